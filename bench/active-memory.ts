@@ -4,9 +4,9 @@ import { HOOK, labLogin } from './login.ts'
 import type { Row } from './report.ts'
 import { median, pause } from './rounds.ts'
 
-/** So many logins each, after which the heaps have grown and been collected. */
+/** Logins per solution, enough for the heaps to grow and be collected. */
 const LOGINS = 100
-/** In ms; without a pause a solution would get a second process. */
+/** Pause between logins in ms; without one, a solution would get a second process. */
 const BETWEEN = 3
 
 /** PSS of the sandbox processes of five solutions in use. */

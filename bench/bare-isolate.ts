@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import ivm from 'isolated-vm'
 
 const SOURCE = readFileSync(new URL('login-hook.js', import.meta.url), 'utf8')
-/** The least that the hook needs of bindings: what it asks for is collected and comes back as text. */
+/** Minimal stubs for the hook's API: they collect its calls and return them as text. */
 const BINDINGS = `const asked = []
 globalThis.security = { login: (...a) => (asked.push(a), true), setTenantValue: (...a) => asked.push(a) }
 globalThis.i18n = { setLocale: (...a) => asked.push(a) }
@@ -10,7 +10,7 @@ globalThis.call = (text) => { const p = JSON.parse(text); const result = onSolut
 
 export type Contestant = { readonly login: (params: string) => string; readonly end: () => void }
 
-/** What isolated-vm costs at the least: one isolate, scripts compiled once, a fresh context for each login. */
+/** The minimum cost with isolated-vm: one isolate, scripts compiled once, and a fresh context per login. */
 export function freshContexts(): Contestant {
   const isolate = new ivm.Isolate({ memoryLimit: 64 })
   const scripts = [BINDINGS, SOURCE].map((source) => isolate.compileScriptSync(`${source}\n;void 0;`))
@@ -28,7 +28,7 @@ export function freshContexts(): Contestant {
   }
 }
 
-/** What common platforms do: a new isolate for each call. */
+/** The approach of common platforms: a new isolate per call. */
 export function freshIsolates(): Contestant {
   return {
     login(params) {

@@ -10,15 +10,15 @@ import { figure, median, pause, percentile } from './rounds.ts'
 
 const CLIENTS = Number(process.env.BENCH_CLIENTS ?? 500)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 6)
-/** How long each part of a round takes, in ms. */
+/** Duration of each part of a round, in ms. */
 const PART = 4000
-/** A click is due so often, in ms, on any of the open clients, whether the last one was answered or not. */
+/** Interval between clicks in ms, over all open clients, whether or not the previous click was answered. */
 const DUE_EVERY = 20
-/** So many sign in and open at once. */
+/** Number of clients that sign in and open concurrently. */
 const AT_ONCE = 8
 const NAME = 'crowd'
 
-/** A form such as people have: twenty elements, a handler that changes two of them, one that takes two seconds. */
+/** A typical form: twenty elements, one handler that changes two of them, and one that takes two seconds. */
 const FORM = {
   title: 'Crowd',
   layout: [
@@ -54,8 +54,8 @@ function slow() {
 `
 
 /**
- * Open clients of one solution over real WebSockets, each of a user who signed in, on a host of its own process. A click's
- * time is that from when it was due to the host's word that it is handled.
+ * Open clients of one solution over real WebSockets, each of a signed-in user, on a host in a separate process. A
+ * click's time runs from when it was due until the host reports it as handled.
  */
 export async function measureClients(): Promise<Row[]> {
   const crowded = await startCrowd()
@@ -132,7 +132,7 @@ async function open(host: RealHost, username: string): Promise<ClientPage> {
   return openClient(host.url, NAME, visitor)
 }
 
-/** The answers' times, in ms. @throws Error when a click is not answered */
+/** Response times in ms. @throws Error if a click is not answered */
 async function clicks(pages: readonly ClientPage[], milliseconds: number): Promise<number[]> {
   const times: number[] = []
   const running: Promise<void>[] = []
@@ -146,12 +146,12 @@ async function clicks(pages: readonly ClientPage[], milliseconds: number): Promi
   return times
 }
 
-/** Heaps have been collected and processes that only waited have ended. */
+/** Waits until heaps are collected and idle processes have exited. */
 function settle(): Promise<void> {
   return pause(4000)
 }
 
-/** PSS of the host and all processes below it, in bytes. */
+/** PSS of the host and its descendant processes, in bytes. */
 function sizeOf(host: RealHost): number {
   return [host.pid, ...below(host.pid)].reduce((sum, pid) => sum + proportionalSize(pid), 0)
 }

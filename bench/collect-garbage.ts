@@ -1,4 +1,4 @@
-// Loaded into a host before everything else: SIGUSR2 collects its garbage and says so, so that memory can be compared.
+// Preloaded into a host: on SIGUSR2 it collects garbage and prints a line, so that memory can be compared.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 

@@ -1,4 +1,4 @@
-// A collector that takes everything and keeps nothing, for the row `telemetry`.
+// A collector that accepts everything and stores nothing, for the row `telemetry`.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

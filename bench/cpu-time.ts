@@ -6,8 +6,8 @@ const TICK = 10
 type Times = { readonly parent: number; readonly own: number; readonly ended: number }
 
 /**
- * User and system time that a process and its children used so far, in ms: those that live, and those that have ended
- * and were waited for, such as killed sandbox processes.
+ * User and system CPU time of a process and its descendants so far, in ms. Includes children that have exited and were
+ * waited for, such as killed sandbox processes.
  */
 export function cpuTimeOfTree(pid: number): number {
   const root = timesOf(pid)
@@ -20,11 +20,12 @@ function childrenOf(pid: number): Times[] {
   return numbers.map((one) => timesOf(Number(one))).filter((times): times is Times => times?.parent === pid)
 }
 
-/** @returns null when the process is gone */
+/** @returns null if the process has exited */
 function timesOf(pid: number): Times | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The name, which may hold anything, ends with the last parenthesis; fields count from "state", the third.
+    // The process name may contain anything, so parse after its closing parenthesis; fields are counted from "state",
+    // the third.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const at = (field: number) => Number(fields[field - 3])
     return { parent: at(4), own: at(14) + at(15), ended: at(16) + at(17) }

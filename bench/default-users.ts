@@ -3,15 +3,15 @@ import { insertPermissions, newRow, permissionRows } from '../base/accounts/user
 import { openDatabase } from '../base/database/open.ts'
 
 export const PASSWORD = 'seven green tractors'
-/** Rows of one statement. */
+/** Rows per INSERT. */
 const AT_ONCE = 100
 
-/** The name of a user; of strangers there is none. All names are equally long. */
+/** A user name; users of kind `strange` do not exist. All names have the same length. */
 export function nameOf(kind: 'member' | 'strange', number: number): string {
   return `${kind === 'member' ? 'member  ' : 'stranger'} ${String(number).padStart(6, '0')}`.replaceAll(' ', '-')
 }
 
-/** Fills a folder's users table. All have the same hash, since making one of each would take an hour. */
+/** Fills a folder's users table. All users share one hash, since hashing for each would take an hour. */
 export async function addUsers(home: string, count: number): Promise<void> {
   const db = await openDatabase(home)
   const hash = await hashPassword(PASSWORD)

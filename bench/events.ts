@@ -3,12 +3,12 @@ import type { Row } from './report.ts'
 import { figure, median } from './rounds.ts'
 
 /**
- * A hundred listeners, each a function of its own as in any solution. With one function a hundred times, V8 puts it into
- * the plain loop as a whole, and what is left to compare with is no event any more.
+ * A hundred listeners, each a separate function as in real solutions. If all were the same function, V8 would inline it
+ * into the plain loop, and the baseline would no longer dispatch events.
  */
 const LISTENERS = Array.from({ length: 100 }, (_, n) => `(event, a) => a > ${-n}`)
 
-/** Inside one call: fires of 100 listeners by the binding, against the same by plain JavaScript; ten times 10,000. */
+/** In one call: fires 100 listeners through the binding, against the same in plain JavaScript; ten times 10,000. */
 export async function measureEvents(): Promise<Row[]> {
   const lab = createScriptLab({ manifest: { eventTypes: { fired: {} } }, limits: { AUTHENTICATOR_TIME: 60_000 } })
   const script = `function onSolutionOpen() {

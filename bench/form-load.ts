@@ -1,26 +1,26 @@
 import { connect, type Socket } from 'node:net'
 import { CREDENTIALS } from './login.ts'
 
-/** Where the login form is posted to, and what the page before it gave the browser. */
+/** The address of the login form, and what the browser got with the login page. */
 export type FormTarget = {
   readonly port: number
   readonly path: string
-  /** The hidden field, and the cookie that it is bound to. */
+  /** The hidden token, and the cookie that it is bound to. */
   readonly token: string
   readonly cookie: string
 }
 
-/** So many browsers sign in at the same time, each on a connection that stays open. */
+/** Number of concurrent browsers, each on a keep-alive connection. */
 const CONNECTIONS = 8
 
 /**
- * Posts the login form for so many ms, each connection as soon as its last answer is there. The requests are the bytes
- * of a browser that had loaded the page before: no session, the login cookie, the hidden token. One page serves all of
- * them, since the host keeps no record of pages; so what is measured is the POST alone.
+ * Posts the login form for `milliseconds`, each connection again as soon as it has its answer. The requests are those
+ * of a browser that has loaded the page: no session, the login cookie, the hidden token. One page serves for all
+ * requests, since the host does not record pages; so only the POST is measured.
  *
- * The client lives in the bench process and takes little from the two cores: requests are made once, and of an answer
- * only its status, its length and its session cookie are looked at.
- * @throws when an answer is anything but 303 with a session cookie
+ * The client runs in the bench process and uses little of the two cores: requests are built once, and only the status,
+ * length and session cookie of an answer are read.
+ * @throws if an answer is not a 303 with a session cookie
  */
 export async function postForms(
   target: FormTarget,
@@ -36,7 +36,7 @@ export async function postForms(
   return { logins: counts.reduce((sum, count) => sum + count, 0), seconds }
 }
 
-/** The bytes of a browser that sends the form. */
+/** The raw request of a browser that submits the form. */
 export function formRequest(
   { port, path, token, cookie }: FormTarget,
   fields: Readonly<Record<string, string>> = CREDENTIALS,
@@ -62,7 +62,7 @@ export function formRequest(
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
-/** The bytes of a browser that opens an address. */
+/** The raw request of a browser that opens an address. */
 export function pageRequest(port: number, path: string, cookie: string): Buffer {
   const lines = [
     `GET ${path} HTTP/1.1`,
@@ -79,7 +79,7 @@ export function pageRequest(port: number, path: string, cookie: string): Buffer 
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)
 }
 
-/** One request on a connection that stays open. @returns the answer with its headers */
+/** Sends one request on a keep-alive connection. @returns the response with its headers */
 export function exchange(socket: Socket, bytes: Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
@@ -130,7 +130,7 @@ function postUntil(socket: Socket, bytes: Buffer, until: number): Promise<number
   })
 }
 
-/** How long the answer is; null while it is not complete. */
+/** Length of the response; null if it is incomplete. */
 function answerEnd(text: string): number | null {
   const head = text.indexOf('\r\n\r\n')
   if (head < 0) return null

@@ -6,13 +6,13 @@ import type { Row } from './report.ts'
 import { figure, median, pause, ROUNDS } from './rounds.ts'
 
 const AT_ONCE = 50
-/** The forms come so far apart, in ms: fast enough that all wait for hashes together, and not as one burst of requests. */
+/** Interval between forms in ms: short enough that all wait for hashes together, but not a single burst of requests. */
 const APART = 3
 
 /**
- * The longest time that the host's event loop is away while 50 sign-ins are hashed at once, against the same host doing
- * nothing for as long. Measured inside the host (`loop-delay.ts`) at a resolution of 1 ms. The forms come 3 ms apart: 50
- * that arrive in one moment hold the loop up for some 25 ms even where each is refused before a hash.
+ * The longest event loop delay of the host while it hashes 50 concurrent sign-ins, against the same host idle for the
+ * same time. Measured inside the host (`loop-delay.ts`) at a resolution of 1 ms. The forms are sent 3 ms apart: 50 that
+ * arrive at the same moment block the loop for about 25 ms even if each is refused before hashing.
  */
 export async function measureHashing(): Promise<Row[]> {
   const monitor = new URL('loop-delay.ts', import.meta.url).href
@@ -60,7 +60,7 @@ async function login(socket: Socket, target: FormTarget, number: number): Promis
   if (!answer.startsWith('HTTP/1.1 303 ')) throw new Error(`a login was answered ${answer.slice(0, 300)}`)
 }
 
-/** In ms, since the last time. */
+/** In ms, since the previous call. */
 async function longestDelay(host: RealHost): Promise<number> {
   const before = host.output().length
   host.signal('SIGUSR2')

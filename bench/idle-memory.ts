@@ -4,16 +4,16 @@ import { type RealHost, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, pause } from './rounds.ts'
 
-/** The first uploads load code and fill caches once; they do not count. */
+/** Warm-up uploads, which load code and fill caches; not measured. */
 const BEFORE = 50
 const UPLOADS = 100
-/** V8 lets go of compiled code only when it was unused for several collections. */
+/** V8 frees compiled code only after it was unused for several collections. */
 const COLLECTIONS = 10
 
 /**
- * How much the host process grows by solutions that are uploaded and never called, in PSS with its garbage collected
- * before both measurements (`collect-garbage.ts`). An idle solution has no sandbox process. Pages of files do not
- * count: they are Node.js itself, whose part in this process changes with whatever else runs on the machine.
+ * How much the host process grows per solution that is uploaded and never called, in PSS, with garbage collected before
+ * both measurements (`collect-garbage.ts`). An idle solution has no sandbox process. File-backed pages are excluded:
+ * they belong to Node.js, and this process's share of them depends on what else runs on the machine.
  */
 export async function measureIdleMemory(): Promise<Row[]> {
   const collector = new URL('collect-garbage.ts', import.meta.url).href
@@ -38,7 +38,7 @@ export async function measureIdleMemory(): Promise<Row[]> {
   }
 }
 
-/** Two at a time, as the host checks them. */
+/** Two concurrent uploads, since the host checks two at a time. */
 async function upload(host: RealHost, name: string, count: number): Promise<void> {
   let next = 0
   const one = async () => {
@@ -51,10 +51,10 @@ async function upload(host: RealHost, name: string, count: number): Promise<void
 }
 
 async function sizeOf(host: RealHost): Promise<number> {
-  // What the last uploads left open, such as the check's processes, ends first.
+  // Wait until leftovers of the last uploads, such as check processes, have exited.
   await pause(1000)
   for (let time = 0; time < COLLECTIONS; time++) await collectGarbage(host)
-  // Freed pages go back to the system a little later.
+  // Wait until freed pages have been returned to the system.
   await pause(1000)
   return ownSize(host.pid)
 }
@@ -66,7 +66,7 @@ async function collectGarbage(host: RealHost): Promise<void> {
   while (collections() === before) await pause(20)
 }
 
-/** Bytes of PSS that are no pages of files. */
+/** PSS without file-backed pages, in bytes. */
 function ownSize(pid: number): number {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1')
   const bytes = (name: string) =>

@@ -1,4 +1,4 @@
-// Loaded into a host before everything else: SIGUSR2 prints the longest delay of its event loop since the last time.
+// Preloaded into a host: SIGUSR2 prints the longest event loop delay since the previous signal.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 const delays = monitorEventLoopDelay({ resolution: 1 })

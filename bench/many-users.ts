@@ -16,7 +16,10 @@ type Contestant = {
   readonly times: number[]
 }
 
-/** Logins by the form with many users in the table against few, in two hosts; each is of another user, in no order. */
+/**
+ * Form logins with many users in the table against few, in two hosts; each login is of another user, in no particular
+ * order.
+ */
 export async function measureManyUsers(): Promise<Row[]> {
   const hosts: RealHost[] = []
   try {

@@ -5,7 +5,7 @@ import { openLoginPage, type RealHost, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, pause, percentile } from './rounds.ts'
 
-/** What the hostile solutions do at each login. The third makes V8 end its process. */
+/** What the hostile solutions do at each login. The third crashes V8, which terminates its process. */
 const HOSTILE = {
   spins: 'for (;;);',
   allocates: "const kept = []; for (;;) kept.push({ n: kept.length, s: 'x' + kept.length })",
@@ -13,29 +13,29 @@ const HOSTILE = {
 } as const
 type Kind = keyof typeof HOSTILE
 
-/** How many hostile solutions there are of each kind. */
+/** Number of hostile solutions per kind. */
 type Numbers = Readonly<Record<Kind, number>>
-/** What the contract says. The host pauses a solution whose processes had to be killed three times. */
+/** The load in the contract. The host pauses a solution whose processes had to be killed three times. */
 const ONE_OF_EACH: Numbers = { spins: 1, allocates: 1, crashes: 1 }
-/** Harder than that: whenever one is paused the next goes on with it, so that none is ever missing. */
+/** More than the contract: whenever one is paused, the next takes over, so every kind is always active. */
 const EVER_NEW: Numbers = { spins: 4, allocates: 20, crashes: 30 }
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 4)
-/** How long each half of a round takes, in ms. */
+/** Duration of each half of a round, in ms. */
 const HALF = 5000
-/** A login of the neighbour is due so often, in ms, whether the last one was answered or not. */
+/** Interval between the neighbour's logins in ms, whether or not the previous one was answered. */
 const DUE_EVERY = 20
 
-/** How often calls of a kind were answered with a status. */
+/** Number of responses per kind and status. */
 type Ends = Record<Kind, Map<number, number>>
 type Login = { readonly milliseconds: number; readonly status: number }
 type Form = { readonly url: string; readonly headers: Record<string, string>; readonly body: string }
 
 /**
- * A healthy solution's logins alone, and beside three hostile solutions of the same host (a process of its own, default
- * settings), each of which is always in a call. A login's time counts from when it was due, so that none is measured
- * less often because others take long; the percentiles are over the logins of all rounds, since a median of rounds
- * would hide the worst one. The client runs at a higher priority where the system allows it: it stands for browsers on
- * other machines, which the hostile scripts cannot slow down.
+ * Logins of a healthy solution alone, and beside three hostile solutions on the same host (a separate process, default
+ * settings), each of which always has a call running. A login's time counts from when it was due, so slow answers do
+ * not reduce the number of measurements. Percentiles are over the logins of all rounds, since a median of rounds would
+ * hide the worst one. The client runs at a higher priority where the system allows it: it represents browsers on other
+ * machines, which hostile scripts cannot slow down.
  */
 export async function measureNeighbour(): Promise<Row[]> {
   const kinds = 'a spinning, an allocating and a crashing solution'
@@ -45,7 +45,7 @@ export async function measureNeighbour(): Promise<Row[]> {
   ]
 }
 
-/** @param atMost what the ratios of the latency are to reach; null where the contract says nothing */
+/** @param atMost target for the latency ratios; null if the contract sets none */
 async function measureBeside(numbers: Numbers, work: string, atMost: number | null): Promise<Row[]> {
   const host = await startRealHost()
   try {
@@ -62,7 +62,7 @@ async function measureBeside(numbers: Numbers, work: string, atMost: number | nu
       const hostility = startHostility(host, numbers, ends)
       beside.push(...(await logins(good, HALF)))
       await hostility.stop()
-      // What the hostile calls left behind is over before the next round begins.
+      // Let the hostile calls' aftermath finish before the next round.
       await pause(1000)
     }
     return rowsOf({ work, atMost }, alone, beside, ends)
@@ -72,7 +72,7 @@ async function measureBeside(numbers: Numbers, work: string, atMost: number | nu
   }
 }
 
-/** Sends the form when it is due, for so long; resolves with the answers to all of them. */
+/** Sends the form at each due time for `milliseconds`; resolves with all answers. */
 async function logins(form: Form, milliseconds: number): Promise<Login[]> {
   const start = performance.now()
   const running: Promise<Login>[] = []
@@ -88,7 +88,7 @@ async function login({ url, headers, body }: Form, due: number): Promise<Login> 
   return { milliseconds: performance.now() - due, status }
 }
 
-/** One caller for each hostile solution, who calls again at once. */
+/** One caller per hostile solution, which calls again immediately after each answer. */
 function startHostility(host: RealHost, numbers: Numbers, ends: Ends) {
   let over = false
   const callers = (Object.keys(HOSTILE) as Kind[]).map(async (kind) => {
@@ -98,7 +98,7 @@ function startHostility(host: RealHost, numbers: Numbers, ends: Ends) {
       ends[kind].set(status, (ends[kind].get(status) ?? 0) + 1)
       if (status !== 503) continue
       current = (current + 1) % forms.length
-      // All may be paused: then this is not to become a flood of requests.
+      // If all solutions are paused, this avoids a flood of requests.
       await pause(10)
     }
   })
@@ -170,7 +170,7 @@ function raisePriority(): void {
   try {
     setPriority(-10)
   } catch {
-    // Only an administrator may: then the client waits for its turn as everything else does.
+    // Requires administrator rights; without them, the client runs at normal priority.
   }
 }
 
@@ -178,6 +178,6 @@ function lowerPriority(): void {
   try {
     setPriority(0)
   } catch {
-    // It was not raised.
+    // The priority was not raised.
   }
 }

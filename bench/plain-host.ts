@@ -1,5 +1,5 @@
-// A process of its own: the host's Koa app with its steps, sessions and database, and a plain function where the host
-// has a sandbox. Its folder (the argument) is a copy of a real host's, so the solution is uploaded already.
+// A separate process: the host's Koa app with its middleware, sessions and database, and a plain function in place of
+// the sandbox. Its folder (the argument) is a copy of a real host's, so the solution is already uploaded.
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
@@ -185,7 +185,7 @@ server.listen(0, '127.0.0.1', () => {
 })
 process.on('disconnect', () => process.exit(0))
 
-/** The hook as a function of this process, made once; what it asks of the bindings is done at once. */
+/** The hook as a function of this process, created once; its API calls run synchronously. */
 function plainRunner(source: string): EntryRunner {
   let effects: Effects = noEffects()
   const security = {

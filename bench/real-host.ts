@@ -9,16 +9,16 @@ import { HOOK } from './login.ts'
 
 const PASSWORD = 'password of the bench'
 
-/** The host in a process of its own with a folder of its own, as `npm start` runs it, with default settings. */
+/** The host in a separate process and folder, as `npm start` runs it, with default settings. */
 export type RealHost = {
   readonly pid: number
   readonly url: string
   readonly home: string
-  /** Everything that it printed so far. */
+  /** All output so far. */
   readonly output: () => string
-  /** Uploads a solution whose authenticator is this script. */
+  /** Uploads a solution with this script as its authenticator. */
   readonly upload: (name: string, script?: string) => Promise<void>
-  /** Uploads a solution as its manifest describes it, without scripts; `files` are such as `media/logo.png`. */
+  /** Uploads a solution with this manifest and without scripts; `files` are for example `media/logo.png`. */
   readonly uploadPlain: (
     manifest: { readonly name: string; readonly authenticator: string },
     files?: Readonly<Record<string, string>>,
@@ -37,7 +37,7 @@ export async function startRealHost(
   const host = await startHostProcess(home, { SERVLET_PASSWORD: PASSWORD, ...environment })
   const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`
   const { child, url, output, gone } = host
-  // Whatever this process ends by, the host ends with it.
+  // Ends the host whenever this process exits.
   const end = () => void child.kill('SIGTERM')
   process.once('exit', end)
   async function put(name: string, body: Buffer): Promise<void> {
@@ -77,7 +77,7 @@ const TEXTS = JSON.stringify({
   'tenant.error.wrong': 'Name or password are wrong',
 })
 
-/** Loads the login page as a browser does. */
+/** Loads the login page like a browser. */
 export async function openLoginPage(url: string, solution: string): Promise<FormTarget> {
   const path = `/solution/${solution}/index.html`
   const visitor = createVisitor(url)

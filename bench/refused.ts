@@ -9,9 +9,8 @@ const COUNT = Number(process.env.BENCH_REFUSALS ?? 200)
 const WARM_UP = 20
 
 /**
- * Refused logins of known and unknown users, which must not be told apart by their time. They come in pairs whose order
- * is drawn, since a strict alternation would let what the host does a little later (it counts failures in batches) always
- * meet the same side.
+ * Refused logins of known and unknown users, which must take the same time. They are sent in pairs in random order:
+ * with strict alternation, delayed work of the host (it counts failures in batches) could always affect the same side.
  */
 export async function measureRefusals(): Promise<Row[]> {
   const host = await startRealHost({}, (home) => addUsers(home, COUNT + WARM_UP))

@@ -1,25 +1,25 @@
 import { writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, platform } from 'node:os'
 
-/** One figure of design section 11, as one run measured it. */
+/** One figure of design section 11, as measured in one run. */
 export type Row = {
   readonly work: string
   readonly against: string
-  /** null: measured to be known, without a figure to reach. */
+  /** null: informational, without a target. */
   readonly reach: { readonly atMost?: number; readonly atLeast?: number } | null
   readonly unit: 'ratio' | 'ms' | 'MB' | 'KB' | 'logins'
   readonly measured: number
-  /** The absolute figures behind it. */
+  /** The absolute figures. */
   readonly details: string
 }
 
-/** `subject` is the name by which it can be measured alone. */
+/** `subject`: the name that selects this measurement on the command line. */
 export type Measured = Row & { readonly subject: string }
 
 export type Report = {
   readonly date: string
   readonly machine: { readonly cores: number; readonly model: string; readonly platform: string }
-  /** Load average of the last minute before it began: above 1, other work disturbs ratios too. */
+  /** Load average of the minute before the run: above 1, other work disturbs even ratios. */
   readonly loadBefore: number
   readonly node: string
   readonly rows: readonly (Measured & { readonly reached: boolean })[]
@@ -70,14 +70,14 @@ export function writeJson(report: Report, file: string): void {
   writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`)
 }
 
-/** By the figure as it was measured: rounding helps nobody over the bound. */
+/** Compares the unrounded figure, so that rounding cannot meet the target. */
 function isReached({ reach, measured }: Row): boolean {
   if (reach === null) return true
   const { atMost = Number.POSITIVE_INFINITY, atLeast = Number.NEGATIVE_INFINITY } = reach
   return measured <= atMost && measured >= atLeast
 }
 
-/** Three significant digits, so that small ratios and large sizes say equally much. */
+/** Three significant digits, for small ratios and large sizes alike. */
 function rounded(figure: number): number {
   return Number(figure.toPrecision(3))
 }

@@ -1,14 +1,14 @@
-/** Rounds of all contestants alternate, so that what the machine does meanwhile meets all of them; medians count. */
+/** Number of rounds. Contestants alternate so that disturbances affect all of them; medians are reported. */
 export const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
 
-/** Milliseconds per piece of work, one after the other. */
+/** Milliseconds per unit of work, run sequentially. */
 export async function each(count: number, work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   for (let done = 0; done < count; done++) await work()
   return (performance.now() - start) / count
 }
 
-/** The same with pauses between, as logins come: only the work counts. */
+/** Like `each`, with pauses as between real logins; only the work is timed. */
 export async function paced(count: number, work: () => Promise<unknown>): Promise<number> {
   let sum = 0
   for (let done = 0; done < count; done++) {
@@ -18,7 +18,7 @@ export async function paced(count: number, work: () => Promise<unknown>): Promis
   return sum / count
 }
 
-/** Milliseconds per piece of work when eight are always under way. */
+/** Milliseconds per unit of work with eight running concurrently. */
 export async function burst(count: number, work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   let left = count
@@ -38,13 +38,13 @@ export function median(values: readonly number[]): number {
   return percentile(values, 50)
 }
 
-/** The smallest value that so many per cent of them do not pass. */
+/** The smallest value that is not exceeded by `percent` % of the values. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN
 }
 
-/** A figure for the details of a row, in three digits. */
+/** Formats a figure for the details of a row, with three digits. */
 export function figure(value: number): string {
   return Number(value.toPrecision(3)).toLocaleString('en')
 }

@@ -1,4 +1,4 @@
-// Measures what design section 11 asks for, each row as a ratio of this one run, or the rows that are named:
+// Measures the figures of design section 11 (all rows, or only the named ones), each as a ratio within this run:
 // npm run bench -- w1 events --json figures.json
 import { parseArgs } from 'node:util'
 import { measureActiveMemory } from './active-memory.ts'
@@ -32,7 +32,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   telemetry: measureTelemetry,
 }
 
-// isolated-vm needs this flag in the process that holds isolates; the bare contestants of W1 run in this one.
+// isolated-vm needs this flag in every process with isolates; the bare contestants of W1 run in this one.
 if (!process.execArgv.includes('--no-node-snapshot')) throw new Error('run it by "npm run bench"')
 const { values, positionals } = parseArgs({ options: { json: { type: 'string' } }, allowPositionals: true })
 const unknown = positionals.filter((name) => !Object.hasOwn(SUBJECTS, name))
@@ -40,11 +40,11 @@ if (unknown.length > 0) {
   process.stderr.write(`There is no "${unknown[0]}" to measure. There are: ${Object.keys(SUBJECTS).join(', ')}.\n`)
   process.exit(2)
 }
-// An interrupted run ends its hosts too: they end when this process exits.
+// An interrupted run also stops its hosts: they end when this process exits.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 await run(positionals.length === 0 ? Object.keys(SUBJECTS) : positionals, values.json ?? process.env.BENCH_JSON)
 
-/** A subject that fails does not keep the others from being measured. */
+/** A failed subject does not prevent measuring the others. */
 async function run(subjects: readonly string[], json: string | undefined): Promise<void> {
   const rows: Measured[] = []
   const failed: Report['failed'][number][] = []

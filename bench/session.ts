@@ -7,16 +7,17 @@ import { each, figure, median, ROUNDS } from './rounds.ts'
 const COUNT = 400
 const USER = nameOf('member', 0)
 
-/** A request, and what its answer has to hold. */
+/** A request, and the text that its answer must contain. */
 type Contestant = { readonly bytes: Buffer; readonly holds: string; readonly times: number[] }
 
 /**
- * What a session costs a request of the same app, over one connection, in two ways:
+ * The cost of a session per request in the same app, over one connection, in two ways:
  *
- * - `GET session` against a media file of the same solution with the same bytes: the one looks a session up and answers
- *   what it holds, the other answers what is in memory. Neither has a template, so this is the session itself.
- * - The page of an open solution for a signed-in user against that of a solution without sign-in: the same steps, the same
- *   template, no script, and both browsers have the form's cookie. What the page says of the user is part of it.
+ * - `GET session` against a media file of the same solution with the same size: the first looks up a session and
+ *   returns its data, the second returns a file from memory. Neither renders a template, so the difference is the
+ *   session.
+ * - The page of an open solution for a signed-in user against that of a solution without sign-in: the same middleware,
+ *   the same template, no script, and both browsers have the form's cookie. The user's data in the page is included.
  */
 export async function measureSessions(): Promise<Row[]> {
   const host = await startRealHost({}, (home) => addUsers(home, 1))
@@ -40,7 +41,7 @@ export async function measureSessions(): Promise<Row[]> {
       page: of('signed/index.html', cookies, USER),
       plainPage: of('openly/index.html', `login-openly=${'x'.repeat(32)}`, 'openly'),
     }
-    // Several turns a round, so that what the machine does for a moment meets all of them.
+    // Several turns per round, so that short disturbances affect all contestants.
     for (let round = -2; round < ROUNDS * 4; round++) {
       for (const { bytes, holds, times } of Object.values(contestants)) {
         const time = await each(COUNT, async () => {

@@ -8,15 +8,14 @@ import type { Row } from './report.ts'
 import { figure, median, ROUNDS } from './rounds.ts'
 
 const SOLUTION = 'telemetry'
-/** Logins of each host in a round, one after the other. */
+/** Logins per host and round, run sequentially. */
 const LOGINS = 100
 
 type Contestant = { readonly host: RealHost; readonly socket: Socket; readonly bytes: Buffer; readonly times: number[] }
 
 /**
- * A login's latency with everything told (metrics, logs and the default part of the traces to a collector, METRICS_PORT) and
- * with nothing told. Both hosts run all the time, and each login of the one is followed by one of the other, so that
- * whatever the machine does meets both.
+ * Login latency with full telemetry (metrics, logs and the default share of traces to a collector, METRICS_PORT) and
+ * with none. Both hosts run all the time and their logins alternate, so that disturbances affect both.
  */
 export async function measureTelemetry(): Promise<Row[]> {
   const collector = await startCollectorProcess()
@@ -24,7 +23,7 @@ export async function measureTelemetry(): Promise<Row[]> {
   const on = await startRealHost({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     METRICS_PORT: '0',
-    // Exports are made during the run, more often than by default.
+    // Export during the run, more often than by default.
     OTEL_METRIC_EXPORT_INTERVAL: '5000',
   })
   try {
@@ -70,7 +69,7 @@ async function signIn({ socket, bytes, times }: Contestant): Promise<void> {
   if (!answer.startsWith('HTTP/1.1 303 ')) throw new Error(`a login was not answered with 303: ${answer.slice(0, 300)}`)
 }
 
-/** A process of its own: what it does is not the host's work, nor the client's. */
+/** A separate process, so that its work is attributed neither to the host nor to the client. */
 async function startCollectorProcess() {
   const child = fork(fileURLToPath(new URL('collector-process.ts', import.meta.url)))
   const end = () => void child.kill()

@@ -12,22 +12,22 @@ import { figure, median, ROUNDS } from './rounds.ts'
 import { startWorkerd } from './workerd.ts'
 
 const SOLUTION = 'w2'
-/** How long a contestant serves logins in each round, in ms; before the first round once without being counted. */
+/** Duration of each contestant's turn per round, in ms; one uncounted turn comes before the first round. */
 const TURN = 1500
 
 type Served = { readonly pid: number; readonly target: FormTarget; readonly rates: number[]; readonly cpu: number[] }
 
 /**
- * W2: the login hook by form POST over HTTP. All contestants get the same bytes from the same client, one after the
- * other in each round, and answer 303 with the same headers, a new session cookie and a new login cookie.
+ * W2: the login hook by form POST over HTTP. All contestants get the same bytes from the same client, in turn in each
+ * round, and answer 303 with the same headers, a new session cookie and a new login cookie.
  *
- * - The host: a process of its own with default settings. It checks the hidden token, runs the hook in fresh globals
- *   in its sandbox processes, and has the session in its database (synced to disk) before it answers.
- * - workerd: one process, the hook in one global scope. It reads form and cookie, runs the hook, and keeps the session
- *   in its memory; no token is verified and nothing is written. That is less work than the host's, which is for us to
- *   bear.
- * - A plain function: the host's own app, sessions and database (`plain-host.ts`), and the hook as a function of the
- *   host process in place of everything from `run-entry.ts` on.
+ * - The host: a separate process with default settings. It checks the hidden token, runs the hook in fresh globals in
+ *   its sandbox processes, and stores the session in its database (synced to disk) before it answers.
+ * - workerd: one process, the hook in one global scope. It reads form and cookie, runs the hook, and stores the session
+ *   in memory; no token is verified and nothing is written. That is less work than the host's, which puts the host at a
+ *   disadvantage.
+ * - A plain function: the host's own app, sessions and database (`plain-host.ts`), with the hook as a function of the
+ *   host process instead of everything from `run-entry.ts` on.
  */
 export async function measureFormPosts(): Promise<Row[]> {
   const host = await startRealHost()
@@ -37,7 +37,7 @@ export async function measureFormPosts(): Promise<Row[]> {
     const target = await openLoginPage(host.url, SOLUTION)
     const workerd = await startWorkerd()
     stops.push(workerd.stop)
-    // The page's token is good for the plain host too: it has a copy of the folder, and so the same key.
+    // The page's token is valid for the plain host too: it has a copy of the folder, and so the same key.
     const plain = await startPlainHost(host.home)
     stops.push(plain.stop)
     const served = {
@@ -87,7 +87,7 @@ function rowsOf({ host, workerd, plain }: Record<'host' | 'workerd' | 'plain', S
 
 async function startPlainHost(homeToCopy: string): Promise<{ pid: number; port: number; stop: () => Promise<void> }> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-plain-'))
-  // Nobody writes to it meanwhile: the upload is answered, and no login has been posted.
+  // Nothing writes to the folder now: the upload is complete, and no login has been posted.
   cpSync(homeToCopy, home, { recursive: true })
   const execArgv = ['--disable-warning=ExperimentalWarning']
   const child = fork(fileURLToPath(new URL('plain-host.ts', import.meta.url)), [home], { execArgv })

@@ -1,4 +1,4 @@
-// The login of the other contestant: `login-hook.js` stands before this, in the one global scope of the worker.
+// The login of the workerd contestant: runs after `login-hook.js` in the same global scope of the worker.
 // biome-ignore-all lint/correctness: what is used here and not declared comes from there
 let effects = null
 
@@ -17,7 +17,7 @@ globalThis.i18n = {
   },
 }
 
-/** The newest sessions; a platform would keep them in a database. */
+/** The newest sessions; a real platform would store them in a database. */
 const sessions = new Map()
 const MOST_SESSIONS = 10_000
 

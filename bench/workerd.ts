@@ -21,8 +21,8 @@ const config :Workerd.Config = (
 `
 
 /**
- * workerd with the login hook in one global scope that all logins share, as its platform runs scripts. The package of
- * the machine's binary is depended on directly (`bench/package.json`), so no install script has to run.
+ * workerd with the login hook in one global scope that all logins share, as in its platform. The package with the
+ * platform's binary is a direct dependency (`bench/package.json`), so that no install script has to run.
  */
 export async function startWorkerd(): Promise<WorkerdProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-workerd-'))
@@ -58,7 +58,7 @@ export async function startWorkerd(): Promise<WorkerdProcess> {
   }
 }
 
-/** workerd tells its port as a line of JSON. */
+/** workerd reports its port as a line of JSON. */
 function listening(control: NodeJS.ReadableStream): Promise<number> {
   return new Promise((resolve) => {
     let text = ''

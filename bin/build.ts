@@ -1,9 +1,9 @@
-// Builds what a start would build otherwise, for an installation whose files nobody may write when it starts: the programs that
-// run in processes of their own, and our own scripts without types.
+// Builds in advance what a start would build otherwise, for installations whose files are read-only at run time: the
+// programs that run in separate processes, and our scripts without types.
 import { builtInPlugins } from '../base/bundles/plugins.ts'
 import { createSandboxSolutionMaker } from '../base/bundles/sandbox-solution.ts'
 import { readTrusted } from '../base/bundles/trusted.ts'
-// Makes the script of its pages when it is loaded.
+// Imported because it builds the script of its pages on load.
 import '../control-center/pages/script.ts'
 import { EMBEDDED_MAIN } from '../host/solution-databases/embedded-database.ts'
 import { makeAdminScript, makeClientScript } from '../host/web/scripts.ts'

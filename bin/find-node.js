@@ -1,4 +1,4 @@
-// Finds a Node.js that can run Solhost. Plain JavaScript that an old Node parses, since an old Node runs it.
+// Finds a Node.js that can run Solhost. Plain JavaScript in old syntax, since an old Node.js runs it.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /**
- * The Node.js binary to use: the one that `npm ci` put beside the project (an optional dependency), else the running
- * one if it is new enough.
+ * The Node.js binary to use: the one that `npm ci` installed as an optional dependency, or else the running one if it
+ * is new enough.
  * @returns {{ node: string } | { problem: string }} problem: one line that says what to do
  */
 export function findNode(folder = root) {
@@ -21,7 +21,10 @@ export function findNode(folder = root) {
   }
 }
 
-/** Whether a version such as `26.10.0` has what Solhost needs: type stripping, `node:sqlite`, the permission model. */
+/**
+ * Whether a version such as `26.10.0` has the features that Solhost needs: type stripping, `node:sqlite`, the
+ * permission model.
+ */
 export function fits(version) {
   const parts = version.split('.').map(Number)
   return parts[0] === 24 ? parts[1] >= 11 : parts[0] >= 26

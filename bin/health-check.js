@@ -1,15 +1,16 @@
-// The health check of the container image: asks the host, or control center, beside it whether it lives. A base may have neither
-// curl nor wget, and the command line would load far more than this needs. Ends with 0, or with 1 and a line that says why.
+// The health check of the container image: requests the health of the host, or control center, in the same container. A
+// base image may have neither curl nor wget, and the command line would load far more code. Exits with 0, or with 1 and
+// one line that says why.
 import { readFileSync } from 'node:fs'
 
-/** An answer that has not begun after this long is none, in ms; the image's HEALTHCHECK waits 5 s. */
+/** Response timeout in ms, below the 5 s of the image's HEALTHCHECK. */
 const TIMEOUT = 4000
 
-/** Where each listens unless PORT says otherwise. */
+/** Default ports, used if PORT is not set. */
 const PORTS = { host: 8080, controlCenter: 8090 }
 
 /**
- * Where it listens, by its environment properties.
+ * The health URL for these environment properties.
  * @param {Record<string, string | undefined>} environment
  * @param {keyof typeof PORTS} [who]
  */
@@ -29,7 +30,7 @@ export function healthUrl({ HOST, PORT, CERTIFICATE_NAME }, who = 'host') {
 export async function whyUnhealthy(url, time = TIMEOUT) {
   const { get } = await import(url.startsWith('https:') ? 'node:https' : 'node:http')
   return new Promise((resolve) => {
-    // Whose certificate it is does not matter: it is this machine's own host, and nothing secret is sent.
+    // The certificate does not have to match: the host is on this machine, and no secret is sent.
     const request = get(url, { agent: false, rejectUnauthorized: false, timeout: time }, (response) => {
       response.resume()
       resolve(response.statusCode === 200 ? null : `answered ${response.statusCode}`)
@@ -40,7 +41,7 @@ export async function whyUnhealthy(url, time = TIMEOUT) {
 }
 
 /**
- * Which of the two runs in this container, by what process 1 is, or is to start.
+ * Which of the two services this container runs, by the command line of process 1.
  * @param {string} [file] its command line
  * @returns {keyof typeof PORTS}
  */

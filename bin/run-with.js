@@ -1,14 +1,14 @@
-// Runs a script with a fitting Node.js as a child that gets our signals and ends with us.
+// Runs a script with a suitable Node.js as a child process. The child gets our signals and exits when we do.
 import { spawn } from 'node:child_process'
 import { findNode } from './find-node.js'
 
-/** In ms. A child that doesn't answer for this long after a signal is hung and would never exit. */
+/** In ms. A child that does not answer within this time after a signal is hung and would never exit. */
 const PATIENCE = 10_000
 
 /**
  * @param {string[]} args the script and its arguments
- * @param {{ stopsWithUs?: boolean, patience?: number }} [options] stopsWithUs: the child has an IPC channel and ends when it closes,
- *   which happens when this process dies in whatever way
+ * @param {{ stopsWithUs?: boolean, patience?: number }} [options] stopsWithUs: the child has an IPC channel and exits
+ * when it closes, even if this process is killed
  */
 export function runWithFittingNode(args, options = {}) {
   const found = findNode()
@@ -20,7 +20,7 @@ export function runWithFittingNode(args, options = {}) {
   const stdio = options.stopsWithUs ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit'
   const env = options.stopsWithUs ? { ...process.env, SOLHOST_LAUNCHER: String(process.pid) } : process.env
   const child = spawn(found.node, args, { stdio, env })
-  // Sandbox processes may send signals: without a listener this one would open a debugger here.
+  // Sandbox processes can send signals: without a listener, SIGUSR1 would open a debugger.
   process.on('SIGUSR1', () => {})
   const endIfStuck = options.stopsWithUs ? watchChild(child, options.patience ?? PATIENCE) : () => {}
   const passOn = (signal) => () => {
@@ -34,17 +34,17 @@ export function runWithFittingNode(args, options = {}) {
   })
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1)
-    // Ending by the same signal tells our own parent the truth about how the child ended.
+    // We end by the child's signal, so that our parent sees how the child ended.
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.removeAllListeners(name)
     process.kill(process.pid, signal)
   })
 }
 
 /**
- * A child may take long to exit, but answers meanwhile (base/terminal/launcher.ts).
+ * A child can take long to exit, but answers meanwhile (base/terminal/launcher.ts).
  * @param {import('node:child_process').ChildProcess} child
  * @param {number} patience in ms
- * @returns {() => void} asks it once, and kills it if no answer comes
+ * @returns {() => void} asks the child once, and kills it if it does not answer
  */
 function watchChild(child, patience) {
   let timer
@@ -54,7 +54,7 @@ function watchChild(child, patience) {
   })
   return () => {
     if (timer !== undefined) return
-    // Without a channel the child is about to exit.
+    // A child without a channel is about to exit.
     if (child.connected) child.send('are you there', () => {})
     timer = setTimeout(() => {
       process.stderr.write(`The process did not react to the signal within ${patience / 1000} s and was killed.\n`)
@@ -64,10 +64,10 @@ function watchChild(child, patience) {
 }
 
 /**
- * As process 1 of a container this process becomes the script, so that no second one waits beside the host, and the host has
- * what the kernel gives to process 1 alone: nobody inside can kill it.
+ * As process 1 of a container, replaces this process by the script. That saves a second process, and the host gets the
+ * kernel's protection of process 1: no process in the container can kill it.
  * @param {string[]} args as above
- * @returns {boolean} false: it is not process 1, or this Node.js cannot; otherwise it does not return
+ * @returns {boolean} false if this is not process 1 or this Node.js cannot do it; otherwise does not return
  */
 export function becomeAsProcess1(args) {
   const found = findNode()

@@ -14,9 +14,9 @@ import type { SolutionFolder } from './solution-folder.ts'
 
 export type CheckedSolution = {
   readonly packed: Buffer
-  /** Of the packed bytes, lower-case hex. */
+  /** SHA-256 of the packed bundle, lower-case hex. */
   readonly sha256: string
-  /** Null where it cannot be read. */
+  /** Null if it cannot be read. */
   readonly manifest: Manifest | null
   readonly faults: readonly Fault[]
   readonly warnings: readonly Warning[]
@@ -25,8 +25,9 @@ export type CheckedSolution = {
 const limits = createLimits()
 
 /**
- * Packs a solution and checks it as an upload is checked: zip and manifest here, all else in a sandbox process, where its
- * scripts are loaded too. No host has to run. Limits and plugins are those of a host without settings of its own.
+ * Packs a solution and checks it as an upload does: the zip and the manifest in this process, everything else in a
+ * sandbox process, which also loads the scripts. No running host is needed. Uses the default limits and the built-in
+ * plugins.
  */
 export async function checkSolution(folder: SolutionFolder): Promise<CheckedSolution> {
   const { bundle, ...read } = await readPacked(folder)
@@ -43,7 +44,7 @@ export async function checkSolution(folder: SolutionFolder): Promise<CheckedSolu
   }
 }
 
-/** The same without what needs a sandbox process. */
+/** The same, without the checks that need a sandbox process. */
 export async function packSolution(folder: SolutionFolder): Promise<CheckedSolution> {
   const { bundle: _, ...read } = await readPacked(folder)
   return read

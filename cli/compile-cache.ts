@@ -4,17 +4,17 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 
 /**
- * Keeps what Node.js makes of the sources, which halves the CPU time of the next start. In the account's own folder of caches
- * (XDG_CACHE_HOME): the one that Node.js takes by default is shared by all accounts, so somebody else could fill it.
+ * Enables Node's compile cache, which halves the CPU time of the next start. It is in the account's cache folder
+ * (XDG_CACHE_HOME), because Node's default folder is shared by all accounts, so another account could write to it.
  *
- * Where that folder cannot be made, as in a container, nothing is kept.
+ * If that folder cannot be created, as in a container, nothing is cached.
  */
 export function keepCompiled({ XDG_CACHE_HOME = '' }: NodeJS.ProcessEnv): void {
   const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(homedir(), '.cache')
-  // HOME may be empty.
+  // HOME can be empty.
   if (!isAbsolute(caches)) return
   try {
-    // Not with all that is above it: Node.js 26 tries for ever to make a folder in one that there cannot be, such as /proc/a.
+    // Without `recursive`: Node.js 26 retries forever if a parent folder cannot exist, such as /proc/a.
     if (!existsSync(caches)) mkdirSync(caches, { mode: 0o700 })
   } catch {
     return

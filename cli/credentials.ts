@@ -3,7 +3,7 @@ import { CommandError } from '../base/terminal/command.ts'
 import type { Terminal } from '../base/terminal/terminal.ts'
 import { askSecret } from './prompt.ts'
 
-/** Options of every command that speaks with a host. */
+/** Options of every command that connects to a host. */
 export const HOST_OPTIONS = {
   user: {
     type: 'string',
@@ -24,8 +24,8 @@ With --user it is the admin account, by SOLHOST_PASSWORD or a prompt.
 `
 
 /**
- * The header `Authorization` for requests to a host.
- * @throws CommandError where nothing is set and nobody can be asked
+ * The `Authorization` header for requests to a host.
+ * @throws CommandError if no credentials are set and the user cannot be prompted
  */
 export async function authorization(user: string | undefined, terminal: Terminal): Promise<string> {
   needCredentials(user, terminal)
@@ -36,7 +36,7 @@ export async function authorization(user: string | undefined, terminal: Terminal
   throw new CommandError('usage', 'An API token begins with "sol_" and has no blanks; this one is none.')
 }
 
-/** Whether they can be had, to know that before anything else is done. @throws CommandError */
+/** Checks early whether credentials are available. @throws CommandError */
 export function needCredentials(user: string | undefined, terminal: Terminal): void {
   const { property } = asked(user)
   if ((terminal.environment[property]?.trim() ?? '') !== '' || terminal.isInteractive) return
@@ -48,7 +48,7 @@ function asked(user: string | undefined): { readonly property: string; readonly 
   return { property: 'SOLHOST_PASSWORD', question: `Password of ${user}: ` }
 }
 
-/** @throws CommandError for what is no address of a host, and where a secret would be sent for all to read */
+/** @throws CommandError if it is not the URL of a host, or if a secret would be sent unencrypted */
 export function readHostAddress(text: string, allowHttp: boolean): URL {
   const url = URL.parse(text)
   const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''

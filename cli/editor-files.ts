@@ -5,14 +5,14 @@ import { formJsonSchema } from '../runtime/forms/form-schema.ts'
 import { isOwnFile, type SolutionFolder, writeOwnFile } from './solution-folder.ts'
 import { solutionTypes } from './types.ts'
 
-/** It is the author's to change, so one that is there is never replaced. */
+/** The author may edit this file, so an existing one is never replaced. */
 export const CONFIGURATION = 'jsconfig.json'
 
-/** What test files ask for by their first line: in scripts there is no `solution`, so solhost.d.ts has none. */
+/** Loaded by the first line of test files. Separate from solhost.d.ts, because `solution` does not exist in scripts. */
 const TEST_TYPES = new URL('../host/solution-tests/api.d.ts', import.meta.url)
 
 /**
- * What an editor completes and checks a solution by; none of it belongs into the bundle.
+ * Files that let an editor complete and check a solution; none of them is part of the bundle.
  * @param files those of the solution, by path
  */
 export function editorFiles(files: ReadonlyMap<string, Buffer>): Map<string, string> {
@@ -27,7 +27,7 @@ const MAKERS: Readonly<Record<string, (files: ReadonlyMap<string, Buffer>) => st
   '.solhost/test.d.ts': () => readFileSync(TEST_TYPES, 'utf8'),
 }
 
-/** Brings those up to date that are there. @returns which had to be */
+/** Updates the files that exist. @returns the names of those that changed */
 export function renewEditorFiles({ path, files }: Pick<SolutionFolder, 'path' | 'files'>): string[] {
   return Object.entries(MAKERS).flatMap(([name, make]) => {
     if (name === CONFIGURATION || !isOwnFile(path, name)) return []
@@ -39,8 +39,8 @@ export function renewEditorFiles({ path, files }: Pick<SolutionFolder, 'path' | 
 }
 
 /**
- * `moduleDetection`: what a script declares is its own, as forms have it; what other scripts may use of it stands in
- * solhost.d.ts. No DOM and no Node.js: a sandbox has neither.
+ * `moduleDetection`: declarations are local to a script, as in forms; what other scripts can use is in solhost.d.ts. No
+ * DOM and no Node.js types: a sandbox has neither.
  */
 const JSCONFIG = {
   compilerOptions: {

@@ -3,6 +3,6 @@ import { keepCompiled } from './compile-cache.ts'
 
 heedEarlySignals()
 keepCompiled(process.env)
-// Loaded from here on, which takes longer than all before.
+// Imported only now, because it takes longer to load than everything above.
 const { main } = await import('./main.ts')
 await main(process.argv.slice(2))

@@ -3,7 +3,7 @@ import { printable, type Terminal } from '../base/terminal/terminal.ts'
 import { WHOLE_BUNDLE } from '../runtime/bundle/findings.ts'
 import { PlatformError } from '../runtime/errors.ts'
 
-/** A fault or a warning with its place, found here or by a host, which may be a newer one. */
+/** An error or warning with its position, found here or by a host, which may be newer. */
 export type Finding = {
   readonly file: string
   readonly line?: number | undefined
@@ -14,17 +14,17 @@ export type Finding = {
 
 export type Findings = { readonly faults: readonly Finding[]; readonly warnings: readonly Finding[] }
 
-/** What our own upload was refused for; null: it failed for another reason. */
+/** The errors of a refused upload; null if it failed for another reason. */
 export function findingsOf(error: unknown): Findings | null {
   if (!(error instanceof PlatformError) || !Array.isArray(error.details.faults)) return null
   const { faults = [], warnings = [] } = error.details as Partial<Findings>
   return { faults, warnings }
 }
 
-/** So much of a long line is shown. */
+/** Source lines are truncated to this number of characters. */
 const LINE_WIDTH = 100
 
-/** Each with its place, code and message, then the line with a caret, then what to change. */
+/** For each: position, code and message, then the line with a caret, then how to fix it. */
 export function findingsText(
   { faults, warnings }: Findings,
   files: ReadonlyMap<string, Buffer>,
@@ -51,13 +51,13 @@ function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`
 }
 
-/** `file:line:column`, as terminals and editors open it. */
+/** `file:line:column`, a format that terminals and editors can open. */
 export function placeOf({ file, line, column }: Pick<Finding, 'file' | 'line' | 'column'>): string {
   const name = file === '' || file === WHOLE_BUNDLE ? 'the solution' : printable(file)
   return [name, ...(line === undefined ? [] : [line, ...(column === undefined ? [] : [column])])].join(':')
 }
 
-/** The line of a place with a caret; '' where the place has none, or its file is not there. */
+/** The source line with a caret; '' if there is no position or no such file. */
 export function excerpt(
   { file, line, column }: Pick<Finding, 'file' | 'line' | 'column'>,
   files: ReadonlyMap<string, Buffer>,

@@ -21,7 +21,7 @@ Exit codes:
 ${exitCodes()}`
 }
 
-/** Of a subject with several commands, such as `users`. */
+/** Help for a group of commands, such as `users`. */
 export function helpOfGroup(group: string, commands: Readonly<Record<string, Command>>): string {
   const lines = Object.entries(commands).flatMap(([name, { summary }]) =>
     name.startsWith(`${group} `) ? [row(name, summary)] : [],

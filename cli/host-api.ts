@@ -4,38 +4,38 @@ import { SOLHOST } from '../base/program/program-name.ts'
 import { CommandError } from '../base/terminal/command.ts'
 import { printable } from '../base/terminal/terminal.ts'
 
-/** An answer of the admin API; `body` is what its JSON holds, null where it is none. */
+/** A response of the admin API; `body` is the parsed JSON, or null if it is not JSON. */
 export type ApiAnswer = { readonly status: number; readonly body: unknown; readonly location: string | null }
 
 export type ApiContent = { readonly type: string; readonly bytes: Buffer }
 
 export interface HostApi {
-  /** @param path from the root on */
+  /** @param path absolute, from the root */
   get(path: string): Promise<ApiAnswer>
-  /** @param content sent as its type says; null: nothing is sent */
+  /** @param content sent with the matching content type; null: no body */
   send(method: 'POST' | 'PATCH' | 'DELETE', path: string, content: ApiContent | null): Promise<ApiAnswer>
   /**
-   * Reads a file piece by piece, however long it is.
-   * @returns null; the answer where it is not of that type, such as a refusal
+   * Streams a file of any size.
+   * @returns null; or the response if it has another content type, such as an error
    */
   download(path: string, type: string, take: (piece: Buffer) => Promise<void>): Promise<ApiAnswer | null>
-  /** @param onProgress is told how many bytes are on their way */
+  /** @param onProgress called with the number of bytes sent so far */
   put(path: string, content: Buffer, onProgress: (sent: number) => void): Promise<ApiAnswer>
   /**
-   * Reads server-sent events until the other side ends.
-   * @param onOpen called when the events begin @returns the answer where it is no stream
+   * Reads server-sent events until the server closes the connection.
+   * @param onOpen called when the stream starts @returns the response if it is not a stream
    */
   follow(path: string, onOpen: () => void, onEvent: (data: string) => void): Promise<ApiAnswer | null>
 }
 
-/** A host that says nothing for so long, in ms, does not answer; checking an upload takes it some seconds. */
+/** Timeout in ms without any data; checking an upload takes a host several seconds. */
 const ANSWER_TIME = 60_000
-/** The same for a host on this machine that is only looked at. */
+/** The timeout for probing a host on this machine. */
 const LOOK_TIME = 2000
 const MOST_ANSWER = 16 * 1024 ** 2
 const PIECE = 64 * 1024
 
-/** Every method throws a CommandError `unreachable` where no Solhost answers. */
+/** Every method throws a CommandError `unreachable` if no Solhost answers. */
 export function createHostApi(url: URL, authorization: string): HostApi {
   function open(method: string, path: string, headers: Record<string, string>, send: (to: Sending) => void) {
     return request(url, path, { method, headers: { authorization, ...headers } }, ANSWER_TIME, send)
@@ -72,17 +72,17 @@ export function createHostApi(url: URL, authorization: string): HostApi {
           if (line.startsWith('data: ')) onEvent(line.slice('data: '.length))
         }
       } catch {
-        // Cut off: the caller comes back, as after an ordinary end.
+        // A broken connection is treated like a normal end: the caller reconnects.
       }
       return null
     },
   }
 }
 
-/** Whether a host answers there that takes work. */
+/** Whether a host answers there and accepts requests. */
 export async function isSolhost(url: URL): Promise<boolean> {
   try {
-    // Nothing secret is sent, and a certificate is seldom for the address under which a host is looked for here.
+    // No secret is sent, and the certificate seldom matches the local address that is probed.
     const options = { method: 'GET', rejectUnauthorized: false }
     const response = await request(url, '/health/live', options, LOOK_TIME, (sending) => sending.end())
     return ((await read(response, url)).body as { status?: unknown } | null)?.status === 'ok'
@@ -91,7 +91,7 @@ export async function isSolhost(url: URL): Promise<boolean> {
   }
 }
 
-/** @param time in ms, for each pause of the other side */
+/** @param time timeout in ms without any data */
 function request(
   url: URL,
   path: string,
@@ -110,7 +110,7 @@ function request(
 
 type Sending = ReturnType<typeof httpRequest>
 
-/** Piece by piece, each when the one before is gone, so that progress is true. */
+/** Writes the next piece when the previous one was flushed, so that the reported progress is accurate. */
 function sendPieces(sending: Sending, content: Buffer, onProgress: (sent: number) => void): void {
   const sendFrom = (start: number) => {
     if (start >= content.length) return void sending.end()

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 
-/** Tries a port. @returns the system's code of what stands in the way; null: it is free */
+/** Tries to listen on a port. @returns the system's error code; null if the port is free */
 export function listenOnce(host: string, port: number): Promise<string | null> {
   const server = createServer()
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import { printable, type Terminal } from '../base/terminal/terminal.ts'
 import { z } from '../runtime/zod.ts'
 
-/** A line of a solution's log, as the API gives it. */
+/** A line of a solution's log, as the API returns it. */
 export const LogLine = z.object({
   time: z.number(),
   level: z.string(),
@@ -16,7 +16,7 @@ export type LogLine = z.infer<typeof LogLine>
 
 const STYLES = { error: 'red', warn: 'yellow', warning: 'yellow', debug: 'dim' } as const
 
-/** Time, level, place, message; further lines of a message are set in, so that none looks like a line of the log. */
+/** Time, level, position, message. Further lines of a message are indented, so that none can pass for a log line. */
 export function logLineText(
   { time, level, message, code, file, line, column, correlationId }: LogLine,
   terminal: Pick<Terminal, 'styled'>,

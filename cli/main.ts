@@ -8,8 +8,8 @@ import { helpOf, helpOfAll, helpOfGroup } from './help.ts'
 import { readArguments } from './read-arguments.ts'
 
 /**
- * In the order in which somebody meets them. Those of one subject have two words, such as `users add`. Each is loaded when
- * it is asked for: all together take longer to load than most take to run.
+ * In the order in which people need them. Commands of a group have two words, such as `users add`. Each is imported on
+ * demand: importing all takes longer than most take to run.
  */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import('./commands/init.ts')).initCommand,
@@ -33,14 +33,14 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
 }
 
-/** All of them, as their help shows them. */
+/** All commands, in the order in which help shows them. */
 export async function allCommands(): Promise<Readonly<Record<string, Command>>> {
   return Object.fromEntries(
     await Promise.all(Object.entries(COMMANDS).map(async ([name, load]) => [name, await load()] as const)),
   )
 }
 
-/** Runs one command line, without the program's name, and ends the process with its exit code. */
+/** Runs one command line, without the program's name, and exits the process with its exit code. */
 export async function main(words: readonly string[]): Promise<never> {
   const terminal = createTerminal(process.stdout, process.stderr, process.stdin, process.env)
   endWithReader()
@@ -48,7 +48,7 @@ export async function main(words: readonly string[]): Promise<never> {
   process.exit(await runCommandLine(words, terminal))
 }
 
-/** The same without a process of its own. @returns the exit code */
+/** The same, without exiting the process. @returns the exit code */
 export async function runCommandLine(words: readonly string[], terminal: Terminal): Promise<number> {
   const exit = await run(words, terminal).catch((error: unknown) => explain(error, terminal))
   return EXIT_CODES[exit].code
@@ -76,7 +76,7 @@ async function help(words: readonly string[], terminal: Terminal): Promise<Exit>
   return 'done'
 }
 
-/** Of a subject with several commands the second word belongs to the name. */
+/** For a group of commands, the second word is part of the name. */
 function nameIn(words: readonly string[]): { readonly name: string; readonly rest: readonly string[] } {
   const [first = '', second] = words
   const isOfGroup = isGroup(first) && second !== undefined && !second.startsWith('-')
@@ -100,12 +100,12 @@ async function commandNamed(name: string): Promise<Command> {
 function explain(error: unknown, terminal: Terminal): Exit {
   const isForPeople = error instanceof CommandError
   const text = error instanceof Error && !isForPeople ? (error.stack ?? error.message) : (error as Error).message
-  // It may name files of a solution, or quote a host.
+  // The text may contain file names from a solution or quote a host's response.
   terminal.err(`${printable(text)}\n`)
   return isForPeople ? error.exit : 'failed'
 }
 
-/** Whoever reads the output may stop reading, as `head` does: nothing is left to do then. */
+/** Exits when the reader closes the pipe, as `head` does. */
 function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT_CODES.done.code)
@@ -113,10 +113,10 @@ function endWithReader(): void {
   })
 }
 
-/** The launcher's channel closes when it dies in whatever way: nothing goes on without it. */
+/** The IPC channel closes when the launcher dies in any way; then this process exits too. */
 function endWithLauncher(): void {
   const end = () => {
-    // A running host has a way of its own to end (commands/start.ts).
+    // A running host shuts down in its own way (commands/start.ts).
     if (process.listenerCount('disconnect') === 1) process.exit(EXIT_CODES.failed.code)
   }
   process.on('disconnect', end)

@@ -2,8 +2,9 @@ import { LEAST_MEMORY } from '../base/config/properties.ts'
 import { groupLimitFor, type MemoryState, wholeMegabytes } from '../runtime/memory-bound.ts'
 
 /**
- * Whether RUNTIME_XMX fits. A control group that has less is told and no fault, since the host keeps below it by itself.
- * @param machine what the machine has, in bytes
+ * Whether RUNTIME_XMX fits. A lower limit of the control group is reported but is not an error, since the host adapts
+ * to it automatically.
+ * @param machine the machine's memory in bytes
  */
 export function memoryFinding(
   { configured, groupLimit, maximum }: Pick<MemoryState, 'configured' | 'groupLimit' | 'maximum'>,

@@ -4,12 +4,12 @@ import type { Terminal } from '../base/terminal/terminal.ts'
 import { askSecret } from './prompt.ts'
 
 const PROPERTY = 'SOLHOST_NEW_PASSWORD'
-/** Without those that are taken for one another when somebody reads them to somebody else. */
+/** Without characters that are easily confused when read aloud or copied by hand. */
 const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
 const GROUPS = 4
 const GROUP = 5
 
-/** Options of the commands that give a user a password. */
+/** Options of commands that set a user's password. */
 export const PASSWORD_OPTION = {
   'ask-password': {
     type: 'boolean',
@@ -17,13 +17,13 @@ export const PASSWORD_OPTION = {
   },
 } as const
 
-/** 100 random bits, in groups that can be typed. */
+/** 100 random bits, in groups that are easy to type. */
 export function makePassword(): string {
   const group = () => Array.from({ length: GROUP }, () => LETTERS[randomInt(LETTERS.length)]).join('')
   return Array.from({ length: GROUPS }, group).join('-')
 }
 
-/** @throws CommandError where nobody can be asked, and where the second try is another than the first */
+/** @throws CommandError if there is no terminal to prompt on, or if the two entries differ */
 export async function askNewPassword(username: string, terminal: Terminal): Promise<string> {
   const given = terminal.environment[PROPERTY]
   if (given !== undefined && given !== '') return given

@@ -4,12 +4,12 @@ const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'
 
 /**
- * Asks on the terminal for something that nobody shall read over a shoulder: what is typed is not shown.
- * @throws CommandError `interrupted` after Ctrl-C or Ctrl-D; the terminal is as it was in any case
+ * Prompts on the terminal for a secret, without echo.
+ * @throws CommandError `interrupted` after Ctrl-C or Ctrl-D; the terminal's mode is always restored
  */
 export async function askSecret(question: string): Promise<string> {
   const { stdin, stderr } = process
-  // First: what is typed as soon as the question is there must not be shown, and a Ctrl-C must come as a key.
+  // Set first: early input must not be echoed, and Ctrl-C must arrive as a key.
   stdin.setRawMode(true)
   stderr.write(question)
   stdin.setEncoding('utf8')

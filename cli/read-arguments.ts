@@ -3,10 +3,10 @@ import { SOLHOST } from '../base/program/program-name.ts'
 import { type Command, CommandError, type Given } from '../base/terminal/command.ts'
 import { nearestKey } from '../runtime/bundle/nearest-key.ts'
 
-/** Every command has it. */
+/** An option of every command. */
 const HELP = { help: { type: 'boolean', short: 'h' } } as const
 
-/** @returns null when help was asked for. @throws CommandError `usage` */
+/** @returns null if help was requested. @throws CommandError `usage` */
 export function readArguments(name: string, command: Command, words: readonly string[]): Given | null {
   const { values, positionals } = parse(name, command, words)
   if (values.help === true) return null
@@ -21,7 +21,7 @@ export function readArguments(name: string, command: Command, words: readonly st
   return { arguments: Object.fromEntries(given), options: values as Given['options'] }
 }
 
-/** `<folder>`, or `[folder]` where it may be left out. */
+/** `<folder>`, or `[folder]` if it is optional. */
 export function usageOf(name: string, { arguments: all, options }: Command): string {
   const words = Object.entries(all).map(([argument, { default: text }]) =>
     text === undefined ? `<${argument}>` : `[${argument}]`,
@@ -42,7 +42,7 @@ function parse(name: string, command: Command, words: readonly string[]) {
   }
 }
 
-/** Node's own texts speak of its API; these speak of what was typed. */
+/** Node's messages describe its API; these describe what the user typed. */
 function problemOf(error: unknown, words: readonly string[], known: readonly string[]): string {
   const { code, message } = error as { code?: string; message: string }
   const quoted = /'(-[^'<]*?)(?: <value>)?'/.exec(message)?.[1] ?? ''

@@ -3,12 +3,12 @@ import { CommandError, type Exit } from '../base/terminal/command.ts'
 import { printable } from '../base/terminal/terminal.ts'
 import type { ApiAnswer } from './host-api.ts'
 
-/** What a problem+json of the admin API says, as far as it is one. */
+/** The properties of a problem document of the admin API, not validated. */
 type Problem = { readonly code?: unknown; readonly detail?: unknown; readonly correlationId?: unknown }
 
 type Refusal = { readonly exit: Exit; readonly text: (detail: string, solution: string) => string }
 
-/** In our own words; what the host says stands between. */
+/** Our own sentences; the host's message is inserted between them. */
 const REFUSALS: Readonly<Record<number, Refusal>> = {
   401: {
     exit: 'refused',
@@ -40,7 +40,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   429: { exit: 'refused', text: (detail) => `The host counts failed sign-ins: ${detail}` },
 }
 
-/** What differs where users are asked for, not a solution. */
+/** Sentences that differ for users. */
 const USER_REFUSALS: Readonly<Record<number, Refusal>> = {
   403: {
     exit: 'refused',
@@ -57,12 +57,12 @@ const USER_REFUSALS: Readonly<Record<number, Refusal>> = {
   422: { exit: 'failed', text: (detail) => `The host does not take that: ${detail}` },
 }
 
-/** The same where users are asked for. */
+/** The same for requests about users. */
 export function refuseUsers(answer: ApiAnswer, url: URL): never {
   return refuse(answer, url, '', USER_REFUSALS)
 }
 
-/** @throws CommandError for every answer that is none of the API, or a refusal */
+/** @throws CommandError for an error of the API and for any other unexpected response */
 export function refuse(
   answer: ApiAnswer,
   url: URL,

@@ -15,20 +15,20 @@ import { MANIFEST } from '../runtime/bundle/layout.ts'
 
 /** A solution on the author's disk, read once. */
 export type SolutionFolder = {
-  /** As it was given. */
+  /** The path as the user typed it. */
   readonly shown: string
-  /** An absolute path. */
+  /** The absolute path. */
   readonly path: string
-  /** What belongs into the bundle, sorted by name as a bundle has it. */
+  /** The files of the bundle, sorted by name. */
   readonly files: ReadonlyMap<string, Buffer>
 }
 
-/** Chosen here: far above what a bundle may hold, so that a wrong folder is noticed before all of it is read. */
+/** Chosen here: far above what a bundle can contain, to stop early if the folder is the wrong one. */
 const MOST_FILES = 10_000
 const MOST_BYTES = 512 * 1024 ** 2
 const TEST_FILE = /\.test\.[jt]s$/
 
-/** @throws CommandError where there is no folder, or no manifest in it, and for what no bundle can hold */
+/** @throws CommandError if there is no folder or no manifest in it, or if a file cannot be part of a bundle */
 export function readSolutionFolder(shown: string): SolutionFolder {
   const path = resolve(shown)
   if (!isFolder(path)) {
@@ -44,7 +44,7 @@ export function readSolutionFolder(shown: string): SolutionFolder {
   return { shown, path, files: readAll(path, namesBelow(path)) }
 }
 
-/** The author's own tests, sorted by name: they stand beside the scripts and belong into no bundle. */
+/** The author's tests, sorted by name: they are next to the scripts but not part of the bundle. */
 export function readTestFiles(path: string): ReadonlyMap<string, Buffer> {
   const names = foldersOfSolution(path).flatMap((folder) =>
     (entriesIn(join(path, folder)) ?? [])
@@ -54,7 +54,7 @@ export function readTestFiles(path: string): ReadonlyMap<string, Buffer> {
   return readAll(path, names)
 }
 
-/** Those below a solution's folder that may hold what belongs to it, each with a slash at its end; its own is `''`. */
+/** The folders that can contain files of a solution, each with a trailing slash; the solution's own is `''`. */
 export function foldersOfSolution(path: string, prefix = '', found: string[] = []): string[] {
   const entries = entriesIn(join(path, prefix))
   if (entries === null) return found
@@ -67,7 +67,7 @@ export function foldersOfSolution(path: string, prefix = '', found: string[] = [
   return found
 }
 
-/** What is for the author's tools alone: a host would have no use for it. Editors' copies are so too: `x~`, `#x#`. */
+/** Files that only the author's tools need, including editor backups such as `x~` and `#x#`. */
 export function isLeftOut(path: string): boolean {
   const name = basename(path)
   if (name.startsWith('.') || name === 'node_modules' || /~$|^#.*#$/.test(name)) return true
@@ -75,12 +75,12 @@ export function isLeftOut(path: string): boolean {
   return /^(jsconfig|tsconfig|package|package-lock)\.json$|^[^/]+\.zip$/.test(path)
 }
 
-/** Whether it is a file of the folder itself. Links may lead anywhere, and the folder may come from a stranger. */
+/** Whether it is a regular file in the folder. Links may point anywhere, and the folder may come from a stranger. */
 export function isOwnFile(path: string, name: string): boolean {
   return linkOnTheWay(path, name) === null && lstatSync(join(path, name), { throwIfNoEntry: false })?.isFile() === true
 }
 
-/** @throws CommandError where something would be written through a link */
+/** @throws CommandError if the file would be written through a link */
 export function refuseLink(path: string, name: string): void {
   const link = linkOnTheWay(path, name)
   if (link === null) return
@@ -108,8 +108,8 @@ function namesBelow(path: string): string[] {
 }
 
 /**
- * Chosen here: links are refused, those within the folder too. A bundle holds files alone, and one from a stranger could
- * carry a file of the reader's own to a host.
+ * Chosen here: links are refused, even within the folder. A bundle contains only regular files, and a link in a
+ * stranger's folder could send one of the reader's files to a host.
  */
 function nameOf(entry: Dirent, folder: string): string {
   const name = `${folder}${entry.name}`
@@ -137,7 +137,7 @@ function readOne(file: string): Buffer {
   }
 }
 
-/** @returns null for what is gone, and for what no right would change */
+/** @returns null for a missing file, and for errors that access rights would not fix */
 function unreadable(path: string, { code }: NodeJS.ErrnoException): CommandError | null {
   if (code !== 'EACCES' && code !== 'EPERM') return null
   return new CommandError('failed', `"${path}" cannot be read (${code}). Give this account the right to.`)
@@ -147,14 +147,14 @@ function tooLarge(path: string, what: string): CommandError {
   return new CommandError('usage', `${basename(path)} holds more than ${what}; is it a solution's?`)
 }
 
-/** The first link on the way from the folder to the file, itself included; null: there is none. */
+/** The first link on the path from the folder to the file, including the file; null: there is none. */
 function linkOnTheWay(path: string, name: string): string | null {
   const parts = name.split('/')
   const places = parts.map((_, index) => join(path, ...parts.slice(0, index + 1)))
   return places.find((place) => lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true) ?? null
 }
 
-/** Null: there is no such folder; it may go while it is looked at. */
+/** Null if there is no such folder; it may be removed at any time. */
 function entriesIn(folder: string): Dirent[] | null {
   try {
     return readdirSync(folder, { withFileTypes: true })

@@ -2,17 +2,17 @@ import { jsonText, printable, type Terminal } from '../base/terminal/terminal.ts
 import type { FileResult, TestFailure, TestResult } from '../host/solution-tests/run-tests.ts'
 import { excerpt, type Findings, placeOf } from './findings-text.ts'
 
-/** Says how tests go: line by line for people, or once at the end for machines. */
+/** Reports test results: line by line for people, or once at the end for machines. */
 export interface TestReport {
   file(file: string): void
   test(result: TestResult): void
-  /** @returns whether it was said for machines, so that nothing else may be said */
+  /** @returns whether it was reported for machines, so that nothing else may be printed */
   refused(findings: Findings): boolean
   /** @returns whether all passed */
   end(results: readonly FileResult[]): boolean
 }
 
-/** @param files those of the solution and its tests, for the lines that are shown */
+/** @param files those of the solution and its tests, to show source lines */
 export function createTestReport(
   files: ReadonlyMap<string, Buffer>,
   terminal: Pick<Terminal, 'out' | 'styled'>,

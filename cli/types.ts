@@ -18,7 +18,7 @@ const HEAD = `// What the scripts of this solution can use, for editors. Made by
 
 `
 
-/** In every sandbox, beside the plugins. */
+/** Globals of every sandbox that are not from a plugin. */
 const SURROUNDINGS = `/** Lines in the solution's log, with the position of the call. */
 declare const console: Record<'debug' | 'log' | 'info' | 'warn' | 'error' | 'trace', (...values: unknown[]) => void>
 
@@ -29,8 +29,8 @@ interface String {
 `
 
 /**
- * The signatures of plugins speak of any solution; in the file of one they speak of its own names. Where a name may be put
- * together at run time, every text stays allowed, and the known ones are completed.
+ * The declarations of plugins fit any solution; these replacements narrow them to the solution's own names. Where a
+ * name can be built at run time, any string stays allowed, and known names are completed.
  */
 const OWN_NAMES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   'events-manager': [
@@ -58,8 +58,8 @@ const OWN_NAMES: Readonly<Record<string, readonly (readonly [from: string, to: s
 }
 
 /**
- * `solhost.d.ts` of a solution: the signatures of the platform's plugins, then the solution's own event types, forms, texts
- * and functions. What cannot be read is left out: `check` says what is wrong with it.
+ * Generates a solution's `solhost.d.ts`: the declarations of the platform's plugins, then the solution's event types,
+ * forms, texts and functions. Files that cannot be read are left out; `check` reports them.
  * @param files of the solution, by path
  */
 export function solutionTypes(files: ReadonlyMap<string, Buffer>): string {
@@ -133,7 +133,7 @@ function union(what: string, name: string, texts: readonly string[]): string {
   return `/** ${what} */\ntype ${name} = ${all.length === 0 ? 'never' : all.join(' | ')}`
 }
 
-/** What listeners get after the event, as docs/forms.md has it; of the others nothing is known. */
+/** Arguments that listeners get after the event, as documented in docs/forms.md; those of other events are unknown. */
 const OWN_ARGUMENTS: Partial<Record<(typeof FORM_EVENTS)[number], string>> = {
   onShow: '[firstShow: boolean]',
   onSort: "[column: string, direction: 'ascending' | 'descending']",
@@ -165,13 +165,13 @@ function argumentsOf(declaration: unknown): string {
   return `[${all.map(({ name, type }, index) => `${isIdentifier(name) ? name : `argument${index + 1}`}?: ${typeOf(type)}`).join(', ')}]`
 }
 
-/** Types in a manifest are any text; those that are plainly types are taken as they are. */
+/** A manifest can declare any text as a type; only clear type names are used. */
 function typeOf(written: unknown): string {
   const isType = isText(written) && /^[A-Za-z]+(\[\])*( \| [A-Za-z]+(\[\])*)*$/.test(written)
   return isType ? written : 'any'
 }
 
-/** Of which type `value` is; of those that are not here there is none. */
+/** The type of `value`; element types not listed have no value. */
 const VALUES: Partial<Record<ElementDefinition['type'], string>> = {
   text: 'string',
   password: 'string',
@@ -185,7 +185,7 @@ const VALUES: Partial<Record<ElementDefinition['type'], string>> = {
   tabs: 'string',
 }
 
-/** One interface for each type of element, with what scripts can read and set of it. */
+/** One interface for each element type, with the properties that scripts can read and set. */
 function elementTypes(): string {
   const properties = Object.entries(PROPERTIES) as [ElementDefinition['type'], readonly string[]][]
   return properties
@@ -213,7 +213,7 @@ function formTypes({ place, path, text }: FileOf<'form'>, scripts: readonly File
   ]
 }
 
-/** Name and type of each element. A form in the making may have any shape. */
+/** Name and type of each element. An unfinished form can have any shape. */
 function elementsIn(form: unknown): [string, string][] {
   if (!hasBoundedDepth(form)) return []
   try {
@@ -230,7 +230,7 @@ function hasBoundedDepth(value: unknown, depth = 8 * MAX_NESTING): boolean {
   return depth > 0 && Object.values(value).every((inner) => hasBoundedDepth(inner, depth - 1))
 }
 
-/** What other scripts see of a script's top level. */
+/** The top-level declarations of a script that other scripts see. */
 function globalsOf(path: string, text: string): string {
   const all = [
     ...functionsIn(path, text).map(
@@ -241,7 +241,7 @@ function globalsOf(path: string, text: string): string {
   return all.length === 0 ? '' : `\n// ${path}\n\n${all.join('')}`
 }
 
-/** A module that signs users in has a context of its own. */
+/** A module that signs users in runs in a separate context. */
 function isAuthenticator(path: string, files: ReadonlyMap<string, Buffer>): boolean {
   const { module } = splitModule(path)
   const manifest = module === null ? undefined : files.get(`modules/${module}/solution.json`)
@@ -276,11 +276,11 @@ function variablesIn(path: string, text: string): string[] {
   })
 }
 
-/** @returns nothing for what is no script */
+/** @returns an empty body if it is not a valid script */
 function read(path: string, text: string) {
   const comments: Comment[] = []
   try {
-    // An author's own script, on the author's own machine.
+    // The author's own script on the author's machine, so it is safe to parse here.
     const source = path.endsWith('.ts') ? stripTypeScriptTypes(text, { mode: 'strip' }) : text
     const { body } = parse(source, { ecmaVersion: 'latest', sourceType: 'script', onComment: comments })
     const docBefore = (start: number): string => {
@@ -294,7 +294,7 @@ function read(path: string, text: string) {
   }
 }
 
-/** Scripts may be called with fewer arguments than they name. */
+/** All parameters are optional: scripts may pass fewer arguments. */
 function parametersOf(parameters: readonly Pattern[]): string {
   return parameters
     .map((parameter, index) => {

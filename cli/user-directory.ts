@@ -8,7 +8,7 @@ import { authorization, readHostAddress } from './credentials.ts'
 import { type ApiContent, createHostApi, type HostApi } from './host-api.ts'
 import { refuseUsers } from './refusals.ts'
 
-/** A user as the API gives it. */
+/** A user as the API returns it. */
 export const User = z.object({
   uid: z.string(),
   username: z.string(),
@@ -29,13 +29,13 @@ const PAGE = 1000
 export interface UserDirectory {
   readonly api: HostApi
   readonly url: URL
-  /** By name. @param search what names begin with */
+  /** Sorted by name. @param search a prefix of the names */
   list(search: string): AsyncIterable<User>
-  /** @throws CommandError where there is none */
+  /** @throws CommandError if there is no such user */
   find(username: string): Promise<User>
   create(user: object): Promise<User>
   change(uid: string, input: object): Promise<User>
-  /** @param traces whether the name goes out of the audit too */
+  /** @param traces whether to remove the name from the audit log too */
   remove(uid: string, traces: boolean): Promise<void>
 }
 
@@ -75,7 +75,7 @@ export async function openUserDirectory(
     list,
     async find(username) {
       const key = usernameKey(username)
-      // The first of those that begin so, by name, is the one that is no longer; but for how a database sorts.
+      // A user with exactly this name is usually the first with this prefix; sort orders of databases can differ.
       for await (const user of list(username)) if (usernameKey(user.username) === key) return user
       const text = `There is no user "${printable(username)}" on this host.`
       throw new CommandError('failed', `${text} "${SOLHOST} users list ${url.origin}" lists the users.`)
@@ -94,7 +94,10 @@ function jsonContent(body: object): ApiContent {
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) }
 }
 
-/** `Users,Sales@crm` as it is typed: the second holds in one solution. A comma in a name takes a file to import. */
+/**
+ * Parses `Users,Sales@crm`: the second permission applies to one solution. Names with a comma can only be imported from
+ * a file.
+ */
 export function readPermissions(text: string): User['permissions'] {
   return readPermissionCell(text.replaceAll(',', ';'))
 }

@@ -51,7 +51,7 @@ const PREFIX = '/api'
 export function centerApi(parts: CenterApiParts): Router {
   const router = new Router({ prefix: PREFIX, sensitive: true })
   addDescription(router, () => describeCenterApi(parts.version))
-  // Inside the router, so that what is found as a route cannot be spelled past the check.
+  // Inside the router, so that every path that matches a route also passes this check, however it is spelled.
   router.use(parts.access.requireAsker)
   addPersonRoutes(router, personRoutes(parts), parts)
   addMemberRoutes(router, organisationsRoutes(parts), parts)
@@ -84,7 +84,7 @@ function organisationsRoutes(parts: AreaParts): MemberRoute[] {
 
 /** The OpenAPI 3.1 document of the API. */
 export function describeCenterApi(version: string): object {
-  // They are described, none of them can be called: so they need no parts.
+  // Routes are only described here, never called, so they need no parts.
   const parts = { telemetry: {} } as AreaParts
   return openApi<Right | 'person'>([...personRoutes(parts), ...organisationsRoutes(parts)], {
     title: 'Solhost control center',

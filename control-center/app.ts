@@ -14,7 +14,7 @@ import { type CenterPageParts, centerPages } from './pages.ts'
 import { type SatelliteApiParts, satelliteApi } from './satellite-api.ts'
 import { otlpReceiver, type ReceiverParts } from './telemetry/receive.ts'
 
-/** What the steps of a request need; `control-center/main.ts` makes it. */
+/** Dependencies of the middleware; created in `control-center/main.ts`. */
 export type CenterParts = CenterApiParts &
   CenterPageParts &
   SatelliteApiParts &
@@ -25,7 +25,7 @@ export type CenterParts = CenterApiParts &
     readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
   }
 
-/** Every step of a request, in the order in which they happen. */
+/** The whole middleware chain, in order. */
 export function createCenterApp(parts: CenterParts): Koa {
   return appOf([
     ...opening(parts),
@@ -39,7 +39,7 @@ export function createCenterApp(parts: CenterParts): Koa {
   ])
 }
 
-/** The port without TLS that leads to the one with it. @param port of the latter */
+/** The plain HTTP port that redirects to HTTPS. @param port returns the HTTPS port */
 export function createCenterRedirectApp(parts: CenterParts, port: () => number): Koa {
   return appOf([...opening(parts), redirectToHttps(parts.sites, port)])
 }

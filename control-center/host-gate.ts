@@ -3,7 +3,7 @@ import { requireOneHost, unknownHost } from '../base/http/host-header.ts'
 import { stateOf } from '../base/http/request.ts'
 import type { Sites } from '../base/http/sites.ts'
 
-/** Answers under `PUBLIC_URL`, loopback, the machine's own addresses and `ALLOWED_HOSTS` alone: what came by DNS rebinding ends here. */
+/** Accepts only `PUBLIC_URL`, loopback, the machine's own addresses and `ALLOWED_HOSTS`; this blocks DNS rebinding. */
 export function hostGate(sites: Sites): Middleware {
   return (ctx, next) => {
     requireOneHost(ctx)

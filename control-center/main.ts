@@ -52,24 +52,26 @@ export type CenterOptions = {
   readonly settings: CenterSettings
   readonly log: Logger
   readonly version: string
-  /** Whether somebody reads the output: then the set-up code is given back, else it goes into a file. */
+  /** Whether a person reads the output: then the set-up code is returned, else it is written to a file. */
   readonly terminal: boolean
 }
 
 /** A running control center. */
 export type ControlCenter = {
-  /** On this machine, without a path. */
+  /** The URL on this machine, without a path. */
   readonly url: string
-  /** Where browsers and Satellites find it: `PUBLIC_URL`, else `url`. */
+  /** The URL for browsers and Satellites: `PUBLIC_URL`, else `url`. */
   readonly publicUrl: string
   readonly setUp: SetUp['shown']
-  /** For tests: what it is made of. */
+  /** For tests. */
   readonly parts: CenterParts
-  /** Goes on for `DRAIN_TIME` without being ready, then takes no new work and lets running requests end. */
+  /**
+   * Keeps serving for `DRAIN_TIME` while reporting not ready, then refuses new work and lets running requests finish.
+   */
   readonly stop: () => Promise<void>
 }
 
-/** Starts everything, in the order in which the parts need one another; a start that fails ends what it had started. */
+/** Starts everything in dependency order; if a part fails to start, the parts already started are stopped. */
 export async function startControlCenter({ settings, log, version, terminal }: CenterOptions): Promise<ControlCenter> {
   await using started = new AsyncDisposableStack()
   const { limits, home } = settings
@@ -194,7 +196,7 @@ export async function startControlCenter({ settings, log, version, terminal }: C
       log,
     ),
   )
-  // Before the servers are closed, which wait for all requests: whoever waits or follows a run or a log is answered.
+  // Answer long polls and end followed logs and runs first: closing the servers waits for all requests.
   started.defer(async () => {
     waiting.stop()
     telemetry.followers.stop()

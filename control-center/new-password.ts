@@ -7,9 +7,10 @@ import type { CenterSettings } from './config/settings.ts'
 import { openCenterDatabase } from './schema/open.ts'
 
 /**
- * Gives an account another password, for whoever has the machine: an owner who forgot his own has nobody to ask. It has to be
- * changed at the next sign-in; the account is signed out everywhere. The control center may run meanwhile.
- * @returns the password, which nobody else gets to see
+ * Resets an account's password. For anyone with access to the machine: an owner who forgot their password has nobody to
+ * ask. The password must be changed at the next sign-in, and all sessions of the account end. The control center may be
+ * running.
+ * @returns the password, which is shown nowhere else
  * @throws ERR_USER_NOT_FOUND
  */
 export async function makeNewPassword(settings: CenterSettings, username: string): Promise<string> {

@@ -39,8 +39,8 @@ export type CenterPageParts = DesiredPageParts &
   EnvironmentPageParts & { readonly access: Access }
 
 /**
- * All pages. They read what they show; what changes something goes through the API, from the page's own script
- * (control-center/web/scripts/), so that nothing can be done here that cannot be done there.
+ * All pages. They only read; changes go through the API, called by the pages' own script (control-center/web/scripts/),
+ * so the pages can't do anything that the API can't.
  */
 export function centerPages(parts: CenterPageParts): Router {
   const router = new Router({ sensitive: true, strict: true })

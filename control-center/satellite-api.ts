@@ -11,13 +11,13 @@ type AreaParts = SatelliteAccessParts & DesiredSatelliteParts & SolutionUserSate
 export type SatelliteApiParts = AreaParts & { readonly version: string }
 
 /**
- * What Satellites ask, always with their remote environment token, always outbound from where they are (design section 9).
- * The version is part of the path: what a released Satellite relies on stays.
+ * The API for Satellites: authenticated by the remote environment token, and always called outbound from the Satellite
+ * (design section 9). The path contains the version: what a released Satellite relies on must not change.
  */
 export function satelliteApi(parts: SatelliteApiParts): Router {
   const router = new Router({ prefix: SATELLITE_API, sensitive: true })
   addDescription(router, () => describeSatelliteApi(parts.version))
-  // Inside the router, so that what is found as a route cannot be spelled past the check.
+  // Inside the router, so that every path that matches a route also passes this check, however it is spelled.
   router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.audit))
   addSatelliteRoutes(router, satelliteRoutes(parts), parts.limits)
   return router
@@ -27,16 +27,16 @@ function satelliteRoutes(parts: AreaParts): SatelliteRoute[] {
   return [...desiredSatelliteRoutes(parts), ...solutionUserSatelliteRoutes(parts)]
 }
 
-/** The OpenAPI 3.1 document of what Satellites ask. */
+/** The OpenAPI 3.1 document of the Satellite API. */
 export function describeSatelliteApi(version: string): object {
-  // They are described, none of them can be called: so they need no parts but the limits.
+  // Routes are only described here, never called, so they need no parts except the limits.
   return openApi(satelliteRoutes({ limits: createLimits() } as AreaParts), {
     title: 'Solhost control center, for Satellites',
     version,
     prefix: SATELLITE_API,
     securitySchemes: { environment: { type: 'http', scheme: 'bearer', description: 'a remote environment token' } },
     need: () => '',
-    // What the statement of `GET desired` holds.
+    // The content of the signed statement that `GET desired` returns.
     schemas: [DesiredState],
   })
 }

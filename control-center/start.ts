@@ -6,7 +6,10 @@ import { createTerminal, printable } from '../base/terminal/terminal.ts'
 import { readCenterSettings } from './config/settings.ts'
 import type { ControlCenter } from './main.ts'
 
-/** What `npm run control-center` runs: settings come from environment properties. Resolves when it has stopped, or could not start. */
+/**
+ * Runs the service (`npm run control-center`) with settings from environment properties. Resolves when it has stopped
+ * or failed to start.
+ */
 async function start(): Promise<Exit> {
   const stopped = Promise.withResolvers<Exit>()
   try {
@@ -16,7 +19,7 @@ async function start(): Promise<Exit> {
     const starting = import('./main.ts').then(({ startControlCenter }) =>
       startControlCenter({ settings, log, version, terminal }),
     )
-    // A signal that comes while it starts stops it as soon as it has started; a failed start ends by itself.
+    // A signal during the start stops the service as soon as the start has finished; a failed start ends by itself.
     stopOnSignals(async () => (await starting).stop(), stopped.resolve)
     process.stdout.write(startMessage(await starting))
   } catch (error) {
@@ -38,7 +41,7 @@ function startMessage({ publicUrl, setUp }: ControlCenter): string {
   return `${[...lines, 'Ctrl+C stops it.'].join('\n')}\n`
 }
 
-/** `new-password <e-mail address>` @returns null: not to be read */
+/** `new-password <e-mail address>` @returns null if the arguments are invalid */
 async function newPassword(words: readonly string[]): Promise<Exit | null> {
   const [username] = words
   if (username === undefined || words.length > 1) return null

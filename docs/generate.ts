@@ -1,4 +1,4 @@
-// Writes the generated parts of the docs; with --check it only says whether they are up to date.
+// Writes the generated parts of the docs; with --check it only reports whether they are up to date.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -73,7 +73,7 @@ The control center also uses these [limits](settings.md#limits), with the same n
 `
 }
 
-/** Every route as it is declared beside its handler. */
+/** Lists every route, as declared beside its handler. */
 function adminApiPage(): string {
   const rows = declaredRoutes().map(({ method, path, definition: { summary, right } }) => {
     const need = right === null ? 'the admin account' : right === 'any' ? 'any token' : `\`${right}\``

@@ -1,4 +1,4 @@
-// docs/reference/scripting.md, from the signatures that editors get: what stands in them stands there too.
+// Generates docs/reference/scripting.md from the declarations that editors use.
 import { globSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import {
@@ -33,7 +33,7 @@ export type Doc = {
   readonly returns: string | null
   readonly throws: readonly string[]
 }
-/** `security`, `plugins.database`, or a type such as `JSEvent`; `type`: the type of one that has no members. */
+/** `security`, `plugins.database`, or a type such as `JSEvent`; `type`: the definition of a type without members. */
 export type ReferenceEntry = {
   readonly name: string
   readonly kind: 'global' | 'type'
@@ -42,12 +42,12 @@ export type ReferenceEntry = {
   readonly members: readonly ReferenceMember[]
 }
 
-/** What scripts see, in the order of the plugins' folders. */
+/** The API for scripts, in the order of the plugins' folders. */
 export function scriptingEntries(): ReferenceEntry[] {
   return readDeclarations(globSync('plugins/*/api.d.ts', { cwd: ROOT }).sort())
 }
 
-/** What the guest part of a plugin sees. */
+/** The API for the guest part of a plugin. */
 export function guestEntries(): ReferenceEntry[] {
   return readDeclarations(['runtime/sandbox/guest-api.d.ts'])
 }
@@ -97,7 +97,7 @@ function bindingsUnderPlugins(statement: InterfaceDeclaration, source: SourceFil
     .map((member) => globalEntry(`plugins.${textOf(member.name, source)}`, docOf(member), member.type, source))
 }
 
-/** Overloads stand together, under the name that they share. Those that say nothing of their own belong to the one before. */
+/** Groups overloads under their common name. An overload without a comment belongs to the previous one. */
 function membersOf(members: Iterable<TypeElement>, source: SourceFile): ReferenceMember[] {
   const byName = new Map<string, Signature[]>()
   for (const member of members) {
@@ -109,7 +109,7 @@ function membersOf(members: Iterable<TypeElement>, source: SourceFile): Referenc
   return [...byName].map(([name, signatures]) => ({ name, signatures }))
 }
 
-/** As written, without its comment, and moved to the left. */
+/** The source text without its comment, with the indentation removed. */
 function textOf(node: Node, source: SourceFile): string {
   const lines = source.text.slice(node.getStart(source), node.end).split('\n')
   const indent = Math.min(...lines.slice(1).map((line) => line.search(/\S|$/)))
@@ -139,7 +139,7 @@ function plainText(comment: string | Iterable<Node> | undefined): string {
     .trim()
 }
 
-/** The members of a global are headings, so that a guide can lead to each; those of a type are a list. */
+/** Members of a global are headings, so that guides can link to each; those of a type are a list. */
 export function scriptingPage(): string {
   const entries = scriptingEntries()
   const globals = entries.filter(({ kind }) => kind === 'global')
@@ -233,7 +233,7 @@ function firstSentence(text: string): string {
   return /^[^.]+(\.(?!\s)[^.]+)*\.?/.exec(oneLine(text))?.[0] ?? ''
 }
 
-/** As GitHub names headings. */
+/** The anchor that GitHub generates for a heading. */
 function anchorOf(heading: string): string {
   return heading.toLowerCase().replace(/[^\w\s-]/g, '')
 }

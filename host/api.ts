@@ -33,7 +33,7 @@ export type AdminApiParts = SolutionApiParts &
   MaintenanceApiParts &
   TestingApiParts &
   UserApiParts & {
-    /** Decides who may use it; one for both ports, so that failures on either count. */
+    /** Authenticates admin requests. Both ports share it, so failures on either count together. */
     readonly requireAdmin: RouterMiddleware
     readonly audit: Audit
     readonly limits: Limits
@@ -43,7 +43,7 @@ export type AdminApiParts = SolutionApiParts &
 /** The API under `/admin/api` (design section 7). */
 export function adminApi(parts: AdminApiParts): Router {
   const router = new Router({ prefix: PREFIX, sensitive: true })
-  // Inside the router, so that what is found as a route cannot be spelled past the check.
+  // Inside the router, so that no spelling of a route's path bypasses the check.
   router.use(parts.requireAdmin)
   addDescription(router, () => describeAdminApi(parts.version))
   addAdminRoutes(router, adminRoutes(parts), parts)
@@ -72,7 +72,7 @@ function adminRoutes(parts: AdminApiParts): AdminRoute[] {
   ]
 }
 
-/** Every route of the API as it is declared, to be described: none of them can be called. */
+/** Declares every route of the API for its description. The routes cannot be called. */
 export function declaredRoutes(): AdminRoute[] {
   return adminRoutes({ limits: createLimits() } as AdminApiParts)
 }
@@ -88,7 +88,7 @@ export function describeAdminApi(version: string): object {
   })
 }
 
-/** What a token needs, in words. */
+/** The required token scope, as text for the API description. */
 function needOf(right: AdminRight): string {
   if (right === null) return 'For the admin account alone.'
   return right === 'any' ? 'For the admin account and every token.' : `Needs the scope \`${right}\`.`

@@ -44,7 +44,7 @@ import type { Uploads } from './solutions/upload.ts'
 import { tellRequests } from './telemetry/request-telemetry.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 
-/** What the steps of a request need; `host/main.ts` makes it. */
+/** Dependencies of the middleware; created by `host/main.ts`. */
 export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> & {
   readonly settings: Settings
   readonly log: Logger
@@ -65,7 +65,7 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> & {
   readonly throttle: Throttle
   readonly knownBrowsers: KnownBrowsers
   readonly accountSources: AccountSources
-  /** Null where the host is connected to no control center. */
+  /** Null if the host is not connected to a control center. */
   readonly cloudLogin: CloudLogin | null
   readonly changePassword: ChangePasswordPages
   readonly formTokens: FormTokens
@@ -81,7 +81,7 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> & {
   readonly isLive?: boolean
 }
 
-/** Every step of a request, in the order in which they happen. */
+/** All middleware of the pages port, in order. */
 export function createApp(parts: HostParts): Koa {
   const { settings, sites, catalog, store } = parts
   const sendLoginPage = createLoginPageSender({ ...parts, isTesting: settings.isTesting })
@@ -104,7 +104,7 @@ export function createApp(parts: HostParts): Koa {
   ])
 }
 
-/** The same for the admin port: the API, and pages that are on no solution's origin. */
+/** All middleware of the admin port: the API and the admin pages, on an origin that no solution uses. */
 export function createAdminApp(parts: HostParts): Koa {
   const { settings, sites, pageSessions } = parts
   const pages = adminPages({ ...parts, limits: settings.limits, sharedOrigin: sites.shared })
@@ -120,7 +120,7 @@ export function createAdminApp(parts: HostParts): Koa {
   ])
 }
 
-/** The port without TLS that leads to the one with it. @param port of the latter */
+/** The HTTP port that redirects to HTTPS. @param port returns the HTTPS port */
 export function createRedirectApp(parts: HostParts, port: () => number): Koa {
   return appOf([...opening(parts), redirectToHttps(parts.sites, port)])
 }
@@ -136,7 +136,7 @@ function adminApiStep(parts: HostParts): Middleware {
   return api.routes() as Middleware
 }
 
-/** A solution's own pages know who is signed in and may go on: they refuse new work themselves. */
+/** Only the solution list: a solution's pages let signed-in users continue, and refuse new work themselves. */
 function closeListInMaintenance({ maintenance, managedSettings }: HostParts): Middleware {
   return async (ctx, next) => {
     if (ctx.path === '/' && (await managedSettings.defaultSolution()) === null) await maintenance.refuseNewWork()

@@ -7,22 +7,22 @@ import type { LogLine, SolutionLog } from './solutions/solution-log.ts'
 import type { SolutionStore } from './solutions/solution-store.ts'
 import type { Uploaded, Uploads } from './solutions/upload.ts'
 
-/** What somebody who works on a solution asks of the host: each save is a version, in which open clients go on. */
+/** Operations of `solhost dev`: each save becomes a version, and open clients switch to it. */
 export interface LiveSolutions {
-  /** As `Uploads.upload`; older versions are removed. @returns once open clients have gone on */
+  /** Like `Uploads.upload`, and removes older versions. @returns after open clients have switched to the new version */
   update(packed: Uint8Array, name: string): Promise<LiveUpdate>
-  /** The solution has another name now. @throws ERR_SOLUTION_NOT_FOUND */
+  /** Removes a solution whose name has changed. @throws ERR_SOLUTION_NOT_FOUND */
   remove(name: string): Promise<void>
-  /** Calls `listener` for each new line of its log. @returns the function that ends it */
+  /** Calls `listener` for each new line of the solution's log. @returns a function that unsubscribes */
   follow(name: string, listener: (line: LogLine) => void): () => void
-  /** Makes a user of the default users table who may do everything in the solution, or gives him what he lacks. */
+  /** Creates a user in the default users table with all permissions of the solution, or adds the missing ones. */
   keepUser(username: string, password: string, solution: string): Promise<void>
-  /** Whether this is still the user's password. */
+  /** Checks the user's current password. */
   isPassword(username: string, password: string): Promise<boolean>
 }
 
 export type LiveUpdate = Uploaded & {
-  /** How many open clients went on. */
+  /** Number of open clients that switched to the new version. */
   readonly clients: number
   readonly mode: SignInMode
 }
@@ -36,9 +36,9 @@ export type LiveSolutionsParts = {
   readonly users: Users
 }
 
-/** Chosen here: enough to go back a few steps with the admin API; each holds its whole bundle. */
+/** Chosen here: enough to go back a few versions with the admin API; each version stores its whole bundle. */
 const KEPT_VERSIONS = 5
-/** Chosen here: what a user holds where the solution lists no permissions, since without any nobody signs in. */
+/** Chosen here: granted if the solution lists no permissions, since users without any permission cannot sign in. */
 const ANY_PERMISSION = 'Users'
 
 export function createLiveSolutions(parts: LiveSolutionsParts): LiveSolutions {

@@ -56,44 +56,44 @@ export type HostOptions = {
   readonly settings: Settings
   readonly log: Logger
   readonly version: string
-  /** Whether somebody reads the output: then the made password is given back, else it goes into a file. */
+  /** Whether the output is a terminal. If so, a generated password is returned; otherwise it is written to a file. */
   readonly terminal: boolean
   /**
-   * Open clients go on in the next version of their solution by themselves, and pages of errors ask again: for somebody
-   * who works on it (`solhost dev`). There are no examples then, and no plugins of an operator: PLATFORM_HOME lies in the
-   * solution's folder, which may be a stranger's, and plugins run with all rights of the host.
+   * Development mode (`solhost dev`): open clients switch to the next version of their solution automatically, and
+   * error pages reload. Examples and operator plugins are off: PLATFORM_HOME is in the solution's folder, which may
+   * come from a stranger, and plugins run with all privileges of the host.
    */
   readonly isLive?: boolean
   /**
-   * Opens a debugger for scripts on a port of 127.0.0.1 (0: a free one); absent: there is none. Whoever reaches it may run
-   * any code in the sandbox processes, so it is asked for by a command and never by an environment property or a bundle.
+   * Opens a debugger for scripts on a port of 127.0.0.1 (0: any free port); absent: no debugger. Anyone who can connect
+   * to it can run arbitrary code in the sandbox processes, so only a command can enable it, never an environment
+   * property or a bundle.
    */
   readonly inspect?: { readonly port: number; readonly node: DebugNode } | undefined
 }
 
-/** A running host. */
 export type Host = Addresses & {
-  /** Where browsers find it: `PUBLIC_URL`, else `url`. */
+  /** The address for browsers: `PUBLIC_URL`, else `url`. */
   readonly publicUrl: string
   readonly madePassword: MadePassword | null
   /** Whether the solutions share one origin. */
   readonly sharedOrigin: boolean
-  /** The supervisor's processes, for health and tests. */
+  /** Sandbox processes, for health and tests. */
   readonly processes: Supervisor['processes']
   readonly addressOf: (solution: string) => string
   readonly solutionNames: () => Promise<readonly string[]>
-  /** What a live host does besides, see `HostOptions`; null: it is none. */
+  /** Operations for live hosts, see `HostOptions`; null if `isLive` is off. */
   readonly live: LiveSolutions | null
-  /** Null unless it was asked for, see `HostOptions`. */
+  /** Null unless enabled, see `HostOptions`. */
   readonly debugger: Pick<Debugger, 'address' | 'links'> | null
   /**
-   * Goes on for `DRAIN_TIME` without being ready, see `Draining`; then takes no new work, lets running requests end, and
-   * kills the sandbox processes, within 4 s. Called again while it drains: does not wait any longer.
+   * Reports not ready and keeps serving for `DRAIN_TIME`, see `Draining`. Then refuses new work, lets running requests
+   * finish, and kills the sandbox processes, within 4 s. A second call while draining skips the rest of the wait.
    */
   readonly stop: () => Promise<void>
 }
 
-/** Starts everything, in the order in which the parts need one another; a start that fails ends what it had started. */
+/** Starts all parts in dependency order. If the start fails, the parts that are already running are stopped. */
 export async function startHost(options: HostOptions): Promise<Host> {
   const { settings, version, isLive = false, inspect } = options
   const { limits } = settings
@@ -277,7 +277,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   await managed?.start()
   started.defer(async () => managed?.stop())
   const addresses = await servers.open(parts)
-  // At once: the servers wait for all connections, those of clients included.
+  // In parallel: the servers wait for all connections, including those of clients.
   started.defer(async () => void (await Promise.all([servers.close(), clients.stop()])))
   started.defer(async () => solutionLog.endFollowing())
   const scriptDebugger = await openDebugger()

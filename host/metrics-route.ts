@@ -7,8 +7,8 @@ import { needScope } from './access/actor.ts'
 import { PROMETHEUS_TYPE, type Telemetry } from './telemetry/telemetry.ts'
 
 /**
- * `/metrics` on the admin port, for the admin account and for API tokens of scope `health:read`: who it is was checked by
- * `requireAdmin` before.
+ * `/metrics` on the admin port, for the admin account and API tokens with scope `health:read`; `requireAdmin`
+ * authenticates the request first.
  */
 export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin: Middleware): Middleware {
   async function answer(ctx: Context): Promise<void> {
@@ -23,10 +23,10 @@ export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin:
 }
 
 /**
- * `/metrics` without a sign-in, on a port of its own that has nothing else. Chosen here: what scrapes inside a cluster
- * needs no way to the admin pages and keeps no token; who may reach the port is for the network to say. Pages in a browser
- * may not, whatever they call this host.
- * @param names further host names that it answers to: `METRICS_HOST` and `ALLOWED_HOSTS`
+ * `/metrics` without authentication, on a separate port that serves nothing else. Chosen here: a scraper inside a
+ * cluster then needs no access to the admin pages and stores no token; the network controls access to the port.
+ * Requests from browser pages are refused, whatever host name they use.
+ * @param names additional accepted host names: `METRICS_HOST` and `ALLOWED_HOSTS`
  */
 export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: readonly string[]): Server {
   return createServer({ requestTimeout: 10_000, headersTimeout: 5000, maxHeaderSize: 8192 }, (request, response) => {
@@ -48,12 +48,12 @@ export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: read
 }
 
 const NOT_A_NAME = 'Ask by an address or a name of this network, or set ALLOWED_HOSTS to this name.\n'
-/** No public name server has them: names of one label, and the ends that are reserved for networks of one's own. */
+/** Names that public DNS does not resolve: single labels and the suffixes reserved for private networks. */
 const PRIVATE_NAME = /^[^.]+$|\.(?:internal|local|svc)$/
 
 /**
- * A page that got here by DNS rebinding sends, over http, neither `Origin` nor Fetch Metadata; but it names its own host, and
- * that is one of the public name system.
+ * Over http, a page that uses DNS rebinding sends neither `Origin` nor Fetch Metadata. But `Host` then contains the
+ * page's own host name, which is in public DNS.
  */
 function isOwnName(host: string, names: readonly string[]): boolean {
   const name = hostnameOf(host.toLowerCase())

@@ -31,8 +31,8 @@ export type AdminPageParts = SignInParts &
   UserPageParts
 
 /**
- * The pages under `/admin/`, on the admin port only. They read what they show; what changes something goes through the
- * API, from the page's own script (host/web/admin/), so that nothing can be done here that cannot be done there.
+ * The pages under `/admin/`, on the admin port only. Pages only read; every change is an API request by the page's
+ * script (host/web/admin/), so the pages can do nothing that the API cannot.
  */
 export function adminPages(parts: AdminPageParts): Router {
   const router = new Router({ prefix: '/admin', sensitive: true, strict: true })
@@ -54,7 +54,7 @@ export function adminPages(parts: AdminPageParts): Router {
   return router
 }
 
-/** What people type into the address bar. */
+/** Redirects the addresses that people type to `/admin/`. */
 export const leadToPages: Middleware = (ctx, next) => {
   if (ctx.path !== '/' && ctx.path !== '/admin') return next()
   ctx.status = 302

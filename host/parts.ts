@@ -32,7 +32,7 @@ import type { Telemetry } from './telemetry/telemetry.ts'
 import { observeProcesses, watchBindings, watchCalls, watchFigures } from './telemetry/watch.ts'
 import { createUsersForScripts } from './users/users-for-scripts.ts'
 
-/** What runs solutions: the sandbox processes, what their scripts may use, and which versions there are. */
+/** The parts that run solutions: sandbox processes, plugins for scripts, and the available versions. */
 export type SolutionParts = {
   readonly catalog: Catalog
   readonly uploads: Uploads
@@ -45,7 +45,7 @@ export type SolutionParts = {
 
 export type SolutionNeeds = {
   readonly settings: Settings
-  /** See `HostOptions`, as the next one. */
+  /** See `HostOptions`, also for `inspect`. */
   readonly isLive: boolean
   readonly inspect: { readonly node: DebugNode } | undefined
   readonly log: Logger
@@ -60,7 +60,7 @@ export type SolutionNeeds = {
   readonly platformDatabase: SolutionDatabasesOptions['platform']
 }
 
-/** @param started gets what must be ended, also when a later part cannot start */
+/** @param started receives the cleanup of each started part, so that it also runs if a later part fails to start */
 export async function createSolutionParts(
   {
     settings,
@@ -141,5 +141,5 @@ export async function createSolutionParts(
   return { catalog, uploads, supervisor, bindings, runEntry, figures, solutionDatabases }
 }
 
-/** Globals that the platform itself defines beside the plugins' names. */
+/** Globals defined by the platform in addition to the plugins' names. */
 const OTHER_GLOBALS = ['console', 'plugins', 'EventType', 'EVENTS_AGGREGATION_TYPE']

@@ -9,19 +9,19 @@ import type { Settings } from './config/settings.ts'
 import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts'
 import { watchQueries } from './telemetry/watch.ts'
 
-/** What all other parts of a host stand on. */
+/** The parts that all other parts of a host depend on. */
 export type Platform = {
   readonly telemetry: Telemetry
-  /** Settled when telemetry is told: nothing is loaded unless something is. */
+  /** Settles once telemetry export has started; settles immediately if no telemetry is configured. */
   readonly telling: Promise<void>
-  /** What it is given is told to a collector too. */
+  /** Its lines are sent to the telemetry collector too. */
   readonly log: Logger
-  /** Null: the host serves no TLS. */
+  /** Null: TLS is off. */
   readonly certificate: HostCertificate | null
   readonly db: Database
   readonly key: PlatformKey
   readonly account: AdminAccount
-  /** Null: the admin's password was there before. */
+  /** Null: the admin password already existed. */
   readonly made: NewPassword | null
 }
 
@@ -29,11 +29,11 @@ export type PlatformOptions = {
   readonly settings: Settings
   readonly log: Logger
   readonly version: string
-  /** Whether somebody reads the output. */
+  /** Whether the output is a terminal. */
   readonly terminal: boolean
 }
 
-/** @param started gets what must be ended, also when a later part cannot start */
+/** @param started receives the cleanup of each started part, so that it also runs if a later part fails to start */
 export async function openPlatform(options: PlatformOptions, started: AsyncDisposableStack): Promise<Platform> {
   const { settings, version, terminal } = options
   const { limits, home } = settings
@@ -52,7 +52,7 @@ export async function openPlatform(options: PlatformOptions, started: AsyncDispo
   const homeLock = holdHome(home)
   started.defer(() => homeLock.release())
   started.defer(() => telemetry.stop())
-  // While the rest starts.
+  // Not awaited, so that the other parts start in parallel.
   const telling = telemetry.start()
   telling.catch(() => {})
   const db = await openDatabase(settings, watchQueries(telemetry))

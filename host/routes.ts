@@ -49,7 +49,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   const { catalog, sites, sessions, maintenance } = parts
   const router = new Router({ prefix: '/solution/:solution', sensitive: true })
 
-  /** The last gate: a solution is answered for only where the host name was found to serve it. */
+  /** The final check: the request's host name must serve this solution. */
   function needSolution(ctx: Context): Promise<ActiveSolution> {
     const name = nameOf(ctx)
     const { site } = stateOf(ctx)
@@ -81,7 +81,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     const locale = localeOf(ctx, solution)
     if (Object.hasOwn(ctx.query, 'signed-out')) return showSignedOut(ctx, solution, locale, parts)
     await maintenance.refuseNewWork()
-    // The client opens without a user; of a login form it is the form that signs in.
+    // The client opens without a user; with LOGIN_FORM, the user signs in through the form.
     if (mode === 'NONE' || mode === 'LOGIN_FORM') {
       return showClientPage(ctx, solution, null, locale, mode === 'LOGIN_FORM', parts)
     }
@@ -156,7 +156,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     await sendMedia(ctx, await needSolution(ctx), (ctx.params as { path: string }).path, parts.store)
   })
 
-  /** Where a client's script sends the browser after it; null: nowhere else. */
+  /** The address to which a client's script redirects the browser after sign-out; null: none. */
   async function targetOf(
     ctx: Context,
     solution: ActiveSolution,
@@ -172,7 +172,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   return router
 }
 
-/** By a provider, or as the browser is remembered. @returns null when it was answered with something else */
+/** Signs in through the provider or a remember-me cookie. @returns null if another response was sent instead */
 async function signInByItself(
   ctx: Context,
   solution: ActiveSolution,
@@ -194,7 +194,10 @@ async function signInByItself(
   return null
 }
 
-/** A script may have wanted another page; a browser that went to the provider first comes to it from here. */
+/**
+ * A script may have set a redirect target. If the provider's sign-out page came first, the browser gets there from
+ * here.
+ */
 function showSignedOut(
   ctx: Context,
   solution: ActiveSolution,
@@ -215,8 +218,8 @@ function showSignedOut(
 }
 
 /**
- * The fields with which the solution's page signs out. Where the browser says that it was that page, a form may be
- * missing; else its hidden token decides.
+ * Reads the form with which the solution's page signs the user out. If the browser reports that page as the source, the
+ * form is optional; otherwise its hidden token must be valid.
  */
 async function readOwnForm(
   ctx: Context,
@@ -236,7 +239,7 @@ function notFromPage(): PlatformError {
   return new PlatformError('ERR_FOREIGN_ORIGIN', 'Signing out works from the page of the solution only.')
 }
 
-/** @throws ERR_SOLUTION_NOT_FOUND for what cannot be the name of a solution */
+/** @throws ERR_SOLUTION_NOT_FOUND if the parameter is not a valid solution name */
 function nameOf(ctx: Context): string {
   const { solution } = ctx.params as { solution: string }
   if (isHostLabel(solution)) return solution

@@ -8,30 +8,33 @@ import { createAdminApp, createApp, createRedirectApp, type HostParts } from './
 import type { Settings } from './config/settings.ts'
 import { metricsServer } from './metrics-route.ts'
 
-/** Every port of a host, from its opening to its end. */
+/** All ports of a host. */
 export interface Servers {
-  /** Where the pages are; until `open` has opened it, the port that the settings ask for. */
+  /** Port of the pages; before `open` has opened it, the configured port. */
   readonly pagesPort: () => number
-  /** Opens them, the pages first. @throws what `listen` throws; those that are open by then are closed by `close` */
+  /**
+   * Opens all ports, starting with the pages. @throws what `listen` throws; `close` then closes the ports already open
+   */
   open(parts: HostParts): Promise<Addresses>
-  /** No new connections; idle ones end at once, busy ones after their answer or when `STOP_GRACE` is over. */
+  /** Accepts no new connections. Idle ones close immediately, busy ones after their response or `STOP_GRACE`. */
   close(): Promise<void>
 }
 
 export type Addresses = {
-  /** The pages, without a path. */
+  /** Origin of the pages. */
   readonly url: string
   readonly adminUrl: string
-  /** The port that leads to https, see `HTTP_REDIRECT_PORT`; null: there is none. */
+  /** The port that redirects to HTTPS, see `HTTP_REDIRECT_PORT`; null: none. */
   readonly redirectPort: number | null
-  /** Where metrics are read without a token, see `METRICS_PORT`; null: nowhere. */
+  /** Address of the metrics that require no token, see `METRICS_PORT`; null: none. */
   readonly metricsUrl: string | null
 }
 
 /** @param certificate null: without TLS */
 export function createServers(settings: Settings, certificate: HostCertificate | null): Servers {
   const servers: WebServer[] = []
-  // Chosen here: the admin port has TLS too, but on loopback, where nothing leaves the machine and no certificate is valid.
+  // Chosen here: the admin port has TLS too, except on loopback: no traffic leaves the machine, and no certificate is
+  // valid.
   const adminCertificate = isLoopback(settings.adminHost) ? null : certificate
   let pagesPort = settings.port
 

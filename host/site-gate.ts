@@ -7,8 +7,8 @@ import { PlatformError } from '../runtime/errors.ts'
 import type { Catalog } from './solutions/catalog.ts'
 
 /**
- * Lets a request through only where its host name serves its path: a solution's own host serves that solution and
- * nothing else; with `SOLUTION_ORIGIN` the platform's hosts send the browser to the solution's own host.
+ * Accepts a request only if its host name serves its path. A solution's host serves only that solution; with
+ * `SOLUTION_ORIGIN`, the platform's hosts redirect to the solution's host.
  */
 export function siteGate(sites: Sites, catalog: Catalog): Middleware {
   return async (ctx, next) => {
@@ -38,8 +38,8 @@ export function siteGate(sites: Sites, catalog: Catalog): Middleware {
 }
 
 /**
- * The admin port answers only to loopback names, its own address and `ALLOWED_HOSTS`. Behind a proxy both count, the name
- * that it forwards and the one under which it asks: a page that got here by DNS rebinding can forward any name itself.
+ * The admin port responds only to loopback names, its own address and `ALLOWED_HOSTS`. Behind a proxy, both the
+ * forwarded host and the proxy's `Host` header are checked: a page that uses DNS rebinding can forward any name.
  */
 export function adminGate(adminHost: string, allowedHosts: readonly string[]): Middleware {
   const isKnown = (host: string) => {

@@ -5,7 +5,7 @@ import type { Settings } from './config/settings.ts'
 import type { Host } from './main.ts'
 import { exampleFolder, exampleNames } from './solutions/examples.ts'
 
-/** What the start prints: addresses, examples with users to try, the made password, and what the operator must know. */
+/** The start message: addresses, examples with users to try, the generated password, and notes for the operator. */
 export async function startMessage(host: Host, settings: Settings): Promise<string> {
   const lines = [
     `Solhost runs at ${host.publicUrl}/`,
@@ -29,7 +29,7 @@ function solutionLines(host: Host, names: readonly string[]): string[] {
   return ['Solutions:', ...lines, '']
 }
 
-/** Ports that are open only where somebody set them. */
+/** Optional ports, listed only if configured. */
 function portLines({ metricsUrl, redirectPort }: Host): string[] {
   return [
     ...(metricsUrl === null ? [] : [`Metrics:        ${metricsUrl}`]),
@@ -37,7 +37,7 @@ function portLines({ metricsUrl, redirectPort }: Host): string[] {
   ]
 }
 
-/** How a solution gets here. */
+/** How to deploy a solution. */
 function nextLines(host: Host, { adminName }: Settings): string[] {
   return [
     'Next:',
@@ -48,7 +48,7 @@ function nextLines(host: Host, { adminName }: Settings): string[] {
   ]
 }
 
-/** An example says in its own README which users can sign in, as list items that start with "Sign in". */
+/** Reads the demo users from the example's README: list items that start with "Sign in". */
 function usersToTry(example: string): string[] {
   try {
     const readme = readFileSync(join(exampleFolder(example), 'README.md'), 'utf8')
@@ -71,7 +71,7 @@ function warningLines(host: Host, { solutionOrigin, environment, shown }: Settin
     lines.push('Note: REMOTE_ENVIRONMENT_TOKEN is not used: it counts with ENVIRONMENT=onprem alone.')
   }
   if (host.sharedOrigin) {
-    // With TLS an address that begins with http: would stop the start.
+    // With TLS, an address that begins with http: would prevent the start.
     const example = host.publicUrl.startsWith('https:') ? 'https://{name}.apps.example.org' : 'http://{name}.localhost'
     lines.push(
       'Note: all solutions share one origin, so they must trust one another: a script of one can reach the pages of',
@@ -88,7 +88,7 @@ function warningLines(host: Host, { solutionOrigin, environment, shown }: Settin
   return lines.length === 0 ? [] : [...lines, '']
 }
 
-/** Servers that are set may be for the grants of solutions alone; more often PLATFORM_DATABASE was forgotten. */
+/** Database servers can be configured only for solution grants; more often PLATFORM_DATABASE was forgotten. */
 function databaseLines(shown: Settings['shown']): string[] {
   const set = shown.filter(({ source }) => source !== 'default').map(({ name }) => name)
   if (set.includes('PLATFORM_DATABASE')) return []

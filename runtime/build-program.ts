@@ -1,9 +1,9 @@
-// Builds one program (see program-file.ts): node runtime/build-program.ts <its TypeScript> <the folder to make>
+// Builds one program (see program-file.ts): node runtime/build-program.ts <its TypeScript> <output folder>
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { build } from 'rolldown'
 
-/** Builds of other sources are kept for so long, in ms: a host that runs may still load parts of one. */
+/** How long builds of other sources are kept, in ms: a running host may still load parts of one. */
 const KEPT = 24 * 60 * 60 * 1000
 
 const [main = '', folder = ''] = process.argv.slice(2)
@@ -22,12 +22,12 @@ await build({
   external: ['isolated-vm'],
   output: { dir: made, format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: '[name].cjs' },
 })
-// Whoever starts the host has to read it, whoever built it.
+// The user that starts the host may not be the one that built it.
 chmodSync(made, 0o755)
 try {
   renameSync(made, folder)
 } catch (error) {
   rmSync(made, { recursive: true })
-  // Another one has built the same meanwhile.
+  // Another process built the same program in the meantime.
   if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
 }

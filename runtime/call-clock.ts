@@ -1,22 +1,22 @@
-/** The time of one call: when it began, what is left of its limit, and the alarm for when that is over. */
+/** The time of one call: its start, the time left of its limit, and an alarm. */
 export interface CallClock {
-  /** The limit, in ms. */
+  /** The limit in ms. */
   readonly allowed: number
-  /** As `now` told it; null until the call began. */
+  /** In ms, on the clock `now`; null before the call begins. */
   readonly startedAt: () => number | null
-  /** Lets its time run from now on. An alarm that was set before is cancelled. */
+  /** Starts the clock and cancels any alarm. */
   readonly begin: () => void
-  /** Whole ms since it began; 0 before. */
+  /** Whole ms since the call began; 0 before that. */
   readonly elapsed: () => number
-  /** What is left of the limit, in ms; below 0 once it is over. */
+  /** Time left of the limit, in ms; negative once it is exceeded. */
   readonly left: () => number
-  /** Its time runs again, if it stood still. @returns what is left, in whole ms, at least 1 */
+  /** Resumes the clock if it is stopped. @returns the time left, in whole ms, at least 1 */
   readonly run: () => number
-  /** Its time stands still until `run`, and the alarm is cancelled. */
+  /** Stops the clock until `run`, and cancels the alarm. */
   readonly stop: () => void
-  /** How long its time stood still since it began, in ms. */
+  /** How long the clock was stopped since the call began, in ms. */
   readonly waited: () => number
-  /** Calls `ring` in so many ms, in place of an alarm that was set before. */
+  /** Calls `ring` after `milliseconds`, replacing any earlier alarm. */
   readonly alarm: (milliseconds: number, ring: () => void) => void
   readonly cancelAlarm: () => void
   readonly hasAlarm: () => boolean
@@ -24,11 +24,11 @@ export interface CallClock {
 
 /**
  * @param allowed in ms
- * @param now a clock in ms: where scripts are debugged, one that stands still while a debugger holds them
+ * @param now a clock in ms; where scripts are debugged, it stops while a debugger pauses them
  */
 export function createCallClock(allowed: number, now: () => number = () => performance.now()): CallClock {
   let startedAt: number | null = null
-  /** When the clock was stopped last. */
+  /** Time left when the clock last stopped. */
   let left = allowed
   let runsSince: number | null = null
   let timer: NodeJS.Timeout | null = null

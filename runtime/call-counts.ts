@@ -2,17 +2,17 @@ import type { Limits } from './limits.ts'
 import type { Failed } from './outcome.ts'
 
 /**
- * Limits of one call that the host counts itself. The guest enforces them too and tells the script which one it exceeded, but
- * a compromised sandbox process does not.
+ * Limits of one call that the host counts itself. The guest enforces them too and reports to the script which one it
+ * exceeded, but a compromised sandbox process may not.
  */
 export interface CallCounts {
-  /** @returns how the call fails when it made too many requests; null: answer this one */
+  /** @returns the failure of the call if it made too many requests; null: answer this one */
   request(milliseconds: number): Failed | null
-  /** @returns false: the line is dropped */
+  /** @returns false if the line must be dropped */
   logLine(): boolean
 }
 
-/** The line with which the guest reports that it drops further ones. */
+/** The line in which the guest reports that it drops further ones. */
 const LAST_LINE = 1
 
 export function createCallCounts({ CALL_REQUESTS, LOG_LINES }: Limits): CallCounts {

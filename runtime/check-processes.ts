@@ -8,7 +8,7 @@ import { bringForward } from './process-priority.ts'
 import type { CheckedFiles, SandboxSolution, UploadFiles } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
-/** The sandbox processes that uploads are checked in: one for each check, which ends with it. */
+/** The sandbox processes that check uploads: one per check, killed when the check ends. */
 export interface CheckProcesses {
   /** See `Supervisor.checkUpload`. @throws ERR_MEMORY_FULL */
   check(
@@ -16,19 +16,22 @@ export interface CheckProcesses {
     prepare: (checked: CheckedFiles) => Promise<SandboxSolution>,
     probes: readonly Probe[],
   ): Promise<UploadCheck>
-  /** Those that live, with the checks that run in them. */
+  /** Running processes, with the number of checks in each. */
   readonly living: () => readonly { readonly pid: number; readonly calls: number }[]
-  /** Ends the check that runs in a process: it throws ERR_MEMORY_FULL. */
+  /** Kills a process to free memory: its check throws ERR_MEMORY_FULL. */
   endForRoom(pid: number): void
   stop(): void
 }
 
-/** What follows a check, such as clients that go on in the new version, has the processors first: so long, in ms. */
+/**
+ * Delay in ms before the next process starts, so that work that follows a check, such as clients that move to the new
+ * version, gets the processors first.
+ */
 const READY_AFTER = 200
 
 /**
- * @param keepsReady one process has loaded what checks need before the next upload comes, for hosts where somebody waits
- * for each: it takes 40 MB, and saves most of a small upload's time
+ * @param keepsReady keeps one process that has already loaded what checks need, for hosts where someone waits for each
+ * upload: it takes 40 MB and saves most of the time of a small upload
  */
 export function createCheckProcesses(
   limits: Limits,
@@ -37,7 +40,7 @@ export function createCheckProcesses(
 ): CheckProcesses {
   const checking = new Set<SandboxProcess>()
   const turns = createGate(availableParallelism())
-  /** Their checks say nothing about the upload. */
+  /** Killed to free memory: their checks say nothing about the upload. */
   const endedForRoom = new Set<number>()
   let ready: SandboxProcess | null = null
   let later: NodeJS.Timeout | undefined
@@ -63,7 +66,7 @@ export function createCheckProcesses(
   }
 
   async function checkInOwn(...[files, prepare, probes]: Parameters<CheckProcesses['check']>): Promise<UploadCheck> {
-    // The spare that may be there still is for a login.
+    // Any spare that is left is reserved for a login.
     if (pool.isFull()) throw memoryFull()
     const process = await take()
     if (process === null) {
@@ -72,9 +75,9 @@ export function createCheckProcesses(
       return refusedCheck({ code: 'script_crashed', file: '', message })
     }
     checking.add(process)
-    // It has UPLOAD_CHECK_TIME by the clock: behind busy solutions, sound files would seem to take too long.
+    // UPLOAD_CHECK_TIME is wall clock time: in the background, behind busy solutions, even valid files would exceed it.
     bringForward(process.pid)
-    // One that starts takes from the check what it needs: only where none is left for a login that may come meanwhile.
+    // Starting a process slows down the check, so do it only if no spare is left for a login.
     if (pool.spares().length === 0) pool.fill()
     try {
       const found = await checkUpload(process, files, prepare, probes, limits)

@@ -4,24 +4,24 @@ import type { CheckedFiles, FromSandbox, SandboxSolution, Unit, UploadFiles } fr
 import type { SandboxProcess } from './sandbox-process.ts'
 import { DEADLINE_GRACE } from './served-call.ts'
 
-/** What an upload's own sandbox process found. */
+/** What the upload's own sandbox process found. */
 export type UploadCheck = {
   readonly checked: CheckedFiles | null
   readonly faults: readonly Fault[]
-  /** The entry functions that exist, by unit; empty where loading failed. */
+  /** The entry functions that exist, by unit; empty if loading failed. */
   readonly found: ReadonlyMap<Unit, readonly string[]>
 }
 
 export type Probe = {
   readonly unit: Unit
   readonly entries: readonly string[]
-  /** Whether to load the unit at all, by what the probes before it found; always unless set. */
+  /** Whether to load the unit, given what earlier probes found. Default: always. */
   readonly isNeeded?: (found: ReadonlyMap<Unit, readonly string[]>) => boolean
 }
 
 /**
- * Checks one upload in one process of its own: files first; only if nothing is at fault there, the scripts are loaded.
- * The caller ends the process.
+ * Checks one upload in its own process. Scripts are loaded only if the files have no errors. The caller ends the
+ * process.
  */
 export async function checkUpload(
   process: SandboxProcess,
@@ -30,7 +30,7 @@ export async function checkUpload(
   probes: readonly Probe[],
   limits: Limits,
 ): Promise<UploadCheck> {
-  // The stripped scripts and tables come back in one frame, JSON-escaped.
+  // The stripped scripts and tables are sent back in one frame, JSON-escaped.
   process.allowLargeFrames(2 * limits.BUNDLE_UNPACKED + 1024 ** 2)
   const ask = conversation(process)
   const time = limits.UPLOAD_CHECK_TIME
@@ -45,7 +45,8 @@ export async function checkUpload(
   for (const [index, { isNeeded, ...probe }] of probes.entries()) {
     if (faults.length > 0) break
     if (isNeeded?.(found) === false) continue
-    // Of a client's context everything is made anew; what its scripts may take is bounded in there, and told if passed.
+    // A client's context is created from scratch. The process itself limits the time of its scripts and reports if they
+    // exceed it.
     const probeTime = probe.unit === 'main' ? time : limits.LOAD_TIME + DEADLINE_GRACE
     let file = ''
     const probed = await ask({ kind: 'probe', id: index, ...probe }, 'probed', probeTime, (name) => {
@@ -72,7 +73,10 @@ function lostFault(why: 'timeout' | 'ended', what: string, time: number): Fault 
   return { code: 'script_crashed', file: '', message: `loading ${what} ended the sandbox process` }
 }
 
-/** Asks one thing after the other, and tells which file loads meanwhile; an answer of another kind than expected is dropped, but for the end of all hope. */
+/**
+ * Sends questions sequentially and reports which file is loading meanwhile. Answers of another kind than expected are
+ * dropped, except `hung`, which counts as a timeout.
+ */
 function conversation(process: SandboxProcess) {
   return <Kind extends FromSandbox['kind']>(
     message: Parameters<SandboxProcess['send']>[0],

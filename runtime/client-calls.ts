@@ -17,14 +17,14 @@ import {
 } from './served-call.ts'
 
 /**
- * How long a call may wait to begin, and then in total behind other clients' steps, in ms. client-isolate.ts ends a call that
- * waits longer.
+ * How long a call may wait to begin, and then in total behind other clients' steps, in ms. client-isolate.ts ends a
+ * call that waits longer.
  */
 const QUEUE_TIME = 10_000
-/** What the process itself takes to find that a step cannot be interrupted, and some more, in ms. */
+/** How long the process needs to find that a step cannot be interrupted, plus a margin, in ms. */
 export const HUNG_TIME = 3000
 
-/** A call of a client, or its opening. */
+/** A call of a client, or the opening of one. */
 export type ClientCall = ServedCall & {
   readonly id: number
   readonly message: ToSandbox
@@ -33,7 +33,7 @@ export type ClientCall = ServedCall & {
   changedSomething: boolean
 }
 
-/** What the host holds of a client. */
+/** The host's state of a client. */
 export type HeldClient = {
   readonly id: number
   readonly waiting: ClientCall[]
@@ -44,20 +44,20 @@ export type HeldClient = {
 
 export type ClientCallsEvents = {
   readonly sent: () => void
-  /** Before the call is settled. */
+  /** Called before the call is settled. */
   readonly ended: (call: ClientCall, outcome: Outcome) => void
 }
 
 export type ClientCalls = ReturnType<typeof createClientCalls>
 
-/** The calls that a process for clients serves: of each client one after the other. */
+/** The calls of the clients of one process. Each client's calls run sequentially. */
 export function createClientCalls(
   process: SandboxProcess,
   limits: Limits,
   end: ProcessEnd<ClientCall>,
   events: ClientCallsEvents,
 ) {
-  /** Those that were sent, with their client. */
+  /** Calls sent to the process, by id, with their client. */
   const sent = new Map<number, { readonly call: ClientCall; readonly client: HeldClient }>()
 
   function sendNext(client: HeldClient): void {
@@ -70,18 +70,18 @@ export function createClientCalls(
     process.send(next.message)
   }
 
-  /** A compromised process may report this repeatedly: the deadline stays. */
+  /** Acts on the first report only: a compromised process may repeat it to extend its deadline. */
   function started(call: ClientCall): void {
     if (call.clock.startedAt() !== null) return
     call.clock.begin()
-    // A wait that is too long is only found when its turn comes, after another client's step.
+    // The process notices a wait that is too long only at the call's turn, after another client's step.
     const step = Math.max(limits.LOAD_TIME, limits.CALL_TIME, limits.AUTHENTICATOR_TIME)
     endBy(call, QUEUE_TIME + call.clock.allowed + step)
   }
 
-  /** The process ends its calls itself; one that does not is no longer trusted. */
+  /** The process ends its calls itself. If it doesn't, the host kills it. */
   function endBy(call: ClientCall, milliseconds: number): void {
-    // One that is debugged watches its calls itself, while no debugger holds them.
+    // A debugged process times its own calls, excluding pauses in the debugger.
     if (process.debug === null) call.clock.alarm(milliseconds + HUNG_TIME + DEADLINE_GRACE, () => killHung(call))
   }
 
@@ -129,7 +129,7 @@ export function createClientCalls(
     forget,
     has: (id: number) => sent.has(id),
     isEmpty: () => sent.size === 0,
-    /** Those that have begun. */
+    /** Calls that have begun. */
     running: () => [...sent.values()].flatMap(({ call }) => (call.clock.startedAt() === null ? [] : call)),
   }
 }

@@ -11,38 +11,40 @@ import type { LogHandler } from './served-call.ts'
 import { createVersionWorkers, noteKill } from './version-workers.ts'
 
 /**
- * The sandbox processes of open clients. A version's clients have processes of their own, since a login holds its process
- * while it runs, and a pause of their own when these have to be killed again and again.
+ * The sandbox processes of open clients. A version's clients don't share processes with its logins, since a login
+ * blocks its process while it runs. They also have a separate pause for when their processes are killed repeatedly.
  */
 export interface ClientProcesses {
   /**
-   * Opens a client: a kept context with the scripts of unit `main`. Never rejects for what a script does.
-   * @returns why not: the scripts' own fault, `sandbox_busy` (with `retryAt` while the version's clients are paused)
+   * Opens a client: a persistent context with the scripts of unit `main`. Never rejects because of what a script does.
+   * @returns the client, or why it failed: an error in the scripts, or `sandbox_busy` (with `retryAt` while the
+   * version's clients are paused)
    */
   open(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
-  /** New clients of the version find other processes; one without clients ends. */
+  /** Gives the version no new clients in its current processes, and ends those without clients. */
   retire(key: string): void
-  /** Until when the version's clients are paused, in epoch ms; null: they are not. */
+  /** End of the pause of the version's clients, in epoch ms; null if they are not paused. */
   retryAt(key: string): number | null
-  /** The process that new clients of the version get; null when none could be started. */
+  /** The process for new clients of the version; null if none could be started. */
   workerFor(version: Loadable): Promise<ClientWorker | null>
-  /** The processes that are not gone yet, those too that were killed: their memory is not free. */
+  /** All processes that have not exited. Killed ones are included until their memory is free. */
   readonly living: () => readonly ClientWorker[]
   /**
-   * Ends the longest unused process without clients. @param isUrgent whether one with clients has to go if there is no
-   * other: they hear that they are gone. @returns its id; null when none is left
+   * Ends the process without clients that has been unused for the longest time. @param isUrgent whether a process with
+   * clients may be ended if there is no other: its clients are notified that they are gone. @returns its id; null if
+   * none is left
    */
   makeRoom(isUrgent: boolean): number | null
-  /** Ends a process, whatever its clients do: they hear that they are gone. */
+  /** Ends a process even if its clients are active: they are notified that they are gone. */
   readonly end: (worker: ClientWorker) => void
-  /** Ends processes without clients that were not used for `SANDBOX_IDLE`, asks the others for a sign of life. */
+  /** Ends processes without clients that were unused for `SANDBOX_IDLE`, and pings the others. */
   sweep(): void
   stop(): void
 }
 
-/** Their memory is one process's, and so is their end when a script brings it about. */
+/** Clients of one process share its memory, and all end when a script crashes it. */
 const CLIENTS_PER_PROCESS = 300
-/** One whose process ended through others while it was opened is opened once more. */
+/** If other clients crash the process while a client is opening, the client is opened again. */
 const TRIES = 2
 
 export function createClientProcesses(
@@ -68,13 +70,13 @@ export function createClientProcesses(
     noteKill(quarantine, worker.key, culprits, pauseText)
   }
 
-  /** The fullest with room, so that few processes serve all. */
+  /** Picks the fullest process with room, to keep the number of processes low. */
   async function workerWithRoom(version: Loadable): Promise<ClientWorker | null> {
     for (;;) {
       const open = workers.of(version.key).filter((one) => !one.isEnding() && one.clientCount() < CLIENTS_PER_PROCESS)
       const [best] = open.sort((a, b) => b.clientCount() - a.clientCount())
       if (best !== undefined) return best
-      // Others may have waited for the same process, and filled it by now.
+      // Other clients may have waited for the same process and filled it by now.
       if (stopped || (await workers.start(version)) === null) return null
     }
   }
@@ -108,7 +110,7 @@ export function createClientProcesses(
       try {
         return await open(version, handlers)
       } catch (error) {
-        // Our own side failed, such as a plugin of the operator: the author cannot help it, but must hear of it.
+        // The host failed, such as in an operator's plugin. The author cannot fix that but needs to know.
         const message = `the solution could not be loaded: ${error instanceof Error ? error.message : 'unknown error'}`
         return { ...CRASHED, message }
       }
@@ -124,7 +126,7 @@ export function createClientProcesses(
     living: () => [...living],
     end,
     makeRoom(isUrgent) {
-      // One that was chosen before must not be chosen again and again until it is gone.
+      // A process chosen earlier must not be chosen again while it is still exiting.
       const all = [...living].filter((one) => !one.isEnding())
       const empty = longestUnused(all.filter((one) => one.clientCount() === 0))
       const chosen = empty ?? (isUrgent ? longestUnused(all) : undefined)
@@ -145,7 +147,7 @@ export function createClientProcesses(
   }
 }
 
-/** A debugger is attached to it. */
+/** Whether a debugger is attached to the process. */
 export function isDebugged({ debug }: Pick<ClientWorker, 'debug'>): boolean {
   return debug !== null && debug.count() > 0
 }

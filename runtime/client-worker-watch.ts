@@ -7,24 +7,24 @@ import { createProcessWatch, type ProcessWatch, WATCH } from './process-watch.ts
 import type { SandboxProcess } from './sandbox-process.ts'
 import { latestStarted } from './served-call.ts'
 
-/** While a call runs for longer than this, in ms, and the process uses the processor, it runs behind all others. */
+/** While a call runs for longer than this, in ms, and the process is busy, the process runs in the background. */
 const LONG_CALL = 250
 
 export type ClientWorkerWatch = Omit<ProcessWatch, 'grown'> & {
   readonly stopIfQuiet: () => void
   readonly watchMemory: () => void
-  /** Kills it for what a call that has ended left behind. */
+  /** Kills the process because of what a call that has ended left running. */
   readonly killHung: () => void
-  /** The call ended since the isolate's memory was used up: that may grow on for all that. */
+  /** The call used up the isolate's memory and ended. The isolate may still grow. */
   readonly outOfMemory: (call: ClientCall) => void
-  /** What has ended for the host may still run in the process, for so long, in ms. */
+  /** Keeps watching for this many ms: calls that have ended for the host may still run in the process. */
   readonly watchFor: (milliseconds: number) => void
-  /** The call that ran out of memory, once its process had to be killed for what that left behind. */
+  /** The call that ran out of memory, if the process had to be killed for what the call left behind. */
   readonly blamed: () => ClientCall | null
 }
 
 /**
- * Looks after a process for clients: memory, and processor time while calls run.
+ * Watches a process for clients: memory, and processor time while calls run.
  * @param calls those that run, and whether there are any
  */
 export function createClientWorkerWatch(
@@ -47,7 +47,7 @@ export function createClientWorkerWatch(
     watchProcessor()
   }
 
-  /** Whose call it was cannot be known when several run: the one that began last is taken. */
+  /** If several calls run, the culprit is unknown: the one that began last is blamed. */
   function watchMemory(): void {
     const failure = process.ended() ? null : watch.grown()
     if (failure === null) return
@@ -60,14 +60,16 @@ export function createClientWorkerWatch(
     else end.killFor(culprit, { ...failure, milliseconds: culprit.clock.elapsed() })
   }
 
-  /** The call has ended, and what it began runs on. */
+  /** The call has ended, but work that it started still runs. */
   function killHung(): void {
     if (end.killed() !== null) return
     blamed = lastMemory
     end.kill('for fault')
   }
 
-  /** One solution's long handlers must not take from others what their logins need, and only while they run. */
+  /**
+   * One solution's long handlers must not slow down the logins of others. The lower priority lasts only while they run.
+   */
   function watchProcessor(): void {
     const time = processorTime(process.pid)
     const isBusy = time - watchedTime >= WATCH / 2

@@ -10,11 +10,11 @@ import type { LogHandler } from './served-call.ts'
 
 export type ClientWorkerEvents = {
   /**
-   * The process is killed or gone, and its clients with it. `culprits` tells whom of those that it went through, if it
-   * did not go well: it may have done so through nobody's call.
+   * The process was killed or has exited, and its clients are gone. `culprits` are the log handlers of the calls that
+   * caused it. There may be none even if `wentWell` is false.
    */
   readonly gone: (worker: ClientWorker, wentWell: boolean, culprits: readonly LogHandler[]) => void
-  /** The process is gone, and its memory is free. */
+  /** The process has exited, and its memory is free. */
   readonly exited: (worker: ClientWorker) => void
 }
 
@@ -22,26 +22,26 @@ export type ClientWorkerEvents = {
 export interface ClientWorker {
   readonly key: string
   readonly pid: number
-  /** Those that are being opened included. */
+  /** Includes clients that are still opening. */
   readonly clientCount: () => number
-  /** How many calls run or wait to. */
+  /** Calls that run or wait. */
   readonly callCount: () => number
   /** Epoch ms of the last start or end of a call or client. */
   readonly lastUsed: () => number
-  /** @returns null when the process ended meanwhile, through others */
+  /** @returns null if the process ended in the meantime because of other clients */
   readonly open: (handlers: LogHandler) => Promise<SandboxClient | Failed | null>
-  /** Ends it once it has no clients. */
+  /** Ends the process once it has no clients. */
   readonly retire: () => void
   readonly kill: () => void
-  /** It was killed or is gone: nothing more is to be given to it. */
+  /** The process was killed or has exited: send it nothing more. */
   readonly isEnding: () => boolean
-  /** Kills a process that did not answer the last time it was asked. */
+  /** Kills the process if it did not answer the last ping. */
   readonly checkHeartbeat: () => void
   /** Null unless it was started for debugging. */
   readonly debug: SandboxProcess['debug']
 }
 
-/** So many calls of one client may wait; who clicks more often than that is no person. */
+/** Queued calls per client. No person clicks this fast. */
 const MOST_WAITING = 100
 
 export function createClientWorker(
@@ -85,7 +85,7 @@ export function createClientWorker(
   }
 
   function isolateGone(lost: readonly number[]): void {
-    // The next isolate of a process may hang under a debugger when one has ended for its memory (isolated-vm 7.0.1).
+    // After an isolate ran out of memory, the next one may hang under a debugger (isolated-vm 7.0.1).
     if (process.debug !== null) end.kill('well')
     for (const id of lost) loseClient(id)
   }
@@ -120,7 +120,7 @@ export function createClientWorker(
       close() {
         if (client.isGone) return
         process.send({ kind: 'close', client: client.id })
-        // A call that runs is left to its limit.
+        // A running call may continue until its limit.
         if (client.running) watch.watchFor(client.running.clock.allowed + HUNG_TIME)
         loseClient(client.id, 'the client was closed')
         watch.stopIfQuiet()
@@ -142,7 +142,7 @@ export function createClientWorker(
     return outcome
   }
 
-  /** @param byOthers whether something else killed the process, such as the system when its memory runs out */
+  /** @param byOthers whether something else killed the process, such as the kernel when memory runs out */
   function lose(byOthers: boolean): void {
     watch.stop()
     const running = calls.running()
@@ -159,7 +159,7 @@ export function createClientWorker(
     )
   }
 
-  /** When nobody can know which call it was, all hear of it. */
+  /** If the culprit is unknown, all running calls are suspects. */
   function suspects(running: readonly ClientCall[]): readonly ClientCall[] {
     const blamed = watch.blamed()
     return blamed === null ? running : [blamed]

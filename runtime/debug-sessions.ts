@@ -1,8 +1,8 @@
 import type { FromSandbox, ToSandbox, Unit } from './protocol.ts'
 
-/** What a debugger gets of its session. */
+/** Receives the events of a debugger's session. */
 export type DebugListener = {
-  /** A message of the Chrome DevTools protocol. */
+  /** Receives a Chrome DevTools protocol message. */
   readonly message: (text: string) => void
   /** The isolate or its process has ended. */
   readonly ended: () => void
@@ -10,13 +10,13 @@ export type DebugListener = {
 
 /** One debugger's session with one isolate. */
 export interface DebugSession {
-  /** @param message of the Chrome DevTools protocol */
+  /** @param message a Chrome DevTools protocol message */
   send(message: string): void
-  /** A script that the debugger held goes on. */
+  /** A script that the debugger paused continues. */
   close(): void
 }
 
-/** The sessions of debuggers with the isolates of one sandbox process. */
+/** The debuggers' sessions with the isolates of one sandbox process. */
 export interface DebugSessions {
   readonly count: () => number
   open(unit: Unit, listener: DebugListener): DebugSession

@@ -1,4 +1,4 @@
-/** The codes that the runtime throws. `base/http/errors.ts` adds those of the services, and has what each means in HTTP. */
+/** The codes that the runtime throws. `base/http/errors.ts` adds those of the services and maps each code to HTTP. */
 export interface ErrorCodes {
   ERR_BUNDLE_REFUSED: unknown
   ERR_MEMORY_FULL: unknown
@@ -6,10 +6,10 @@ export interface ErrorCodes {
 
 export type ErrorCode = keyof ErrorCodes
 
-/** What a `PlatformError` may carry for the answer: never a secret, since below status 500 all of it may be shown. */
+/** Extra data of a `PlatformError` for the response. Never a secret: below status 500, all of it may be shown. */
 export type ErrorDetails = Readonly<Record<string, unknown>>
 
-/** The one error class of the platform. Callers branch on `code`; the message is for people and may change. */
+/** The platform's only error class. Callers branch on `code`; the message is for people and may change. */
 export class PlatformError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetails

@@ -1,6 +1,6 @@
 /**
- * Text frames over a byte stream: four bytes of length (big endian, of the UTF-8 bytes), then the text.
- * A frame longer than the receiver's bound ends the connection before any of it is kept.
+ * Text frames over a byte stream: four bytes of length (big endian, of the UTF-8 bytes), then the text. A frame longer
+ * than the receiver's limit is rejected before any of it is buffered.
  */
 export function encodeFrame(text: string): Buffer {
   const length = Buffer.byteLength(text)
@@ -11,11 +11,11 @@ export function encodeFrame(text: string): Buffer {
 }
 
 export type FrameReader = {
-  /** Takes the next bytes; calls `onFrame` for each complete frame. @returns false when a frame is over the bound */
+  /** Processes the next bytes; calls `onFrame` for each complete frame. @returns false if a frame exceeds the limit */
   readonly push: (chunk: Buffer) => boolean
 }
 
-/** @param maxBytes called for each frame, since the bound may rise while an upload is checked */
+/** @param maxBytes called for each frame, since the limit may rise while an upload is checked */
 export function createFrameReader(maxBytes: () => number, onFrame: (text: string) => void): FrameReader {
   let chunks: Buffer[] = []
   let buffered = 0

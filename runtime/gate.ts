@@ -1,17 +1,17 @@
-/** Lets so much at once through; the rest waits in line. */
+/** A semaphore: lets `width` callers in, the rest wait in line. */
 export interface Gate {
   /**
    * Waits for its turn, for at most `patience` ms.
-   * @returns false when it did not come in that time; else `leave` has to follow
+   * @returns false on timeout; otherwise the caller must call `leave`
    */
   enter(patience?: number): Promise<boolean>
-  /** Goes in at once, whether there is room or not: others wait the longer for it. `leave` has to follow. */
+  /** Enters immediately, even if the gate is full, so others wait longer. The caller must call `leave`. */
   force(): void
   leave(): void
 }
 
 export function createGate(width: number): Gate {
-  /** Each takes the turn that it is offered, or says that it has gone away. */
+  /** Each entry takes the turn offered to it, or returns false if it has given up. */
   const waiting: (() => boolean)[] = []
   let inside = 0
 

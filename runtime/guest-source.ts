@@ -6,8 +6,8 @@ const IMPORT = /^import \{([^}]*)\} from ['"](\.\/[\w.-]+)['"];?$/gm
 const EXPORT = /^export (?=(?:async )?(?:function\*?|const|class) ([\w$]+))/gm
 
 /**
- * Reads a guest file as one script without types, since an isolate has no modules: the sibling files that it imports come first.
- * Each of those keeps a scope of its own and is there once, whoever imports it.
+ * Reads a guest file as one script without types, since an isolate has no modules: the sibling files that it imports
+ * are included first. Each of those has its own scope and is included once, even if several files import it.
  */
 export function readGuest(file: URL): string {
   const names = new Map<string, string>()

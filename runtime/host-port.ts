@@ -1,6 +1,6 @@
 /**
- * A host as a URL parser writes it: small letters, Punycode, IPv4 as four decimal parts, IPv6 in brackets; without the
- * dot that may end a full name. `port` is null where none is written.
+ * A host as a URL parser writes it: lower case, Punycode, IPv4 as four decimal parts, IPv6 in brackets; without the
+ * trailing dot of a fully qualified name. `port` is null if none is written.
  */
 export type HostPort = { readonly host: string; readonly port: number | null }
 
@@ -14,12 +14,12 @@ export function readHostPort(text: string): HostPort | null {
   return host.startsWith('[') || isHostName(host) ? { host, port } : null
 }
 
-/** Where an http or https address leads; its port is the scheme's own unless it names one. */
+/** Host and port of an http or https address; the port defaults to that of the scheme. */
 export function hostPortOf(url: URL): { readonly host: string; readonly port: number } {
   return { host: hostOf(url), port: url.port === '' ? schemePort(url) : Number(url.port) }
 }
 
-/** Whether one of the entries, `host` or `host:port`, names the place that `url` leads to. */
+/** Whether one of the entries, `host` or `host:port`, matches the host and port of `url`. */
 export function namesPlaceOf(url: URL, entries: readonly string[]): boolean {
   const place = hostPortOf(url)
   return entries.some((entry) => {
@@ -28,7 +28,7 @@ export function namesPlaceOf(url: URL, entries: readonly string[]): boolean {
   })
 }
 
-/** Labels of letters, digits, "-" and "_", as a URL parser leaves them; IPv4 addresses too. */
+/** Labels of letters, digits, "-" and "_", in the form that a URL parser returns; also matches IPv4 addresses. */
 export function isHostName(host: string): boolean {
   return host.length <= 253 && /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/.test(host)
 }

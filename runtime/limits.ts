@@ -1,6 +1,6 @@
 /**
- * Every limit of the platform, in one table: the property that sets it is the key, the default is written in the
- * property's own form. The settings (`host/config`), the docs and the code that enforces them all read this table.
+ * Every limit of the platform in one table: the key is the property that sets it, and the default is written in the
+ * property's own format. The settings (`host/config`), the docs and the code that enforces them all read this table.
  *
  * Units: time `ms|s|m|h|d`, size in bytes with `k|m|g` (1024), count without a unit.
  */
@@ -126,7 +126,7 @@ export type LimitEntry = {
 
 export type LimitName = keyof typeof LIMITS
 
-/** The limits in force, as numbers: milliseconds, bytes or a count. */
+/** The current limits as numbers: milliseconds, bytes or a count. */
 export type Limits = Readonly<Record<LimitName, number>>
 
 const UNITS = {
@@ -135,20 +135,20 @@ const UNITS = {
   count: { '': 1 },
 } as const
 
-/** Reads `250ms`, `5s`, `64m` or `2000`. @returns null for anything that is not of the kind's form. */
+/** Reads `250ms`, `5s`, `64m` or `2000`. @returns null if the text does not have the kind's format. */
 export function parseQuantity(kind: LimitEntry['kind'], text: string): number | null {
   const match = /^(\d{1,12})([a-z]{0,2})$/.exec(text.trim().toLowerCase())
   const factor = match && (UNITS[kind] as Record<string, number>)[match[2] ?? '']
   return match && factor !== undefined && factor !== null ? Number(match[1]) * factor : null
 }
 
-/** The form that a limit's value must have, for error texts. */
+/** The format of a limit's value, for error messages. */
 export function quantityForm(kind: LimitEntry['kind']): string {
   const units = Object.keys(UNITS[kind]).filter((unit) => unit !== '')
   return units.length === 0 ? 'a whole number' : `a whole number with one of the units ${units.join(', ')}`
 }
 
-/** The limits of the table, with `overrides` in their place; tests and the settings use it. */
+/** The default limits with `overrides` applied; used by tests and the settings. */
 export function createLimits(overrides: Partial<Record<LimitName, number>> = {}): Limits {
   const limits = {} as Record<LimitName, number>
   for (const name of Object.keys(LIMITS) as LimitName[]) {

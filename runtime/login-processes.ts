@@ -14,18 +14,18 @@ import { createWorker, type Worker } from './worker.ts'
 
 /** The sandbox processes of logins and of other calls that need no client. */
 export interface LoginProcesses {
-  /** Runs one entry function. Never rejects for what a script does: every end is an outcome. */
+  /** Runs one entry function. Never rejects because of what a script does: every result is an outcome. */
   call(version: Loadable, call: SandboxCall, handlers: CallHandlers): Promise<Outcome>
   retire(key: string): void
-  /** Until when the version's calls are paused, in epoch ms; null: they are not. */
+  /** End of the pause of the version's calls, in epoch ms; null if they are not paused. */
   retryAt(key: string): number | null
-  /** A process of the version; null when none could be started. */
+  /** A process of the version; null if none could be started. */
   workerFor(version: Loadable): Promise<Worker | null>
-  /** Those that are not gone yet. */
+  /** All processes that have not exited. */
   readonly living: () => readonly Worker[]
-  /** Ends the longest unused process without calls. @returns its id; null when none is left */
+  /** Ends the process without calls that has been unused for the longest time. @returns its id; null if none is left */
   makeRoom(): number | null
-  /** Ends processes that were not used for `SANDBOX_IDLE`, asks the other idle ones for a sign of life. */
+  /** Ends processes that were unused for `SANDBOX_IDLE`, and pings the other idle ones. */
   sweep(): void
   stop(): void
 }
@@ -33,23 +33,26 @@ export interface LoginProcesses {
 export type LoginProcessesOptions = {
   readonly limits: Limits
   readonly pool: Pick<ProcessPool, 'take' | 'fillSoon' | 'isFull' | 'whenRoom'>
-  /** A version has one process, which debuggers attach to. */
+  /** Each version has one process, to which debuggers attach. */
   readonly isDebugging: boolean
   readonly killed: (reason: Failed['code'] | 'hung') => void
 }
 
-/** A version gets a further process when so many calls are with each that it has. One core is left to the host. */
+/** A version gets another process once each of its processes has this many calls. One core is left to the host. */
 const HOT = 2
 const MOST_PROCESSES = Math.max(1, availableParallelism() - 1)
 /**
- * Solutions whose processes had to be killed lately start a call only when no more than so many of theirs and other long
- * calls run. However low their priority: what wants the processor while such a script uses it waits until the kernel looks
- * again, some milliseconds, at each of a login's steps.
+ * Solutions whose processes were killed recently start a call only if no more than this many of their calls and other
+ * long calls run. A low priority is not enough: while such a script uses the processor, others wait some milliseconds,
+ * until the kernel reschedules, at each step of a login.
  */
 const LONG_CALLS = MOST_PROCESSES
 /** How long such a call waits for its turn, in ms. */
 const TURN_TIME = 10_000
-/** One whose calls come alone, but so many in a row before the context for the next could be made, gets a second one. */
+/**
+ * A version whose calls arrive one at a time, but this many in a row before the next context was ready, gets a second
+ * process.
+ */
 const HOT_IN_A_ROW = 30
 const MOST_IN_TURN = Math.min(2, availableParallelism())
 
@@ -75,7 +78,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
       if (quarantine.isSuspect(pending.version.key) && !pending.hasTurn) await takeTurn(pending)
       else await findWorker(pending)
     } catch (error) {
-      // Our own side failed, such as a plugin of the operator: the author cannot help it, but must hear of it.
+      // The host failed, such as in an operator's plugin. The author cannot fix that but needs to know.
       const message = `the solution could not be loaded: ${error instanceof Error ? error.message : 'unknown error'}`
       pending.settle({ ...CRASHED, message })
     }
@@ -95,7 +98,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     }
   }
 
-  /** It runs already, so the others wait for it. */
+  /** The call already runs, so it does not wait for a turn. Others wait for it. */
   async function isLong(pending: PendingCall): Promise<void> {
     if (pending.hasTurn) return
     suspectTurns.force()
@@ -107,7 +110,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     const { version } = pending
     const retryAt = quarantine.retryAt(version.key)
     if (retryAt !== null) return pending.settle(quarantined(retryAt))
-    // What runs again was let in before.
+    // A call that runs again was admitted before.
     const mayBegin = pending.replayed || !pool.isFull() || (await pool.whenRoom())
     if (!mayBegin) return pending.settle(busy(MEMORY_FULL))
     const serving = workers.of(version.key)
@@ -123,7 +126,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     else replayOrFail(pending)
   }
 
-  /** The call that a process was killed for fails; those that only shared it with that call run once more. */
+  /** The call for which a process was killed fails. Calls that only shared the process with it run again. */
   function gone(worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>): void {
     workers.forget(worker)
     const hungAfter = worker.hungAfter()
@@ -159,7 +162,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     worker.retire()
   }
 
-  /** The longest unused first. */
+  /** The one unused for the longest time first. */
   function idle(): Worker[] {
     const found = [...workers.living].filter((one) => one.callCount() === 0 && workers.of(one.key).includes(one))
     return found.sort((a, b) => a.lastUsed() - b.lastUsed())
@@ -203,13 +206,13 @@ function pauseText(seconds: number): string {
   return `the solution’s sandbox processes had to be ended again and again; its scripts pause for ${seconds} s`
 }
 
-/** @param worker the one with the least to do, of `count` */
+/** @param worker the least busy one of `count` */
 function isHot(worker: Worker, count: number): boolean {
   if (worker.callCount() >= HOT) return count < MOST_PROCESSES
   return worker.callsInARow() >= HOT_IN_A_ROW && count < MOST_IN_TURN
 }
 
-/** Of two that have as little to do, the one that had longer to make the context for its next call. */
+/** If both are equally busy, prefers the one that had more time to create the context for its next call. */
 function isLess(one: Worker, other: Worker): boolean {
   const difference = one.callCount() - other.callCount()
   return difference < 0 || (difference === 0 && one.lastEnded() < other.lastEnded())

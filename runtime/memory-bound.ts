@@ -3,32 +3,35 @@ import { getHeapStatistics } from 'node:v8'
 import { type CgroupMemory, createCgroupMemory } from './memory-cgroup.ts'
 import { memoryOf } from './process-memory.ts'
 
-/** In bytes. */
+/** All values in bytes. */
 export type MemoryState = {
-  /** In force: the lower of `RUNTIME_XMX` and what the control groups leave. */
+  /** The limit in force: the lower of `RUNTIME_XMX` and what the control groups allow. */
   readonly maximum: number
   /** `RUNTIME_XMX`. */
   readonly configured: number
-  /** The lowest limit of the control groups that the host is in; null: none has one. */
+  /** The lowest limit of the control groups that the host is in; null if none has one. */
   readonly groupLimit: number | null
-  /** Of `maximum`: what the host and all its processes hold, or more where a control group counts more. */
+  /** The part of `maximum` in use by the host and all its processes, or more if a control group reports more. */
   readonly used: number
 }
 
-/** How much host and all its processes may hold together, and do. */
+/** How much memory the host and all its processes may use together, and how much they do use. */
 export interface MemoryBound {
-  /** @param processes those of the pool that count for more or less than they hold, see there */
+  /** @param processes those of the pool that count as more or less than they use, see there */
   measure(processes: PoolProcesses): MemoryState
-  /** Whether the host's own heap, which nothing can be taken from, is about to be too small: Node ends the process then. */
+  /**
+   * Whether the host's own heap is nearly full. Ending processes does not free any of it, and Node exits when it is
+   * full.
+   */
   isHeapFull(): boolean
 }
 
 export type PoolProcesses = {
-  /** All that the supervisor knows; the host's other children are found by the system. */
+  /** All processes that the supervisor knows; the host's other children are looked up in the system. */
   readonly known: readonly number[]
-  /** They begin: they are small still, and will not stay so. */
+  /** Just started: small, but about to grow. */
   readonly begun: readonly number[]
-  /** Killed, and not gone yet: what is started in their place grows later than they go. */
+  /** Killed but not exited: they exit before their replacements have grown. */
   readonly leaving: readonly number[]
 }
 
@@ -41,16 +44,17 @@ export type MemoryBoundOptions = {
   readonly heap?: () => { readonly used: number; readonly limit: number }
 }
 
-/** What a process that serves nobody yet is counted as, in bytes (19 MB measured for one in use). */
+/** What a process that does not serve anything yet is counted as, in bytes (19 MB measured for one in use). */
 export const NEW_PROCESS = 24 * 1024 ** 2
 /**
- * The part of a control group’s limit that is left free, and at least so many bytes. Chosen here: beyond RUNTIME_XMX nothing
- * is killed at once, but at the group’s limit the kernel kills, and it counts what no process shows: page tables, sockets, files
- * in memory. A command in the container needs some, too. With it no process was killed in `npm run long -- memory`.
+ * The part of a control group’s limit that is left free, and its minimum in bytes. Chosen here: beyond RUNTIME_XMX
+ * nothing is killed immediately, but at the group’s limit the kernel kills, and it counts memory that no process shows:
+ * page tables, sockets, files in memory. A command in the container needs some, too. With this reserve, no process was
+ * killed in `npm run long -- memory`.
  */
 const RESERVED = 1 / 16
 const LEAST_RESERVED = 32 * 1024 ** 2
-/** Above this part of its limit V8 collects garbage again and again to stay below it. */
+/** Above this part of its limit, V8 keeps collecting garbage to stay below it. */
 const HEAP_FULL = 0.9
 
 export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
@@ -62,7 +66,7 @@ export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
     heap = ownHeap,
   } = options
 
-  /** Host and all its processes together; see `memoryOf` for what they share. */
+  /** The host and all its processes together; see `memoryOf` for shared memory. */
   function held({ known, begun, leaving }: PoolProcesses): number {
     const apart = new Set([...begun, ...leaving])
     const others = [...new Set([process.pid, ...known, ...children()])].filter((pid) => !apart.has(pid))
@@ -72,7 +76,7 @@ export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
     return own + Math.max(...[...working, ...starting].map(({ shared }) => shared))
   }
 
-  /** What a control group's count will change by when those that leave are gone and those that begin have grown. */
+  /** How much a control group's usage will change once leaving processes have exited and new ones have grown. */
   function change({ begun, leaving }: PoolProcesses): number {
     const grown = begun.map((pid) => Math.max(0, NEW_PROCESS - memory(pid).own))
     return total(grown) - total(leaving.map((pid) => memory(pid).own))
@@ -83,7 +87,7 @@ export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
       const limited = groups().map(({ limit, used }) => ({ limit: less(limit), used, whole: limit }))
       const maximum = Math.min(configured, ...limited.map(({ limit }) => limit))
       const changes = limited.length === 0 ? 0 : change(processes)
-      // Others in a group, such as a pod's second container, take from what it leaves to the host.
+      // Others in the group, such as a pod's second container, reduce what it leaves to the host.
       const left = limited.map(({ limit, used }) => limit - used - changes)
       const used = maximum - Math.min(maximum - held(processes), ...left)
       const groupLimit = limited.length === 0 ? null : Math.min(...limited.map(({ whole }) => whole))
@@ -96,24 +100,24 @@ export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
   }
 }
 
-/** Of a limit, as operators write it: never more than it is. */
+/** Rounds a limit down to whole MB, as operators write it. */
 export function wholeMegabytes(bytes: number): number {
   return Math.floor(bytes / 1024 ** 2)
 }
 
-/** What of a control group's limit the host uses, in bytes. */
+/** The part of a control group's limit that the host may use, in bytes. */
 function less(limit: number): number {
   return limit - Math.max(limit * RESERVED, LEAST_RESERVED)
 }
 
-/** The limit of a control group that leaves the host so much, in bytes. */
+/** The control group limit that leaves `maximum` to the host, in bytes. */
 export function groupLimitFor(maximum: number): number {
   return Math.ceil(Math.max(maximum + LEAST_RESERVED, maximum / (1 - RESERVED)))
 }
 
 /**
- * The processes that the main thread of this one started, those of embedded databases included; none where the kernel does
- * not tell. @see proc_tid_children(5)
+ * The processes that the main thread of this one started, including embedded databases; empty if the kernel does not
+ * list them. @see proc_tid_children(5)
  */
 export function ownChildren(): readonly number[] {
   try {

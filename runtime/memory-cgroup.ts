@@ -1,30 +1,33 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A control group that this process is in, itself or by a parent, and that has a limit of memory. In bytes. */
+/** A control group with a memory limit that contains this process, directly or through a parent. In bytes. */
 export type LimitedGroup = {
   readonly limit: number
-  /** What all its processes hold, less the file cache that the kernel takes back before it kills. */
+  /** Memory of all its processes, without the file cache that the kernel reclaims before it kills. */
   readonly used: number
 }
 
 /**
- * Reads the limits of memory that an orchestrator set: those of this process's control group and of its parents, version 1
- * and 2. @returns every group with a limit; none where there is no limit or nothing can be read
+ * Reads the memory limits that an orchestrator set: those of this process's control group and of its parents, versions
+ * 1 and 2. @returns every group with a limit; empty if there is no limit or nothing can be read
  */
 export type CgroupMemory = () => readonly LimitedGroup[]
 
-/** The limits and places of groups are looked up this often, in ms: an orchestrator may change both. */
+/** How often limits and locations of groups are looked up, in ms: an orchestrator may change both. */
 const FIND_EVERY = 2_000
-/** What the kernel can take back is counted anew no oftener than this, in ms: on a machine with many cores it takes it 2 ms. */
+/**
+ * Minimum interval between counts of reclaimable memory, in ms: on a machine with many cores, one count takes the
+ * kernel 2 ms.
+ */
 const COUNT_CACHE_EVERY = 250
-/** It is not counted at all while not even this part of the limit is used. */
+/** Reclaimable memory is not counted while less than this part of the limit is used. */
 const NEAR = 1 / 2
-/** Version 1 says "none" by the largest multiple of a page; nobody has so much, in bytes. */
+/** Version 1 expresses "none" as the largest multiple of a page; no machine has this much memory, in bytes. */
 const NO_LIMIT = 2 ** 60
 
 /**
- * @param root the folder in which `proc` and the mount points lie; another one for tests
+ * @param root the folder that contains `proc` and the mount points; tests set another one
  * @param now in ms
  */
 export function createCgroupMemory(root = '/', now: () => number = () => performance.now()): CgroupMemory {
@@ -52,10 +55,12 @@ export function createCgroupMemory(root = '/', now: () => number = () => perform
 }
 
 type Files = {
-  /** The lowest counts: above `memory.high` the kernel slows the processes down until they hardly run. */
+  /** The lowest applies: above `memory.high` the kernel throttles the processes until they hardly run. */
   readonly limits: readonly string[]
   readonly used: string
-  /** Of `memory.stat`; those of version 1 with a prefix count the groups below as well, as `used` does. */
+  /**
+   * Prefix of the fields of `memory.stat`. Those of version 1 with a prefix include the groups below, as `used` does.
+   */
   readonly prefix: '' | 'total_'
   readonly mapped: string
 }
@@ -80,15 +85,16 @@ const VERSION_1: Files = {
   mapped: 'mapped_file',
 }
 
-/** @returns null where there is none */
+/** @returns null if it has none */
 function limitOf(folder: string, { limits }: Files): number | null {
   const set = limits.map((name) => numberIn(join(folder, name))).filter((one) => one !== null && one < NO_LIMIT)
   return set.length === 0 ? null : Math.min(...(set as number[]))
 }
 
 /**
- * What the kernel takes back before it kills, in bytes. Chosen here: of the cache in use (`active_file`) the part that no
- * process has mapped counts, too; the files of a large embedded database would else cost solutions their processes.
+ * Memory that the kernel reclaims before it kills, in bytes. Chosen here: the part of the cache in use (`active_file`)
+ * that no process has mapped counts, too. Otherwise the files of a large embedded database would get the processes of
+ * solutions killed.
  */
 function reclaimable(folder: string, { prefix, mapped }: Files): number {
   const stat = read(join(folder, 'memory.stat'))
@@ -96,7 +102,7 @@ function reclaimable(folder: string, { prefix, mapped }: Files): number {
   return of('inactive_file') + Math.max(0, of('active_file') - of(mapped))
 }
 
-/** The group of this process and its parents, as far as they can be seen from here and have a limit. */
+/** The group of this process and its parents, if they are visible from here and have a limit. */
 function findGroups(root: string): Group[] {
   const paths = read(join(root, 'proc/self/cgroup')).split('\n').map(membership)
   return read(join(root, 'proc/self/mountinfo'))
@@ -137,12 +143,12 @@ function cgroupMount(
   return type === 'cgroup' && options.split(',').includes('memory') ? { version: 1, ...place } : null
 }
 
-/** Spaces and the like are written as `\040`. */
+/** Spaces and similar characters are written as `\040`. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 }
 
-/** The group's path below the mount. A container that sees only its own group has it at the mount itself. */
+/** The group's path below the mount. In a container that sees only its own group, that group is at the mount itself. */
 function below(path: string, mountedRoot: string): string {
   if (path.split('/').includes('..')) return ''
   if (mountedRoot === '/') return path

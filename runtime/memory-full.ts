@@ -3,12 +3,12 @@ import { PlatformError } from './errors.ts'
 /** Why new work is refused, for the author of a solution. */
 export const MEMORY_FULL = 'the memory of the host (RUNTIME_XMX) is used up'
 
-/** In seconds: by then calls that run have ended. */
+/** In seconds: by then running calls have ended. */
 const RETRY_AFTER = 5
 
 const WHY = 'The memory of this host is used up, and nothing idle is left to end.'
 
-/** Why new work is refused, for whoever asked. An upload is as good as ever: it is tried again, and no fault is told. */
+/** Why new work is refused, for the caller. An upload remains valid: it is retried, and no error is reported for it. */
 export function memoryFull(): PlatformError {
   return new PlatformError(
     'ERR_MEMORY_FULL',
@@ -17,7 +17,7 @@ export function memoryFull(): PlatformError {
   )
 }
 
-/** What the operator reads of an upload that a start makes by itself: nobody else tries again. */
+/** What the operator reads about an upload at startup: nobody else retries it. */
 export function whyNotAtStart({ code, message }: PlatformError): string {
   return code === 'ERR_MEMORY_FULL'
     ? `${WHY} Raise RUNTIME_XMX or the limit of the container, and start the host again.`

@@ -2,60 +2,60 @@ import type { Manifest } from './bundle/manifest.ts'
 import type { FormDefinition } from './forms/form-definition.ts'
 import type { z } from './zod.ts'
 
-/** What plugins may know of the solution version that a call belongs to. */
+/** What plugins may know about the solution version of a call. */
 export type SolutionFacts = {
   readonly name: string
   readonly version: string
   readonly sha256: string
   readonly manifest: Manifest
-  /** The reachable modules in their order: the later one wins. */
+  /** The reachable modules in order: later ones win. */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
-  /** Texts by locale (`default`, `nl`, `nl-BE`), those of main and its modules together. */
+  /** Texts by locale (`default`, `nl`, `nl-BE`), of main and its modules combined. */
   readonly texts: Tables
   /** The names of its forms. */
   readonly forms: readonly string[]
-  /** The forms of main and its modules by name, without those of authenticators: what a client has. */
+  /** The forms of main and its modules by name, without those of authenticators: the forms of a client. */
   readonly definitions: ReadonlyMap<string, FormDefinition>
 }
 
 /**
- * `login`: an authenticator is asked for one login attempt. `open`: the main solution opens for a page or client.
- * `configuration`: `getOAuthConfig` is asked for settings; its commands come to nothing.
- * A call is also the key under which the host keeps what the call's commands came to.
+ * `login`: an authenticator handles one login attempt. `open`: the main solution opens for a page or client.
+ * `configuration`: `getOAuthConfig` returns settings; its commands have no effect.
+ * The host also uses the call object as the key for the results of the call's commands.
  */
 export interface Call {
   readonly kind: 'login' | 'open' | 'configuration'
   readonly solution: SolutionFacts
-  /** The id that the end user is shown and that stands in the solution's log. */
+  /** The id shown to the end user and written to the solution's log. */
   readonly correlationId: string
 }
 
-/** Plain data that crosses the isolate's border as text. */
+/** Plain data that crosses the isolate boundary as text. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** An effect that a guest asked for: checked once more in the host, and applied only after the call returned well. */
+/** An effect that a guest requested: checked again in the host, and applied only after the call succeeded. */
 export type Command = {
-  /** Whether it also counts when a login attempt ended without an accepted login. */
+  /** Whether it also applies if a login attempt ended without an accepted login. */
   readonly withoutLogin: boolean
-  /** Whether it logs a user in or out: such commands are applied before the others, since those depend on it. */
+  /** Whether it logs a user in or out: such commands are applied first, since the others depend on the result. */
   readonly decidesLogin: boolean
-  /** @throws ZodError when the arguments are not what the binding sends. */
+  /** @throws ZodError if the arguments are not what the binding sends. */
   readonly check: (args: unknown, solution: SolutionFacts) => unknown
   /**
-   * Called once per command, in the order of the script, after every command of the call was checked. A method, so that each
-   * command can name the type of `args`, which is what its `check` returned.
+   * Called once per command, in script order, after all commands of the call were checked. A method, so that each
+   * command can declare the type of `args`, which is what its `check` returned.
    */
   apply(call: Call, args: unknown): void
 }
 
-/** A question that a guest waits for, such as a query. */
+/** A question that a guest awaits, such as a query. */
 export type Request = {
   readonly check: (args: unknown) => unknown
   /** Whether it can change something: a call that made such a request is never replayed. */
   readonly changes: boolean
   /**
    * @returns plain data; an error that it throws reaches the script as an Error with the text "name.method failed", a
-   *   `ScriptError` with its own message
+   * `ScriptError` with its own message
    * @param args what `check` returned; see `Command.apply`
    */
   answer(call: Call, args: unknown): Promise<Json> | Json
@@ -63,38 +63,40 @@ export type Request = {
 
 /** Adds one global, such as `security`, to the code of a solution. */
 export interface Plugin {
-  /** The global's name inside the sandbox. No two plugins share one, wherever their bindings are. */
+  /** The global's name inside the sandbox. Unique among all plugins, even if their bindings are in different places. */
   readonly name: string
-  /** `plugins`: the binding is no global of its own but a property of the frozen global `plugins`. */
+  /** `plugins`: the binding is a property of the frozen global `plugins` instead of a global. */
   readonly under?: 'plugins'
-  /** It is only there in clients, and costs other calls nothing. */
+  /** Available in clients only, at no cost to other calls. */
   readonly clientsOnly?: true
   /**
-   * Source that runs inside the sandbox and builds the global. It imports types, and values from guest files beside it only:
-   * `import { a } from './part.guest.ts'`. `guest-source.ts` joins them.
+   * Source that runs inside the sandbox and builds the global. It imports types, and values only from guest files in
+   * the same folder: `import { a } from './part.guest.ts'`. `guest-source.ts` joins them.
    */
   readonly guest: URL
-  /** Effects, by method. Checked again here, applied in order, and only after the entry function returned well. */
+  /**
+   * Effects by method. The host checks them again and applies them in order, only after the entry function succeeded.
+   */
   readonly commands: Readonly<Record<string, Command>>
-  /** Questions, by method. Answered while the script waits on its Promise; the answer is plain JSON. */
+  /** Questions by method. The script awaits the answer, which is plain JSON. */
   readonly requests?: Readonly<Record<string, Request>>
-  /** Data for the guest part that are the same for the whole version. Asked for once when a version is loaded. */
+  /** Data for the guest part that is the same for the whole version. Called once when a version is loaded. */
   readonly settings?: (solution: SolutionFacts) => Json
   /**
-   * Texts that the guest part looks up by table and key without their being copied into each context.
-   * Asked for once when a version is loaded.
+   * Texts that the guest part looks up by table and key, so they are not copied into each context. Called once when a
+   * version is loaded.
    */
   readonly tables?: (solution: SolutionFacts) => Tables
-  /** Data for the guest part that belong to one call. Asked for at each call. */
+  /** Data for the guest part that belongs to one call. Called for each call. */
   readonly state?: (call: Call) => Json
 }
 
-/** How much of a `ScriptError`'s message reaches the script, in characters. */
+/** Maximum length of a `ScriptError`'s message in the script, in characters. */
 const SCRIPT_TEXT = 2000
 
 /**
- * What a request throws to tell the script's author what to do: the message reaches the script as the text of an Error,
- * and no log of the operator. It must hold nothing that the solution may not know.
+ * Thrown by a request to tell the script's author what to do: the message reaches the script as the text of an Error,
+ * and is not written to the operator's log. It must not contain anything that the solution may not know.
  */
 export class ScriptError extends Error {
   constructor(message: string, options?: ErrorOptions) {

@@ -1,17 +1,17 @@
 import type { Failed } from './outcome.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
-/** `well`: nobody is to blame. */
+/** `well`: no call is to blame. */
 export type KillCause = 'well' | 'for fault'
 
-/** Why a sandbox process was killed, and how the calls fail that it was killed for. */
+/** Why a sandbox process was killed, and how the calls that caused it fail. */
 export interface ProcessEnd<Call> {
-  /** Null: it was not killed, or not from here. */
+  /** Null if it was not killed, or not by the host. */
   readonly killed: () => KillCause | null
   readonly failed: ReadonlyMap<Call, Failed>
   readonly kill: (cause: KillCause) => void
   readonly killFor: (call: Call, failure: Failed) => void
-  /** The process crashed through that call, as far as anybody can know. */
+  /** The process crashed, and this call is the most likely cause. */
   readonly crashedThrough: (call: Call) => void
 }
 

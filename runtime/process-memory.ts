@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 
-/** Linux tells memory in pages of this size, in bytes, on the machines that Solhost runs on. */
+/** Linux reports memory in pages of this size, in bytes, on the machines that Solhost supports. */
 const PAGE = 4096
-/** Linux tells processor time in these steps, in ms. */
+/** Linux reports processor time in these steps, in ms. */
 const CLOCK_TICK = 10
 
 /**
- * The resident size of a process in bytes: what it holds, shared pages counted in full. Cheap enough to be asked every
- * 50 ms. @returns 0 when the process is gone
+ * The resident size of a process in bytes, with shared pages counted in full. Cheap enough to poll every 50 ms.
+ * @returns 0 if the process has exited
  */
 export function residentSize(pid: number): number {
   const { own, shared } = memoryOf(pid)
@@ -15,10 +15,10 @@ export function residentSize(pid: number): number {
 }
 
 /**
- * What a process holds alone and what it may share with others, in bytes; zeros when it is gone. Processes of the same
- * program share its files: once the largest `shared` and the sum of all `own` is what they hold together. The sum of
- * their proportional sizes says the same, but to add up the pages of one process takes the system 4 ms, during which
- * the host would stand still.
+ * The memory of a process that is its own and that it may share with others, in bytes; zeros if it has exited.
+ * Processes of the same program share its files, so their total is the largest `shared` plus the sum of all `own`. The
+ * sum of their proportional sizes gives the same result, but the kernel takes 4 ms to add up the pages of one process,
+ * which would block the host.
  */
 export function memoryOf(pid: number): { readonly own: number; readonly shared: number } {
   try {
@@ -29,10 +29,10 @@ export function memoryOf(pid: number): { readonly own: number; readonly shared: 
   }
 }
 
-/** The processor time that a process has used, in ms (the system counts in steps of 10). @returns 0 when it is gone */
+/** The processor time that a process has used, in ms (in steps of 10). @returns 0 if it has exited */
 export function processorTime(pid: number): number {
   try {
-    // The name in parentheses may hold anything; user and system time are the 12th and 13th field behind it.
+    // The name in parentheses may contain anything; user and system time are the 12th and 13th field after it.
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? []
     return (Number(fields[11]) + Number(fields[12])) * CLOCK_TICK
   } catch {
@@ -41,8 +41,8 @@ export function processorTime(pid: number): number {
 }
 
 /**
- * The proportional size of a process in bytes: shared pages are divided among those who share them, so that sizes can
- * be added up. For measurements; the host uses `memoryOf`. @returns 0 when the process is gone
+ * The proportional size of a process in bytes: shared pages are divided among the processes that share them, so that
+ * sizes can be added up. For measurements; the host uses `memoryOf`. @returns 0 if the process has exited
  */
 export function proportionalSize(pid: number): number {
   try {

@@ -4,25 +4,31 @@ import { memoryOf } from './process-memory.ts'
 import { type SandboxProcess, type SandboxProcessOptions, startSandboxProcess } from './sandbox-process.ts'
 import { createWaitingRoom } from './waiting-room.ts'
 
-/** Spare sandbox processes: started, empty, waiting, so that a cold solution is answered without a process start. */
+/** Keeps spare sandbox processes, started but empty, so that a cold solution does not wait for a process start. */
 export interface ProcessPool {
-  /** A ready process; null when none could be started or the memory does not allow one. */
+  /** A ready process; null if none could be started or the memory does not allow one. */
   take(): Promise<SandboxProcess | null>
-  /** Why the last one could not be started; null: the memory did not allow it. */
+  /** Why the last start failed; null if the memory did not allow it. */
   readonly lastFailure: () => string | null
-  /** Starts spares as far as the memory allows: always one, more while the sum stays below `RUNTIME_XMS`. */
+  /** Starts spares as far as the memory allows: always one, more while total memory is below `RUNTIME_XMS`. */
   fill(): void
-  /** The same in a moment: to start a process takes time that the first call of the one just taken should have. */
+  /**
+   * Like `fill`, after a short delay: a process start takes processor time that the first call of the process just
+   * taken should get.
+   */
   fillSoon(): void
   readonly spares: () => readonly SandboxProcess[]
   /**
-   * Whether the maximum was passed when it was last looked, and nothing idle was left to end, or the host's own heap is
-   * nearly used up: new work has to be refused.
+   * Whether the last check found the maximum exceeded with nothing idle left to end, or the host's own heap nearly
+   * full: new work must be refused.
    */
   readonly isFull: () => boolean
-  /** Waits a moment for what a script gives back as it ends. @returns at once if not full; false: new work is refused */
+  /**
+   * Waits briefly for memory that scripts free as they end. @returns immediately if not full; false: new work is
+   * refused
+   */
   whenRoom(): Promise<boolean>
-  /** Ends further spares and idle processes until so many bytes are free. @returns whether they are */
+  /** Ends extra spares and idle processes until this many bytes are free. @returns whether they are */
   makeRoomFor(bytes: number): boolean
   readonly memory: () => MemoryState
   stop(): void
@@ -30,39 +36,42 @@ export interface ProcessPool {
 
 export type ProcessPoolOptions = {
   readonly sandbox: SandboxProcessOptions
-  /** Bytes: below `minimum` further spares are started, `maximum` is for host and all its processes together. */
+  /** Bytes: below `minimum` extra spares are started, `maximum` is for the host and all its processes together. */
   readonly memory: { readonly minimum: number; readonly maximum: number }
-  /** What `maximum` becomes where a control group has a lower limit; another one for tests. */
+  /** The effective `maximum` where a control group has a lower limit; tests set another one. */
   readonly bound?: MemoryBound | undefined
   /** The processes that serve solutions or check uploads. */
   readonly inUse: () => readonly number[]
   /**
-   * Ends the longest idle process. @param isUrgent the maximum is passed: one that is in use may have to go
-   * @returns its id; null when there is none
+   * Ends the process that has been idle for the longest time. @param isUrgent the maximum is exceeded: a process in use
+   * may be ended
+   * @returns its id; null if there is none
    */
   readonly makeRoom: (isUrgent: boolean) => number | null
-  /** Ends the largest process, whatever it does, since nothing idle is left. @returns its id; null when there is none */
+  /**
+   * Ends the largest process, even if it is in use, since nothing idle is left. @returns its id; null if there is none
+   */
   readonly endLargest: () => number | null
-  /** Unless false. A command that ends soon starts only the processes that it uses. */
+  /** Default: true. A short-lived command starts only the processes that it uses. */
   readonly keepsSpare?: boolean | undefined
 }
 
-/** Processes grow while they work: the memory is looked at this often, in ms. */
+/** Processes grow while they work: the memory is checked this often, in ms. */
 const LOOK_EVERY = 250
-/** The same while less than so many bytes are free, which a script fills in a tenth of a second. */
+/** The interval in ms while fewer than `NEAR` bytes are free, which a script fills in a tenth of a second. */
 const LOOK_NEAR = 50
 const NEAR = 96 * 1024 ** 2
-/** The part of the maximum that is left free for what they grow by from one look to the next. */
+/** The part of the maximum that is left free for growth between two checks. */
 const KEPT_FREE = 1 / 32
-/** Starting a process again and again, when none becomes ready, helps nobody. */
+/** If no process becomes ready after this many starts, more attempts would not help. */
 const START_TRIES = 3
 /** In ms. */
 const REFILL_AFTER = 30
-/** A login rather takes this long than that it fails, in ms. */
+/** A login waits up to this long before it fails, in ms. */
 const ROOM_WAIT = 1000
-/** So many may wait at once: each holds a request. */
+/** Maximum number of waiting calls: each holds a request. */
 const MOST_WAITING = 200
-/** More spares than this serve nobody faster. */
+/** More spares would not speed anything up. */
 const MOST_SPARES = 4
 
 export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
@@ -71,7 +80,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   const spares: SandboxProcess[] = []
   /** Taken, but not ready yet. */
   const onTheirWay = new Set<SandboxProcess>()
-  /** Ended to make room, and not gone yet: they are gone before what is started in their place has grown. */
+  /** Ended to free memory, but not exited yet: they exit before their replacements have grown. */
   const leaving = new Set<number>()
   let stopped = false
   let refill: NodeJS.Timeout | null = null
@@ -86,7 +95,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     return bound.measure({ known: inUse(), begun, leaving: [...leaving] })
   }
 
-  /** In bytes; below 0 that much has to go. */
+  /** In bytes; if negative, this much must be freed. */
   function room({ maximum, used } = measure()): number {
     return maximum * (1 - KEPT_FREE) - used
   }
@@ -109,7 +118,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     return pid !== null
   }
 
-  /** @param leave so many stay: one waits, so that the next solution need not */
+  /** @param leave how many spares to keep: by default one, so that the next solution does not wait */
   function endFurtherSpare(leave = 1): boolean {
     if (spares.length <= leave) return false
     const spare = spares.pop() as SandboxProcess
@@ -125,11 +134,11 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     if (!stopped) looking = setTimeout(look, left < NEAR ? LOOK_NEAR : LOOK_EVERY).unref()
   }
 
-  /** @returns the room that is left, in bytes */
+  /** @returns the free room in bytes */
   function keepBelowMaximum(): number {
     let state = measure()
     while (room(state) < 0 && (endFurtherSpare() || endLongestIdle(true))) state = measure()
-    // What runs may end by itself; only beyond the maximum it cannot be waited for.
+    // Running calls may end soon. Only if the maximum is exceeded can the host not wait for that.
     if (state.used > state.maximum && !endFurtherSpare(0)) noteLeaving(endLargest())
     return room(state)
   }
@@ -148,7 +157,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     while (spares.length < MOST_SPARES && mayStartFurther()) startSpare()
   }
 
-  /** A call that ends gives its room back. */
+  /** Waits, since calls that end free memory. */
   async function fillWithinWait(): Promise<void> {
     const end = performance.now() + ROOM_WAIT
     fill()

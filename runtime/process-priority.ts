@@ -1,15 +1,19 @@
 import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
-/** Such a process gets about a tenth of what each other one gets: little enough for them, and enough to come to an end. */
+/**
+ * Such a process gets about a tenth of the processor time of each other one: little enough not to slow them down, and
+ * enough to finish.
+ */
 const BEHIND = 10
-/** The system may refuse a change that comes too soon after another one; then it is tried again after this, in ms. */
+/** The kernel may refuse a change that follows another one too soon; it is retried after this, in ms. */
 const AGAIN_AFTER = 150
 
-// Where the kernel groups processes by session (sched_autogroup), the group has a niceness of its own, which alone counts
-// against other sessions: sandbox processes have one each. It can be taken back; that of a process only by root.
+// Where the kernel groups processes by session (sched_autogroup), each group has a niceness, and only that counts
+// against other sessions. Each sandbox process is a session. A group's niceness can be lowered again; that of a process
+// only by root.
 
-/** Lets a process that only starts run behind those that serve, until `bringForward`. */
+/** Runs a starting process in the background until `bringForward`, behind those that serve. */
 export function startBehind(pid: number): void {
   setGroup(pid, BEHIND)
 }
@@ -18,17 +22,17 @@ export function bringForward(pid: number): void {
   if (!setGroup(pid, 0)) setTimeout(setGroup, AGAIN_AFTER, pid, 0).unref()
 }
 
-/** Lets a process run behind all others from now on. */
+/** Runs a process in the background permanently. */
 export function setBack(pid: number): void {
   setGroup(pid, BEHIND)
   try {
     setPriority(pid, BEHIND)
   } catch {
-    // It ended in the meantime, or the system does not allow it.
+    // It exited in the meantime, or the system does not allow it.
   }
 }
 
-/** @returns false when the process is gone, or the system has no such groups or refuses for now */
+/** @returns false if the process has exited, or the system has no such groups or refuses for now */
 function setGroup(pid: number, niceness: number): boolean {
   try {
     writeFileSync(`/proc/${pid}/autogroup`, `${niceness}`)

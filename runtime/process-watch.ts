@@ -3,23 +3,24 @@ import type { Failed } from './outcome.ts'
 import { residentSize } from './process-memory.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
-/** Looks after a sandbox process from outside while calls run in it, and asks an idle one whether it still answers. */
+/** Watches a sandbox process from outside while calls run in it, and pings an idle one. */
 export interface ProcessWatch {
-  /** Looks every 50 ms from now on. */
+  /** Starts to check every 50 ms. */
   readonly start: () => void
   readonly stop: () => void
   /**
-   * isolated-vm's heap limit is a trigger and not a bound, and much lies outside of the heap: so memory is watched here.
-   * @returns how the call fails that let the process grow beyond PROCESS_MEMORY; null: it is within
+   * isolated-vm's heap limit is only a trigger, and much memory is outside the heap, so the size of the process is
+   * checked here.
+   * @returns how the call fails that let the process grow beyond PROCESS_MEMORY; null if it is below
    */
   readonly grown: () => Failed | null
-  /** It was asked for a sign of life and has not answered. */
+  /** Whether it has not answered the last ping. */
   readonly isSilent: () => boolean
   readonly ask: () => void
   readonly answered: () => void
 }
 
-/** How often a process is looked at while a call runs, in ms. */
+/** How often a process is checked while a call runs, in ms. */
 export const WATCH = 50
 
 export function createProcessWatch(process: SandboxProcess, limits: Limits, look: () => void): ProcessWatch {

@@ -10,11 +10,11 @@ const BUILDER = fileURLToPath(new URL('./build-program.ts', import.meta.url))
 const found = new Map<string, string>()
 
 /**
- * The JavaScript of a program that runs in processes of its own: a file in a folder that holds all it imports but `isolated-vm`.
- * A process that loads it starts with half the processor time of one that strips types and finds its modules itself. It is built
- * when no build of these sources is there, which takes half a second.
- * @param main its TypeScript, beside which the rest of it lies, or in `runtime/`
- * @throws Error when it cannot be built
+ * The JavaScript of a program that runs in a separate process: a file in a folder that contains all its imports except
+ * `isolated-vm`. A process that loads it needs half the processor time to start compared with one that strips types and
+ * resolves modules itself. If no build of these sources exists, it is built, which takes half a second.
+ * @param main its TypeScript; the rest of it is in the same folder or in `runtime/`
+ * @throws Error if it cannot be built
  */
 export function programFile(main: URL): string {
   const source = fileURLToPath(main)
@@ -42,7 +42,7 @@ function build(source: string, folder: string): void {
   throw new Error(`the program ${basename(folder)} cannot be built: ${why}. Next: run "npm run build" in ${ROOT}.`)
 }
 
-/** What tells one state of the sources, and of the packages they import, from another. */
+/** Identifies the state of the sources and of the packages that they import. */
 function stateOf(folders: readonly string[]): string {
   const hash = createHash('sha256').update(readFileSync(join(ROOT, 'package-lock.json')))
   for (const folder of folders) {

@@ -2,10 +2,10 @@ import { FAULT_CODES, WARNING_CODES } from './bundle/faults.ts'
 import { FAILURES } from './outcome.ts'
 import type { FromSandbox } from './protocol.ts'
 
-// What a sandbox process says is checked in form and size: hostile code runs there. Written by hand, since every login
-// passes here and a schema library took a tenth of a millisecond for it (`npm run bench`).
+// Checks form and size of every message from a sandbox process, since hostile code runs there. Written by hand because
+// every login passes through here and a schema library took 0.1 ms for it (`npm run bench`).
 
-/** A check of one value. It must not throw, and reads own properties of parsed JSON only. */
+/** Checks one value. It must not throw, and reads own properties of parsed JSON only. */
 type Check = (value: unknown) => boolean
 
 const LEVELS = new Set(['debug', 'info', 'warn', 'error'])
@@ -16,7 +16,7 @@ const isFile = textUpTo(300)
 const isAnything: Check = () => true
 const isId: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
 const isPlace: Check = (value) => isId(value) && (value as number) <= 1e9
-/** JSON can write an infinite number, as 1e999. */
+/** JSON can express an infinite number, as 1e999. */
 const isNumber: Check = (value) => Number.isFinite(value)
 const isMilliseconds: Check = (value) => isNumber(value) && (value as number) >= 0
 const isText: Check = (value) => typeof value === 'string'
@@ -88,12 +88,12 @@ const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
   ),
   request: object({ kind: isText, id: isId, request: isId, plugin: isName, method: isName, args: isArguments }),
   checked: object({ kind: isText, checked: isChecked }),
-  // Its size is that of the frame, and what it says is for the debugger.
+  // The frame bounds its size, and the content is for the debugger.
   inspected: object({ kind: isText, session: isId, message: isText }),
   detached: object({ kind: isText, session: isId }),
 }
 
-/** @returns null when the text is not a message of the protocol: the process is no longer to be believed */
+/** @returns null if the text is not a message of the protocol: the process can no longer be trusted */
 export function checkFromSandbox(text: string): FromSandbox | null {
   try {
     const message: unknown = JSON.parse(text)

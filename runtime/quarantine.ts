@@ -1,28 +1,25 @@
-/**
- * Pauses solutions whose sandbox processes have to be killed again and again, so that they cost their own users an
- * error message and nobody else anything.
- */
+/** Pauses solutions whose sandbox processes are killed repeatedly, so that only their own users are affected. */
 export interface Quarantine {
   /**
-   * Notes that a process of the version was killed or crashed through one of its calls.
-   * @returns when the pause that this led to ends, in epoch ms; null when it led to none
+   * Records that a process of the version was killed or crashed because of one of its calls.
+   * @returns the end of the resulting pause, in epoch ms; null if there is none
    */
   killed(key: string): number | null
-  /** When the version may run again, in epoch ms; null when it may now. */
+  /** When the version may run again, in epoch ms; null if it is not paused. */
   retryAt(key: string): number | null
-  /** Whether a process of it had to be killed not long ago. */
+  /** Whether a process of it was killed recently. */
   isSuspect(key: string): boolean
-  /** Forgets what is long over. */
+  /** Drops expired entries. */
   sweep(): void
 }
 
-/** So many kills within `WINDOW` ms lead to a pause. */
+/** This many kills within `WINDOW` ms cause a pause. */
 const KILLS = 3
 const WINDOW = 60_000
-/** The first pause, in ms; each next one is twice as long, up to the longest. */
+/** The first pause, in ms; each further one is twice as long, up to the longest. */
 const FIRST_PAUSE = 5_000
 const LONGEST_PAUSE = 5 * 60_000
-/** After so long without a kill, in ms, it is like any other again. */
+/** After this long without a kill, in ms, its history is cleared. */
 const FORGIVEN_AFTER = 10 * 60_000
 
 type Record = { kills: number[]; pauses: number; until: number }
@@ -38,7 +35,7 @@ export function createQuarantine(now: () => number = Date.now): Quarantine {
       const record = before === undefined || isForgiven(before) ? { kills: [], pauses: 0, until: 0 } : before
       records.set(key, record)
       record.kills = [...record.kills.filter((time) => time > now() - WINDOW), now()]
-      // Once it was paused, one kill more is enough: the pause was its chance.
+      // After the first pause, a single kill is enough for the next one.
       if (record.pauses === 0 && record.kills.length < KILLS) return null
       record.until = now() + Math.min(FIRST_PAUSE * 2 ** record.pauses, LONGEST_PAUSE)
       record.pauses++

@@ -2,28 +2,28 @@ import type { Outcome } from './outcome.ts'
 import type { CallHandlers } from './pending-call.ts'
 import type { SandboxCall } from './protocol.ts'
 
-/** A call of a client that ended without being at fault, or before it began. What it commanded is lost. */
+/** A client's call that was lost through no fault of its script, or before it began. Its commands are dropped. */
 export type ClientGone = {
   readonly code: 'client_gone'
   readonly message: string
-  /** Whether it had begun. */
+  /** Whether the call had begun. */
   readonly started: boolean
-  /** Whether it made a request that can change something: then it must not be made again. */
+  /** Whether it made a request that can change something: then it must not be retried. */
   readonly changedSomething: boolean
   readonly milliseconds: number
 }
 
 export type ClientOutcome = Outcome | ClientGone
 
-/** An open client: one kept context, in which what scripts remember lasts from call to call. */
+/** An open client: one persistent context, in which the state of scripts is kept from call to call. */
 export interface SandboxClient {
   /**
-   * Runs one entry function when the client's calls before it have ended. Never rejects. `sandbox_busy` when too many
-   * wait already. A call that fails has no effect by commands, and the client goes on.
+   * Runs one entry function after the client's earlier calls have ended. Never rejects. `sandbox_busy` if too many
+   * calls are queued. The commands of a call that fails are dropped, and the client stays open.
    */
   call(call: SandboxCall, handlers: CallHandlers): Promise<ClientOutcome>
-  /** Forgets its context. Calls that run or wait end as `client_gone`. */
+  /** Drops its context. Calls that run or wait end as `client_gone`. */
   close(): void
-  /** Resolves when the client is no more: its process or isolate ended, or it was closed. */
+  /** Resolves when the client is gone: its process or isolate ended, or it was closed. */
   readonly gone: Promise<void>
 }

@@ -13,14 +13,14 @@ import { startChildWithChannel } from './start-child.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 export const SANDBOX_MAIN = new URL('./sandbox/main.ts', import.meta.url)
-/** The only packages that its program finds by itself, as they load a binary. */
+/** The only packages that the program resolves at run time, as they load a binary. */
 const BINARY = createRequire(import.meta.url).resolve('isolated-vm')
 const BINARY_FINDER = createRequire(BINARY).resolve('node-gyp-build')
 
 /**
- * isolated-vm needs the first flag. The permission model takes away files, network (Node 26), children and threads;
- * only the code may be read, and not the platform's data, which may lie in a folder beside it. The last ones are for
- * many short-lived contexts in little memory (`npm run bench`); none takes a feature of the language away.
+ * isolated-vm needs the first flag. The permission model blocks files, network (Node 26), children and threads; only
+ * the code may be read, and not the platform's data, which may be in a folder next to it. The last flags are for many
+ * short-lived contexts in little memory (`npm run bench`); none disables a language feature.
  */
 export const SANDBOX_FLAGS = [
   '--no-node-snapshot',
@@ -29,7 +29,8 @@ export const SANDBOX_FLAGS = [
   `--allow-fs-read=${dirname(BINARY)}`,
   `--allow-fs-read=${dirname(BINARY_FINDER)}`,
   `--allow-fs-read=${ROOT}package.json`,
-  // SQLite opens any file, whatever the permissions say; flags of V8 that are set later could make it write its traces to one.
+  // SQLite opens any file regardless of the permissions; V8 flags that are set later could make it write traces to a
+  // file.
   '--no-experimental-sqlite',
   '--freeze-flags-after-init',
   '--no-warnings',
@@ -42,42 +43,41 @@ export const SANDBOX_FLAGS = [
   '--heap-growing-percent=50',
 ] as const
 
-/** A process that is not ready after this, in ms, never will be (60 ms measured on an idle machine). */
+/** A process that is not ready after this, in ms, is killed (60 ms measured on an idle machine). */
 const READY_TIME = 20_000
 
-/** A frame of a call: result, commands and log lines have far smaller limits of their own. */
+/** Maximum frame of a call: result, commands and log lines have far lower limits. */
 export const MAX_CALL_FRAME = 4 * 1024 ** 2
 
-/** The same where scripts are debugged: debuggers ask for whole scripts, and for heaps in large parts. */
+/** The same for debugging: debuggers request whole scripts, and heap snapshots in large chunks. */
 const MAX_DEBUG_FRAME = 64 * 1024 ** 2
 
-/** One sandbox process, from its start to its SIGKILL. It is ended in no other way. */
+/** One sandbox process, from its start to its SIGKILL. It is never ended in any other way. */
 export type SandboxProcess = {
   readonly pid: number
-  /** Resolves when the process is ready for a solution; rejects with the reason when it cannot become so. */
+  /** Resolves when the process is ready for a solution; rejects with the reason if it cannot get ready. */
   readonly ready: Promise<void>
   readonly send: (message: ToSandbox) => void
   readonly kill: () => void
   /**
-   * Raises the bound of frames for a process that checks an upload, since it sends the stripped scripts back, and for one
-   * of clients, whose calls tell whole tables.
+   * Raises the frame limit for a process that checks an upload, since it sends the stripped scripts back, and for a
+   * process of clients, whose calls send whole tables.
    */
   readonly allowLargeFrames: (bytes: number) => void
-  /** At most one receiver; frames that come without one are dropped. */
+  /** At most one receiver; without one, frames are dropped. */
   onMessage: ((message: FromSandbox) => void) | null
   /**
-   * Called once, when the process is killed or has ended for whatever reason: no message comes from it any more. A killed
-   * process may take seconds to be gone, since it may run behind all others. `byOthers`: by a SIGKILL that did not come
-   * from here.
+   * Called once, when the process is killed or has exited for any reason: it sends no more messages. A killed process
+   * may take seconds to exit, since it may run in the background. `byOthers`: by a SIGKILL that the host did not send.
    */
   onEnd: ((byOthers: boolean) => void) | null
-  /** Called once, after `onEnd`, when the process is gone and its memory is free. */
+  /** Called once, after `onEnd`, when the process has exited and its memory is free. */
   onExit: (() => void) | null
-  /** Killed or gone. */
+  /** Whether it was killed or has exited. */
   readonly ended: () => boolean
   /**
-   * Only in a process that was started for debugging; otherwise nothing can be asked for. There the limits of time do not
-   * count while a debugger holds a script: the process watches them, and the host only its memory.
+   * Null unless the process was started for debugging. Time limits then exclude pauses in the debugger: the process
+   * enforces them, and the host watches only its memory.
    */
   readonly debug: DebugSessions | null
 }
@@ -86,15 +86,15 @@ export type SandboxProcessOptions = {
   readonly timeZone: string
   readonly trusted: Trusted
   /**
-   * The path of the Node.js 24 in which scripts can be debugged: isolated-vm 7.0.1 aborts Node 26 when a debugger is attached. Absent:
-   * the host's own, and no debugger.
+   * The path of a Node.js 24 in which scripts can be debugged: isolated-vm 7.0.1 aborts Node 26 when a debugger is
+   * attached. Absent: the host's own, and no debugger.
    */
   readonly debugNode?: string | undefined
 }
 
 /**
- * Starts an empty sandbox process: an environment of LIBC and TZ only, no files but the code, no network (Node 26),
- * no children, its error output dropped since it may quote a script.
+ * Starts an empty sandbox process: an environment of LIBC and TZ only, no files except the code, no network (Node 26),
+ * no children. Its error output is dropped since it may quote a script.
  */
 export function startSandboxProcess(options: SandboxProcessOptions): SandboxProcess {
   const started = startChildWithChannel(
@@ -106,7 +106,7 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
     {
       cwd: ROOT,
       env: { LIBC: 'glibc', TZ: options.timeZone },
-      // A process group of its own: Ctrl-C on the terminal is for the host, which lets running logins end.
+      // A separate process group: Ctrl-C on the terminal is for the host, which lets running logins finish.
       detached: true,
     },
   )
@@ -119,7 +119,7 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
 
 const prepareFrames = new WeakMap<Trusted, Buffer>()
 
-/** Made once: it is some 200 kB long, and every process gets the same. */
+/** Cached: it is about 200 kB, and every process gets the same. */
 function prepareFrame(trusted: Trusted): Buffer {
   const made =
     prepareFrames.get(trusted) ?? encodeFrame(JSON.stringify({ kind: 'prepare', trusted } satisfies ToSandbox))
@@ -153,7 +153,7 @@ function notStarted(failure: Promise<Error>): SandboxProcess {
 
 function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): SandboxProcess {
   const ready = Promise.withResolvers<void>()
-  // A process that ends before it was ready is reported to whoever awaits; nobody has to.
+  // Callers that await `ready` see the failure; nobody is required to await it.
   ready.promise.catch(() => {})
   const notReady = setTimeout(kill, READY_TIME)
   let maxFrame = isDebugged ? MAX_DEBUG_FRAME : MAX_CALL_FRAME
@@ -209,7 +209,7 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): Sandbo
     try {
       if (!reader.push(chunk)) kill()
     } catch (error) {
-      // No message of a compromised process may terminate the host.
+      // A message of a compromised process must not crash the host.
       const place = (error as Error).stack?.split('\n').find((line) => line.startsWith('    at '))
       process.emitWarning(
         `a sandbox process was terminated because its message could not be handled (${place?.trim()})`,

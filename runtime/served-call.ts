@@ -6,7 +6,7 @@ import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
 import type { FromSandbox, SandboxCall, SandboxOutcome } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
-/** A call while a sandbox process serves it: its time by the host's clock, and what the host counts of it. */
+/** A call while a sandbox process serves it: its time on the host's clock, and what the host counts. */
 export type ServedCall = {
   readonly limit: 'LOAD_TIME' | SandboxCall['timeLimit']
   readonly clock: CallClock
@@ -15,23 +15,23 @@ export type ServedCall = {
 
 export type LogHandler = { readonly log: (line: GuestLogLine) => void }
 
-/** Beyond a limit that the sandbox process watches itself, the host waits this long before it kills, in ms. */
+/** The sandbox process enforces its limits itself. If it fails to, the host kills it this much later, in ms. */
 export const DEADLINE_GRACE = 250
 
 export function servedCall(limit: ServedCall['limit'], limits: Limits): ServedCall {
   return { limit, clock: createCallClock(limits[limit]), counts: createCallCounts(limits) }
 }
 
-/** What goes wrong while a line is written must not end the host. */
+/** An error in writing a log line must not terminate the host. */
 export function takeLine({ counts }: ServedCall, line: GuestLogLine, handlers: LogHandler): void {
   try {
     if (counts.logLine()) handlers.log(line)
   } catch {
-    // The line is lost; the call goes on.
+    // The line is lost; the call continues.
   }
 }
 
-/** @param changes see `answerRequest` @returns how the call fails when it asked too often; null: it is answered */
+/** @param changes see `answerRequest` @returns how the call fails if it made too many requests; null: it is answered */
 export function takeRequest(
   { counts, clock }: ServedCall,
   process: SandboxProcess,
@@ -51,7 +51,7 @@ export function timedOut({ limit, clock }: ServedCall): Failed {
   return { code: 'script_timeout', message, limit: { name: limit, allowed, used }, milliseconds: used }
 }
 
-/** Whose call it was cannot be known when several run: the one that began last is taken. */
+/** If several calls run, the culprit is unknown: the one that began last is taken. */
 export function latestStarted<C extends ServedCall>(calls: Iterable<C>): C | null {
   let latest: C | null = null
   for (const call of calls) {

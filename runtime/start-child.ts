@@ -2,12 +2,12 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 
-/** The system has no descriptor, process or memory left, or the program does not exist. */
+/** The system is out of descriptors, processes or memory, or the program does not exist. */
 export type NotStarted = { readonly failure: Promise<Error> }
 
 /**
- * Starts a process. Never throws: Node's `spawn` throws for some errors (ENOMEM), and for others (EMFILE, EAGAIN, ENOENT) gives a
- * child without a pid, in some cases without `stdio` too, that emits the error later.
+ * Starts a process. Never throws: Node's `spawn` throws for some errors (ENOMEM), and for others (EMFILE, EAGAIN,
+ * ENOENT) returns a child without a pid, sometimes without `stdio` too, that emits the error later.
  */
 export function startChild(
   file: string,
@@ -26,8 +26,8 @@ export function startChild(
 }
 
 /**
- * The same for a process that exchanges frames over descriptor 3.
- * @param args called first; what it throws is a reason not to start
+ * Like `startChild`, for a process that exchanges frames over descriptor 3.
+ * @param args called first; if it throws, the start fails with that error
  */
 export function startChildWithChannel(
   file: string,

@@ -21,17 +21,19 @@ export type { ClientGone, ClientOutcome, SandboxClient } from './sandbox-client.
 export type { LogHandler } from './served-call.ts'
 
 export interface Supervisor {
-  /** Runs one entry function. Never rejects for what a script does: every end is an outcome. */
+  /** Runs one entry function. Never rejects because of what a script does: every result is an outcome. */
   call(version: Loadable, call: SandboxCall, handlers: CallHandlers): Promise<Outcome>
   /**
-   * Opens a client: a context with the scripts of unit `main` that is kept until it is closed, in a process for clients of
-   * this version. Never rejects for what a script does. Such a process stays while it has clients, unless RUNTIME_XMX is
-   * passed and nothing idle is left to end: then the longest unused one goes, and its clients hear that they are gone.
-   * @param handlers get what the scripts log while they load. @returns why the client could not be opened
+   * Opens a client: a context with the scripts of unit `main` that persists until it is closed, in a process for
+   * clients of this version. Never rejects because of what a script does. The process stays while it has clients,
+   * unless RUNTIME_XMX is exceeded and nothing idle is left to end: then the one unused for the longest time is ended,
+   * and its clients are notified that they are gone.
+   * @param handlers get what the scripts log while they load. @returns the client, or why it could not be opened
    */
   openClient(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
   /**
-   * Checks an upload in a process of its own, which ends with it. Its scripts are loaded only if nothing is at fault.
+   * Checks an upload in a separate process, which ends with the check. Scripts are loaded only if the files have no
+   * errors.
    * @throws ERR_MEMORY_FULL
    */
   checkUpload(
@@ -39,42 +41,44 @@ export interface Supervisor {
     prepare: (checked: CheckedFiles) => Promise<SandboxSolution>,
     probes: readonly Probe[],
   ): Promise<UploadCheck>
-  /** Ends the processes of a solution version, those with running calls or clients after their last one. */
+  /** Ends the processes of a solution version. Those with running calls or clients end after their last one. */
   retire(key: string): void
   /**
-   * When a version whose logins or clients are paused for killing their processes may run again, in epoch ms; null when
-   * it may now.
+   * When a version whose logins or clients are paused because their processes were killed may run again, in epoch ms;
+   * null if it is not paused.
    */
   retryAt(key: string): number | null
   /**
-   * Attaches a debugger to the isolate of a version's unit, whose process is started if it does not run; null unless the
-   * supervisor was made with `debugNode`. @returns null when no process could be started
+   * Attaches a debugger to the isolate of a version's unit, and starts its process if it is not running; null unless
+   * the supervisor was created with `debugNode`. @returns null if no process could be started
    */
   readonly debug: ((version: Loadable, unit: Unit, listener: DebugListener) => Promise<DebugSession | null>) | null
-  /** What host and all its processes hold, and may: for health, telemetry and tests. It takes about a millisecond. */
+  /**
+   * The memory that the host and all its processes use and may use: for health, telemetry and tests. Takes about 1 ms.
+   */
   memory(): MemoryState
-  /** Whether the memory is used up by work that runs: new work is refused, here and by whoever takes it. */
+  /** Whether running work has used up the memory: the supervisor refuses new work, and so must its callers. */
   isFull(): boolean
-  /** Waits a moment where it is full. @returns false: new work is refused */
+  /** Waits briefly if the memory is full. @returns false: new work is refused */
   whenRoom(): Promise<boolean>
-  /** Ends what is idle until so many bytes are free. @throws ERR_MEMORY_FULL when not enough is */
+  /** Ends idle processes until this many bytes are free. @throws ERR_MEMORY_FULL if not enough can be freed */
   needRoom(bytes: number): void
-  /** The processes that live or are killed and not gone yet, for health and tests. */
+  /** All processes that have not exited, including killed ones, for health and tests. */
   processes(): readonly RunningProcess[]
-  /** Kills every process at once. Running calls end as `script_crashed`. */
+  /** Kills every process immediately. Running calls end as `script_crashed`. */
   stop(): void
 }
 
 export type RunningProcess = {
   readonly pid: number
-  /** Of the version that it serves. */
+  /** The key of the version that it serves. */
   readonly key: string | null
   readonly calls: number
-  /** Only in a process for clients: how many are open. */
+  /** The number of open clients; only for client processes. */
   readonly clients?: number
 }
 
-/** `hung`: it did not answer while no call ran; `client`: an open client’s script, whatever it did. */
+/** `hung`: it did not answer while no call ran; `client`: a script of an open client, for any reason. */
 export type KillReason = Failed['code'] | 'hung' | 'client'
 
 export type SupervisorOptions = {
@@ -85,17 +89,19 @@ export type SupervisorOptions = {
   readonly memory?: { readonly minimum: number; readonly maximum: number }
   /** See `ProcessPoolOptions`. */
   readonly bound?: MemoryBound | undefined
-  /** Scripts can be debugged: see `SandboxProcessOptions`. A version gets one process for logins, which debuggers attach to. */
+  /**
+   * Enables debugging, see `SandboxProcessOptions`. A version gets one process for logins, to which debuggers attach.
+   */
   readonly debugNode?: string | undefined
-  /** Told why a process was ended for what a script did. Must not throw. */
+  /** Called when a process was ended because of a script. Must not throw. */
   readonly killed?: (reason: KillReason) => void
-  /** See `createCheckProcesses`; not unless set. */
+  /** See `createCheckProcesses`. Default: false. */
   readonly keepsCheckReady?: boolean
   /** See `ProcessPoolOptions`. */
   readonly keepsSpare?: boolean
 }
 
-/** How often idle processes are looked for and asked for a sign of life, in ms. */
+/** How often idle processes are ended or pinged, in ms. */
 const SWEEP = 5_000
 const NO_BOUND = { minimum: 0, maximum: Number.POSITIVE_INFINITY }
 
@@ -128,7 +134,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return worker?.debug?.open(unit, listener) ?? null
   }
 
-  /** Chosen here: the largest, since its scripts asked for most; what it served is told to try again. */
+  /** Chosen here: the largest, since its scripts used the most memory; its callers are asked to try again. */
   function endLargest(): number | null {
     const ends = [
       ...logins.living().map((worker) => ({ pid: worker.pid, end: worker.endForRoom })),

@@ -7,15 +7,18 @@ import type { Quarantine } from './quarantine.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 import type { LogHandler } from './served-call.ts'
 
-/** The processes of solution versions, by the version's key: those for logins, or those for clients. */
+/** The processes of solution versions by version key, either those for logins or those for clients. */
 export interface VersionWorkers<W> {
-  /** Those of the version that take new work. */
+  /** The processes of the version that accept new work. */
   readonly of: (key: string) => readonly W[]
-  /** All that are not gone yet: those too that only end their last calls, and killed ones, whose memory is not free. */
+  /**
+   * All that have not exited, including those that are finishing their last calls, and killed ones, whose memory is not
+   * free yet.
+   */
   readonly living: ReadonlySet<W>
-  /** Starts a further one, or waits for the one that is on its way. @returns null when none could be started */
+  /** Starts another one, or waits for one that is already starting. @returns null if none could be started */
   readonly start: (version: Loadable) => Promise<W | null>
-  /** It takes no new work any more. */
+  /** Gives it no new work. */
   readonly forget: (worker: W) => void
   readonly exited: (worker: W) => void
 }
@@ -24,7 +27,7 @@ export type VersionWorkersOptions<W> = {
   readonly pool: Pick<ProcessPool, 'take' | 'fillSoon'>
   readonly quarantine: Quarantine
   readonly limits: Limits
-  /** What the process gets of the version. */
+  /** The part of the version that the process gets. */
   readonly solutionOf: (version: Loadable) => SandboxSolution
   readonly create: (process: SandboxProcess, key: string, solution: SandboxSolution, limits: Limits) => W
 }
@@ -38,7 +41,7 @@ export function createVersionWorkers<W extends { readonly key: string }>(
   const starting = new Map<string, Promise<W | null>>()
 
   async function startWorker(version: Loadable): Promise<W | null> {
-    // Made before a process is taken: a plugin's settings may throw.
+    // Called before a process is taken, since a plugin's settings may throw.
     const solution = solutionOf(version)
     const process = await pool.take()
     if (process === null) return null
@@ -74,7 +77,7 @@ export function createVersionWorkers<W extends { readonly key: string }>(
   }
 }
 
-/** Notes that a process had to be killed. Those that it went through read in their logs of a pause that this leads to. */
+/** Records that a process was killed. If that causes a pause, it is written to the logs of the culprits. */
 export function noteKill(
   quarantine: Quarantine,
   key: string,

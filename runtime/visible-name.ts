@@ -1,12 +1,12 @@
 /**
- * Not allowed in names: control characters, direction marks, invisible characters, line breaks, lone surrogates. Joiners are
- * allowed, because some languages need them.
+ * Not allowed in names: control characters, direction marks, invisible characters, line breaks, lone surrogates.
+ * Joiners are allowed, because some languages need them.
  */
 export const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u
 
 /**
- * The one check of a permission's name, wherever it is listed, granted or asked for: every name that a manifest accepts can be granted. The guest part of
- * `security` has a copy, since it cannot import.
+ * The only check of a permission's name, wherever it is listed, granted or requested, so every name that a manifest
+ * accepts can be granted. The guest part of `security` has a copy, since it cannot import.
  */
 export function isVisible(text: string): boolean {
   return text.trim() === text && !UNFIT.test(text)

@@ -1,11 +1,11 @@
-/** Those who wait a moment for something that all of them can have together. */
+/** Callers that wait briefly for the same event, which answers all of them. */
 export interface WaitingRoom {
-  /** @returns false at once if too many wait already, or after the time; else what they are answered */
+  /** @returns false immediately if too many wait already, or on timeout; otherwise the value given to `answer` */
   wait(): Promise<boolean>
   answer(given: boolean): void
 }
 
-/** @param most may wait at the same time. @param time how long each waits, in ms */
+/** @param most maximum number of waiting callers. @param time how long each waits, in ms */
 export function createWaitingRoom(most: number, time: number): WaitingRoom {
   const waiting = new Set<(given: boolean) => void>()
   return {

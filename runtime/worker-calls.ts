@@ -6,17 +6,17 @@ import type { FromSandbox, SandboxOutcome } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 import { DEADLINE_GRACE, latestStarted, outcomeOf, servedCall, takeLine, takeRequest, timedOut } from './served-call.ts'
 
-/** How long a call may wait behind others for its start, in ms. */
+/** How long a call may be queued behind others before it starts, in ms. */
 const QUEUE_TIME = 10_000
 
 export type WorkerCallsEvents = {
-  /** Told for a call whose start the process announces. */
+  /** Called for a call whose start the process announces. */
   readonly started: () => void
-  /** Before the call is settled. Not for one that its process is killed for. */
+  /** Called before the call is settled, but not for a call that its process is killed for. */
   readonly ended: (pending: PendingCall, returnedWell: boolean) => void
 }
 
-/** The calls of logins that a process serves, several at a time. */
+/** The login calls that a process serves, several at a time. */
 export function createWorkerCalls(
   process: SandboxProcess,
   limits: Limits,
@@ -24,7 +24,7 @@ export function createWorkerCalls(
   events: WorkerCallsEvents,
 ) {
   const runs = new Map<number, Run>()
-  /** Answered, since they waited too long for their start. */
+  /** Already answered, since they were queued for too long. */
   const givenUp = new WeakSet<PendingCall>()
 
   function answer(run: Run, message: Extract<FromSandbox, { kind: 'request' }>): void {
@@ -50,14 +50,14 @@ export function createWorkerCalls(
     clock.alarm(limits.LOAD_TIME + clock.allowed + DEADLINE_GRACE, () => end.killFor(pending, timedOut(run)))
   }
 
-  /** Inside a sandbox process calls run one after the other, so the one that started last is the one that runs. */
+  /** Calls run sequentially inside a sandbox process, so the one that started last is the one that runs. */
   function running(): Run | null {
     return latestStarted(runs.values())
   }
 
   function ended(run: Run, outcome: SandboxOutcome): void {
-    // The isolate is gone after it ran out of memory, and what a call that was cut off left in the isolate's queue would
-    // run inside the next one: neither serves anybody any more.
+    // After it ran out of memory the isolate is gone, and what an interrupted call left in the isolate's queue would
+    // run inside the next one: neither can be used again.
     if (!outcome.ok && (outcome.code === 'script_memory' || outcome.cutOff)) {
       end.killFor(run.pending, outcomeOf(outcome) as Failed)
       return
@@ -69,13 +69,13 @@ export function createWorkerCalls(
   }
 
   /**
-   * It has not started: the process is busy with others, which have deadlines of their own. Should it start all the
-   * same, before the process reads that it is not to, it has its deadline like any other.
+   * The call has not started: the process is busy with others, which have deadlines. If it still starts before the
+   * process reads the `cancel`, it has a deadline like any other.
    */
   function giveUpWaiting(pending: PendingCall): void {
     givenUp.add(pending)
     pending.settle(waitedTooLong())
-    // Nothing runs that has a deadline, and yet nothing starts: the process hangs.
+    // Nothing with a deadline runs, and yet nothing starts: the process hangs.
     if (running() === null) end.kill('for fault')
     else process.send({ kind: 'cancel', id: pending.id })
   }
@@ -90,7 +90,7 @@ export function createWorkerCalls(
       else if (message.kind === 'log') takeLine(run, message, run.pending.handlers)
       else if (message.kind === 'request') answer(run, message)
       else if (message.kind === 'ended') ended(run, message.outcome)
-      // Only a process that is debugged says it: it watches the time of its calls itself.
+      // Sent only by a debugged process, which times its calls itself.
       else if (message.kind === 'hung') end.killFor(run.pending, timedOut(run))
     },
     run(pending: PendingCall, isSuspect: boolean): void {
@@ -98,13 +98,14 @@ export function createWorkerCalls(
       const run = { ...servedCall(pending.call.timeLimit, limits), pending, announced }
       runs.set(pending.id, run)
       if (!announced) begin(run)
-      // Where scripts are debugged a call may wait behind one that is held.
+      // Where scripts are debugged, a call may be queued behind a paused one.
       else if (process.debug === null) run.clock.alarm(QUEUE_TIME, () => giveUpWaiting(pending))
       process.send({ kind: 'call', id: pending.id, call: pending.call, announce: announced })
     },
     /**
-     * The process is gone. @param byOthers whether something else killed it, such as the system when its memory runs out
-     * @returns the calls that went with it and are not answered yet
+     * Handles the end of the process. @param byOthers whether something else killed it, such as the kernel when memory
+     * runs out
+     * @returns the calls that were lost with it and are not answered yet
      */
     lose(byOthers: boolean): PendingCall[] {
       const open = [...runs.values()]
@@ -121,7 +122,10 @@ export function createWorkerCalls(
   }
 }
 
-/** A process that ended while one call ran ended through that call, as far as anybody can know; twice is no chance. */
+/**
+ * Whether the only running call is blamed for the end of its process. A replayed call always is: it is the second
+ * process to end with it. An unannounced one may not have begun, unless it made a request that changes something.
+ */
 function isCulprit({ pending, announced }: Run, byOthers: boolean): boolean {
   return pending.replayed || (!byOthers && (announced || pending.changedSomething))
 }

@@ -7,41 +7,40 @@ import { createProcessWatch, type ProcessWatch } from './process-watch.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 import { DEADLINE_GRACE } from './served-call.ts'
 
-/** A process whose call used more processor time than this, in ms, runs behind all others from then on. */
+/** A process whose call used more processor time than this, in ms, runs in the background from then on. */
 const LONG_CALL = 40
-/** An idle process's size is looked at no oftener than this, in ms: a login should not wait for the file system. */
+/** Minimum interval between size checks of an idle process, in ms: a login should not wait for the file system. */
 const IDLE_MEASURE = 250
 
 export type WorkerWatchOptions = {
   readonly process: SandboxProcess
   readonly limits: Limits
   readonly end: ProcessEnd<PendingCall>
-  /** The call that runs. */
   readonly running: () => Run | null
   readonly isIdle: () => boolean
-  /** Since when the scripts' top level may run ahead of a call, by `performance.now()`; null: it does not. */
+  /** Since when the scripts' top level may be running ahead of a call, by `performance.now()`; null if it is not. */
   readonly unsettledSince: () => number | null
   readonly killHung: () => void
   readonly isLong: (pending: PendingCall) => void
 }
 
 export type WorkerWatch = Pick<ProcessWatch, 'start' | 'stop' | 'answered' | 'isSilent' | 'ask'> & {
-  /** Whether what is left when nothing runs is more than an idle process may hold. */
+  /** Whether the process uses more memory than an idle one may. */
   readonly isTooLarge: () => boolean
   /** No call runs any more. */
   readonly rest: () => void
 }
 
-/** Looks after a process that serves logins: memory, processor time, and scripts that run ahead of a call. */
+/** Watches a process that serves logins: memory, processor time, and scripts that run ahead of a call. */
 export function createWorkerWatch(options: WorkerWatchOptions): WorkerWatch {
   const { process, limits, end, running, isIdle, unsettledSince, killHung, isLong } = options
   const watch = createProcessWatch(process, limits, look)
-  /** The call that ran when it was last looked, and the processor time by then. */
+  /** The call that ran at the last check, and the processor time at that point. */
   let watched: { readonly pending: PendingCall; readonly time: number; isLong: boolean } | null = null
   let isSetBack = false
   let lastMeasured = 0
 
-  /** Not ended with each call: another one may come before it would look. */
+  /** Stops here instead of after each call, since another call may follow before the next check. */
   function look(): void {
     if (isIdle()) {
       watch.stop()
@@ -60,13 +59,13 @@ export function createWorkerWatch(options: WorkerWatchOptions): WorkerWatch {
     else if (unsettledSince() !== null) killHung()
   }
 
-  /** A call that was sent meanwhile has a deadline of its own. */
+  /** If a call was sent in the meantime, it has a deadline. */
   function isUnsettledFor(milliseconds: number): boolean {
     const since = unsettledSince()
     return since !== null && running() === null && performance.now() - since > milliseconds
   }
 
-  /** One solution's endless loop must not take from the others what their logins need. */
+  /** One solution's endless loop must not slow down the logins of others. */
   function watchProcessor(): void {
     const run = running()
     if (run === null) return

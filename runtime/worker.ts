@@ -11,12 +11,13 @@ import { createWorkerWatch } from './worker-watch.ts'
 
 export type WorkerEvents = {
   /**
-   * The process is killed or gone, and these calls with it. `failed` names those that it went through, with their outcome.
+   * The process was killed or has exited, and these calls are lost. `failed` contains those that caused it, with their
+   * outcome.
    */
   readonly gone: (worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>) => void
-  /** The process is gone, and its memory is free. */
+  /** The process has exited, and its memory is free. */
   readonly exited: (worker: Worker) => void
-  /** The call turned out to need the processor for long. Told once for each such call. */
+  /** The call needs much processor time. Called once per such call. */
   readonly isLong: (pending: PendingCall) => void
 }
 
@@ -29,29 +30,35 @@ export interface Worker {
   readonly lastUsed: () => number
   /** When the last call ended, by `performance.now()`. */
   readonly lastEnded: () => number
-  /** How many calls came alone, one after the other, without a pause in which the context for the next could be made. */
+  /** How many calls arrived one at a time, but too soon after each other to create the next context ahead. */
   readonly callsInARow: () => number
-  /** @param isSuspect whether a process of the solution had to be killed lately: then each call is announced */
+  /** @param isSuspect whether a process of the solution was killed recently: then each call is announced */
   readonly run: (pending: PendingCall, isSuspect: boolean) => void
-  /** Ends it once it has no calls; at once when it has none. */
+  /** Ends the process once it has no calls; immediately if it has none. */
   readonly retire: () => void
-  /** Ends it since the host's memory is used up: the call that runs fails as `sandbox_busy`, those that wait run again. */
+  /**
+   * Ends the process because the host's memory is used up: the running call fails as `sandbox_busy`, waiting calls run
+   * again.
+   */
   readonly endForRoom: () => void
   readonly isEndedForRoom: () => boolean
-  /** The call after which it had to be killed, since its scripts hung or grew while no call ran; null if it was not. */
+  /**
+   * The call after which the process had to be killed, since its scripts hung or grew while no call ran; null if that
+   * did not happen.
+   */
   readonly hungAfter: () => PendingCall | null
   readonly kill: () => void
-  /** It was killed or is gone: nothing more is to be given to it. */
+  /** The process was killed or has exited: send it nothing more. */
   readonly isEnding: () => boolean
-  /** Kills a process that did not answer the last time it was asked, or grew too large. Called for idle ones only. */
+  /** Kills the process if it did not answer the last ping, or grew too large. Called for idle ones only. */
   readonly checkHeartbeat: () => void
   /** Null unless it was started for debugging. */
   readonly debug: SandboxProcess['debug']
 }
 
-/** A call that comes so soon after another one, in ms, has to wait for its context. */
+/** A call that follows another one within this time, in ms, has to wait for its context. */
 const SETTLE_TIME = 2
-/** A process that served so many calls makes room for a fresh one, whatever it may have gathered. */
+/** After this many calls a process is replaced by a fresh one, in case it leaks. */
 const CALLS_SERVED = 20_000
 
 export function createWorker(
@@ -66,7 +73,10 @@ export function createWorker(
   const calls = createWorkerCalls(process, limits, end, { started: callStarted, ended: callEnded })
   let retiring = false
   let lastEnded: PendingCall | null = null
-  /** When the last call returned well, by `performance.now()`, and no sign since that the context for the next is made. */
+  /**
+   * When the last call succeeded, by `performance.now()`; null once the process has reported that the next context is
+   * created.
+   */
   let unsettledSince: number | null = null
   let isEndedForRoom = false
   /** The call after which it hung. */
@@ -98,7 +108,7 @@ export function createWorker(
   }
 
   function callEnded(pending: PendingCall, returnedWell: boolean): void {
-    // After a call that failed no context is made ahead.
+    // After a call that failed, no context is created ahead.
     unsettledSince = returnedWell ? performance.now() : null
     lastEnded = pending
     use.ended()
@@ -110,7 +120,7 @@ export function createWorker(
     if (isIdle()) becomeIdle()
   }
 
-  /** Top-level code that runs ahead of a call has no call that could fail for it. */
+  /** Top-level code that runs ahead of a call has no call to fail. */
   function killHung(): void {
     hungAfter = lastEnded
     end.kill('for fault')
@@ -166,7 +176,7 @@ export function createWorker(
   return made
 }
 
-/** What the supervisor chooses processes by. */
+/** The usage data by which the supervisor chooses processes. */
 function createUse() {
   let lastUsed = Date.now()
   let lastEnded = 0
@@ -187,7 +197,7 @@ function createUse() {
   }
 }
 
-/** @param held by the process that was ended, in MB */
+/** @param held memory of the process that was ended, in MB */
 function endedForRoom(held: number): string {
   return `the memory of the host (RUNTIME_XMX) was used up, and of all sandbox processes this one was the largest: ${held} MB`
 }

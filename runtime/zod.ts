@@ -3,13 +3,13 @@ import * as z from 'zod'
 /**
  * zod, made safe for values from outside: import `z` from here, never from `zod` (test/house/imports.test.ts).
  *
- * A check of a length also runs on a value that is no string and no array, and compares its `length` with a number.
- * Where that is an object without a usable `valueOf`, as in `{"length":{"valueOf":1,"toString":1}}`, the comparison
- * throws a TypeError out of `safeParse`, and out of the listener of a socket that called it. The check of the type
- * has refused such a value already, so here the check of the length leaves it alone.
+ * A length check also runs on a value that is neither a string nor an array, and compares its `length` with a number.
+ * If that is an object without a usable `valueOf`, as in `{"length":{"valueOf":1,"toString":1}}`, the comparison throws
+ * a TypeError out of `safeParse`, and out of the socket listener that called it. The type check has already rejected
+ * such a value, so the length check skips it here.
  */
 for (const check of [z.maxLength(1), z.minLength(1), z.length(1), z.maxSize(1), z.minSize(1), z.size(1)]) {
-  // All checks of a kind share the prototype of their `_zod`: a setter there sees each one being made.
+  // All checks of a kind share the prototype of their `_zod`: a setter there intercepts each new check.
   Object.defineProperty(Object.getPrototypeOf(check._zod), 'check', {
     set(this: object, measure: (payload: { value: unknown }) => void) {
       const value = (payload: { value: unknown }) => (isMeasured(payload.value) ? measure(payload) : undefined)

@@ -1,15 +1,17 @@
 import type { Database } from '../database/open.ts'
 
-/** Failures are written with others of this time, in ms, never while the one who failed waits for the answer. */
+/**
+ * Failures are batched for this long, in ms. They are written in the background, so that no response waits for them.
+ */
 const BATCH_TIME = 50
-/** Users whose failures wait for being written; while the database is away no more are counted. */
+/** Most users with unwritten failures. Beyond that, failures aren't counted. */
 const MOST_WAITING = 10_000
 
 export type FailureCounts = ReturnType<typeof createFailureCounts>
 
 /**
- * Counts refused passwords. They are written together, after the answer: to write at once would tell by the time that it
- * takes which names there are.
+ * Counts refused passwords. The counts are written in batches, after the response: an immediate write would reveal by
+ * its duration which usernames exist.
  */
 export function createFailureCounts(db: Database) {
   const waiting = new Map<string, number>()
@@ -19,10 +21,10 @@ export function createFailureCounts(db: Database) {
   function flush(): Promise<void> {
     if (timer) clearTimeout(timer)
     timer = null
-    // In one order on every host, so that no two of them wait for each other.
+    // Every host writes in the same order, so that two hosts can't deadlock.
     const counts = [...waiting].sort()
     waiting.clear()
-    // What cannot be written is lost: the count informs the operator, the throttle protects the account.
+    // Counts that can't be written are lost: they only inform the operator; the throttle protects the account.
     if (counts.length > 0) writing = writing.then(() => write(counts)).catch(() => {})
     return writing
   }

@@ -2,10 +2,9 @@ import type { Context } from 'koa'
 import { type CookieScope, readCookies } from '../http/cookies.ts'
 import type { Session, Sessions } from './sessions.ts'
 
-/** A session with the cookie that it was found by. */
+/** A session and the cookie it was found with. */
 export type FoundSession = { readonly session: Session; readonly cookie: string }
 
-/** The session of this browser in the solution of `scope`. */
 export async function findSession(
   ctx: Context,
   scope: CookieScope,

@@ -5,8 +5,8 @@ import { type CookieScope, readCookies, setCookie } from '../http/cookies.ts'
 import { accountHash } from './throttle.ts'
 
 /**
- * Whether a browser signed in to an account before (design section 8): then guesses of others on that account do not
- * lock it out. The cookie `known-{name}` is signed; it signs nobody in.
+ * Recognizes browsers that signed in to an account before (design section 8). Other people's guesses on that account
+ * don't lock these browsers out. The cookie `known-{name}` is signed, but doesn't sign anyone in.
  */
 export interface KnownBrowsers {
   isKnown(ctx: Context, scope: CookieScope, source: string, username: string): boolean
@@ -15,7 +15,7 @@ export interface KnownBrowsers {
 }
 
 const PURPOSE = 'known-browser'
-/** A cookie holds the expiry in seconds as 8 hexadecimal digits, then the signature. */
+/** The cookie starts with the expiry in epoch seconds, as 8 hexadecimal digits; the signature follows. */
 const EXPIRY = 8
 
 export function createKnownBrowsers(key: PlatformKey, limits: Limits, now: () => number = Date.now): KnownBrowsers {

@@ -3,7 +3,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import { checkNewPassword, type PasswordFault, type PasswordOwner } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
 
-/** What an account's row says about its password. */
+/** The columns that a password check needs. */
 export type AccountRow = {
   readonly uid: string
   readonly enabled: number
@@ -12,24 +12,24 @@ export type AccountRow = {
 
 /** Where accounts of one kind are stored. */
 export type AccountRows<Row extends AccountRow> = {
-  /** Writes down a sign-in, if the account still has this hash and is enabled. @returns whether it has and is */
+  /** Records a sign-in if the account still has this hash and is enabled. @returns false if not */
   readonly noteSignIn: (row: Row) => Promise<boolean>
-  /** Writes down a refused password. It must not take time that the answer waits for. */
+  /** Records a refused password. The response must not wait for it. */
   readonly noteRefusal: (row: Row) => void
   /** Replaces the hash of the row, if the account still has it. */
   readonly replaceHash: (row: Row, stronger: string) => Promise<unknown>
 }
 
-/** Checks the passwords of accounts of one kind: of the users of a host, or of those of a solution. */
+/** Checks the passwords of one kind of account: the users of a host, or those of a solution. */
 export interface PasswordCheck<Row extends AccountRow> {
   /**
-   * Checks a sign-in and writes down the result. Unknown (undefined), disabled and password-less accounts take as long as a
+   * Checks a sign-in and records the result. Unknown (undefined), disabled and password-less accounts take as long as a
    * wrong password.
-   * @returns false also when the password was changed or the account disabled meanwhile
+   * @returns false also if the password changed or the account was disabled during the check
    * @throws ERR_PASSWORDS_BUSY
    */
   mayComeIn(row: Row | undefined, password: string): Promise<boolean>
-  /** Nothing is counted. @throws ERR_PASSWORDS_BUSY */
+  /** Checks a password without recording the result. @throws ERR_PASSWORDS_BUSY */
   isRight(row: Row | undefined, password: string): Promise<boolean>
   /** Why the account can't have this as its next password, or null. @throws ERR_PASSWORDS_BUSY */
   faultOfNew(row: Row & PasswordOwner, password: string): Promise<PasswordFault | null>
@@ -49,7 +49,7 @@ export function createPasswordCheck<Row extends AccountRow>(
     try {
       await rows.replaceHash(row, await passwords.hash(password))
     } catch (error) {
-      // The password was right: the next sign-in tries again.
+      // The password was right, so the sign-in succeeds. The next one retries the rehash.
       if (!(error instanceof PlatformError)) throw error
     }
   }
@@ -70,7 +70,7 @@ export function createPasswordCheck<Row extends AccountRow>(
     async faultOfNew(row, password) {
       const fault = checkNewPassword(password, row, limits)
       if (fault !== null || row.password_hash === null) return fault
-      // A user who was asked for another password has to choose another one.
+      // A user who must change their password can't keep the current one.
       return (await passwords.verify(row.password_hash, password))
         ? { key: 'platform.password.same', values: [] }
         : null

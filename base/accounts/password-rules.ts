@@ -2,22 +2,22 @@ import { readFileSync } from 'node:fs'
 import type { Limits } from '../../runtime/limits.ts'
 import { usernameKey } from './username.ts'
 
-/** Why a password is refused: a key of the platform's texts with the values for it. */
+/** Why a password is refused: a key of the platform's texts, with its values. */
 export type PasswordFault = {
   readonly key: `platform.password.${'short' | 'long' | 'characters' | 'common' | 'personal' | 'same'}`
   readonly values: readonly number[]
 }
 
-/** Whose password it is to be. */
+/** The account that the password is for. */
 export type PasswordOwner = { readonly username: string; readonly email: string | null }
 
-/** Characters that a password may have: enough for any sentence, and a bound for what is hashed. */
+/** In characters: enough for any sentence, and a bound on what is hashed. */
 export const LONGEST_PASSWORD = 256
-/** A name of fewer characters is found in too many good passwords. */
+/** In characters. Shorter names occur in too many good passwords. */
 const SHORTEST_NAME = 4
-/** Digits and signs behind a well-known password make no other one of it: `Summer2026!` is as easy to guess. */
+/** Digits and symbols after a common password don't make it stronger: `Summer2026!` is as easy to guess. */
 const ENDING = /[\d\p{P}\p{S}]{1,5}$/u
-/** What people write for a letter: `P@ssw0rd`. */
+/** Characters that people substitute for letters: `P@ssw0rd`. */
 const LOOKALIKES: Readonly<Record<string, string>> = {
   '@': 'a',
   0: 'o',
@@ -29,7 +29,7 @@ const LOOKALIKES: Readonly<Record<string, string>> = {
   $: 's',
 }
 
-/** Some 3,000, in lower case, one a line. */
+/** About 3,000, in lower case, one per line. */
 const COMMON: ReadonlySet<string> = new Set(
   readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8')
     .trim()
@@ -37,9 +37,9 @@ const COMMON: ReadonlySet<string> = new Set(
 )
 
 /**
- * The rules for a new password: long enough, not one of the well-known, not made of the owner's name. Any character of
- * Unicode is welcome and none is asked for. Passwords that are in use are not measured by it.
- * @returns the first fault, or null; only `faultOfNew` (password-check.ts) can tell the `same` as before, from the hash
+ * Checks a new password: long enough, not common, not based on the owner's name. Any Unicode character is allowed and
+ * none is required. Existing passwords aren't checked.
+ * @returns the first error, or null; `same` needs the hash, so only `faultOfNew` (password-check.ts) returns it
  * @see https://cheatsheetseries.owasp.org/cheatsheets/Authentication_Cheat_Sheet.html#implement-proper-password-strength-controls
  */
 export function checkNewPassword(password: string, owner: PasswordOwner, limits: Limits): PasswordFault | null {
@@ -61,7 +61,7 @@ function isPersonal(password: string, { username, email }: PasswordOwner): boole
 function isCommon(password: string): boolean {
   const text = usernameKey(password)
   const plain = withoutLookalikes(text)
-  // One or two characters, again and again, are on every list, in every length.
+  // One or two repeated characters are on every list, in every length.
   if (new Set(text).size < 3) return true
   return [text, plain, text.replace(ENDING, ''), withoutLookalikes(text.replace(ENDING, ''))].some(isListed)
 }

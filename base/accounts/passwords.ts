@@ -7,33 +7,33 @@ import { createGate, type Gate } from '../../runtime/gate.ts'
 /** Argon2id, 19 MiB, t=2, p=1 (design section 8, OWASP's advice); the library's default algorithm is Argon2id. */
 const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const
 
-/** Hashes that are made at once: libuv has four threads, and one is left for files and name lookups. */
+/** Hashes computed in parallel: libuv has four threads, and one stays free for files and DNS lookups. */
 const MOST_AT_ONCE = 3
-/** Hashes that may wait for their turn, some 4 s of work for one core; whoever comes then is sent away. */
+/** Longest queue, in hashes: about 4 s of work for one core. Further requests fail with ERR_PASSWORDS_BUSY. */
 const MOST_WAITING = 200
-/** A turn is waited for at most this long, in ms. */
+/** Longest time in the queue, in ms. */
 const PATIENCE = 5_000
 
 export interface Passwords {
   /**
-   * @param options.patient waits as long as it takes, for an import; else as `verify`
+   * @param options.patient waits without a limit, for an import; otherwise waits as `verify` does
    * @throws ERR_PASSWORDS_BUSY
    */
   hash(password: string, options?: { readonly patient: boolean }): Promise<string>
   /**
-   * @param passwordHash null: there is none, so the answer is false, after the same work
-   * @throws ERR_PASSWORDS_BUSY when too many passwords are being checked: nothing was said about this one
+   * @param passwordHash null: there is no hash; the result is false, after the same amount of work
+   * @throws ERR_PASSWORDS_BUSY if too many passwords are being checked; this one was not checked
    */
   verify(passwordHash: string | null, password: string): Promise<boolean>
   /** Runs other hashing work in the same queue, on a thread of libuv's pool. @throws ERR_PASSWORDS_BUSY */
   run<T>(work: () => Promise<T>): Promise<T>
-  /** How many jobs run at the same time. */
+  /** The number of jobs that run in parallel. */
   readonly width: number
-  /** Whether a hash was made with less effort than one is made today. */
+  /** Whether a hash has weaker parameters than new hashes. */
   needsRehash(passwordHash: string): boolean
 }
 
-/** Checks and makes hashes off the event loop, so many at once as there are cores, at most three. */
+/** Checks and creates hashes off the event loop: as many in parallel as there are cores, but at most three. */
 export async function createPasswords(
   options: { readonly gate?: Gate; readonly mostWaiting?: number; readonly patience?: number } = {},
 ): Promise<Passwords> {
@@ -43,7 +43,7 @@ export async function createPasswords(
   const nobodys = await hashPassword(randomBytes(18).toString('base64url'))
   let waiting = 0
 
-  /** Takes its turn; who cannot wait is told so, before anything was looked at. */
+  /** Queues `work`. @throws ERR_PASSWORDS_BUSY if the queue is full or the wait was too long; `work` didn't run then */
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (waiting >= mostWaiting) throw busy()
     waiting++
@@ -77,7 +77,7 @@ export async function createPasswords(
   }
 }
 
-/** A hash in Argon2's own text form. Takes some 20 ms on a thread of libuv's pool. */
+/** A hash in Argon2's encoded form. Takes about 20 ms on a thread of libuv's pool. */
 export function hashPassword(password: string): Promise<string> {
   return hash(prepare(password), ARGON2)
 }
@@ -92,16 +92,16 @@ function needsRehash(passwordHash: string): boolean {
 }
 
 /**
- * The same letters are the same password, whatever keyboard composed them: NFC, as RFC 8265 (OpaqueString) says. Not
- * NFKC: that would make different passwords equal.
+ * Normalizes to NFC, as RFC 8265 (OpaqueString) says: the same letters are the same password, however the keyboard
+ * composed them. Not to NFKC: that would make different passwords equal.
  */
 function prepare(password: string): string {
   return password.normalize('NFC')
 }
 
 /**
- * Chosen here: a code of its own. `ERR_THROTTLED` (429) would blame the caller, who may have sent one request; and an
- * operator who reads `ERR_SANDBOX_BUSY` would look at the wrong processes.
+ * Chosen here: a separate code. `ERR_THROTTLED` (429) would blame the caller, who may have sent a single request, and
+ * `ERR_SANDBOX_BUSY` would make the operator look at the wrong processes.
  */
 function busy(): PlatformError {
   return new PlatformError('ERR_PASSWORDS_BUSY', 'Too many passwords are being checked; try again in 2 seconds.', {

@@ -8,18 +8,18 @@ import { storedHash } from '../database/stored-hash.ts'
 import type { AccountSourceName } from './account-source-name.ts'
 import { isSameSecret } from './same-secret.ts'
 
-/** Who is remembered, and what was known of them at the last sign-in. */
+/** A remembered user, with the data of the last sign-in. */
 export type RememberedUser = {
   readonly source: AccountSourceName
   readonly uid: string
   readonly username: string
   readonly permissions: readonly string[]
-  /** The sign-in by a provider that it rests on, or null. */
+  /** The OAuth provider's sign-in that it is based on, or null. */
   readonly providerLogin: string | null
-  /** The `custom_*` fields that were accepted; null where an older version stored the series. */
+  /** The `custom_*` fields that were accepted; null if an older version stored the series. */
   readonly custom: Readonly<Record<string, string>> | null
   readonly tenant: Tenant | null
-  /** Null where an older version stored the series. */
+  /** Null if an older version stored the series. */
   readonly locale: string | null
 }
 
@@ -35,35 +35,38 @@ export type Series = RememberedUser & {
 }
 
 /**
- * What a cookie is worth. `current`: a session, and a new cookie by `rotate`. `previous`: it was just used by another
- * tab, so a session and no cookie. `stolen`: it was used before; the series is over. `unknown`: whatever else, so that a
- * forged cookie learns nothing.
+ * What a cookie gives its bearer. `current`: a session, and a new cookie from `rotate`. `previous`: a session only,
+ * since another tab has just used the cookie. `stolen`: nothing; the cookie was used before, so the series was ended.
+ * `unknown`: nothing, in all other cases, so that a forged cookie reveals nothing.
  */
 export type RememberedUse =
   | { readonly kind: 'current' | 'previous'; readonly series: Series }
   | { readonly kind: 'stolen'; readonly series: Series }
   | { readonly kind: 'unknown' }
 
-/** Remembered logins (design section 8): the cookie holds a selector and a validator, the database only hashes of the latter. */
+/**
+ * Remembered logins (design section 8): the cookie contains a selector and a validator. The database stores only hashes
+ * of the validator.
+ */
 export interface Remembered {
   /** @returns the cookie's value */
   start(solution: string, user: RememberedUser): Promise<string>
-  /** Looks a cookie up; nothing changes by it but that a stolen series ends. */
+  /** Looks up a cookie. Changes nothing, except that it ends a stolen series. */
   use(solution: string, cookie: string): Promise<RememberedUse>
   /**
-   * Gives a series its next validator, once it was found that the user may still sign in.
-   * @returns the new cookie's value; null when another tab was faster: its cookie is the one that counts
+   * Gives a series its next validator. Call it after checking that the user may still sign in.
+   * @returns the new cookie's value; null if another tab was faster, whose cookie is valid
    */
   rotate(cookie: string, user: RotatedUser): Promise<string | null>
-  /** Whether a series was not ended, by whomever. */
+  /** Whether the series exists and has not been ended. */
   isAlive(selector: string): Promise<boolean>
-  /** Ends the series of a cookie, if it is one of this solution. */
+  /** Ends the cookie's series if it belongs to this solution. */
   end(solution: string, cookie: string): Promise<void>
   endSeries(selector: string): Promise<void>
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
   endAll(solution: string): Promise<void>
-  /** Removes what ended or grew too old longer than `SESSION_ENDED_KEPT` ago. */
+  /** Deletes series that ended or expired more than `SESSION_ENDED_KEPT` ago. */
   sweep(): Promise<void>
 }
 
@@ -79,7 +82,7 @@ export function createRemembered(
   limits: Limits,
   now: () => number = Date.now,
 ): Remembered {
-  // Authors may ask for a second password or a code in such a field.
+  // Encrypted because authors may ask for a second password or a code in such a field.
   const purposeOf = (solution: string, selector: string) => `remembered-custom ${solution} ${selector}`
 
   function readCustom(solution: string, selector: string, stored: string | null): RememberedUser['custom'] {
@@ -151,7 +154,7 @@ export function createRemembered(
       if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }
       const isPrevious = row.previous_hash !== null && isSameSecret(given, row.previous_hash)
       if (isPrevious && row.rotated_at + limits.REMEMBER_GRACE > now()) return { kind: 'previous', series }
-      // A validator that never was one of this series says as much: only a guess or an older one of it comes here.
+      // Also ends if the series never had this validator: it is a guess by someone who knows the selector.
       await endWhere({ selector })
       return { kind: 'stolen', series }
     },
@@ -207,7 +210,7 @@ export function createRemembered(
   }
 }
 
-/** Names the series of a cookie. */
+/** Identifies the cookie's series. */
 export function selectorOf(cookie: string): string {
   return partsOf(cookie).selector
 }

@@ -9,17 +9,17 @@ import { storedHash } from '../database/stored-hash.ts'
 import type { Tables } from '../database/tables.ts'
 import type { AccountSourceName } from './account-source-name.ts'
 
-/** A signed-in browser. It belongs to one solution; in any other it is as if it were absent. */
+/** A signed-in browser. A session belongs to one solution; other solutions can't find it. */
 export type Session = Login & {
-  /** An id for lists and for ending it; not the cookie's. */
+  /** For listing and ending the session. It isn't derived from the cookie. */
   readonly publicId: string
   readonly solution: string
   readonly tenant: Tenant | null
   readonly locale: string
   readonly source: AccountSourceName
-  /** The remembered login that it was made from, or that was made with it; else null. */
+  /** The remembered login that the session was created from or together with; else null. */
   readonly selector: string | null
-  /** The sign-in by a provider that it rests on, or null. */
+  /** The OAuth provider's sign-in that it is based on, or null. */
   readonly providerLogin: string | null
   /** Epoch milliseconds. */
   readonly loggedInAt: number
@@ -27,7 +27,7 @@ export type Session = Login & {
 
 export type NewSession = Omit<Session, 'publicId' | 'loggedInAt'> & { readonly address: string }
 
-/** What scripts may change of a session. */
+/** What scripts may change in a session. */
 export type SessionValues = { readonly tenant?: Tenant | null; readonly locale?: string }
 
 /** A cookie with the solution in which its session was found. */
@@ -46,7 +46,7 @@ export type ListedSession = {
 
 export type SessionQuery = {
   readonly limit: number
-  /** The `next` of an earlier answer. */
+  /** `next` of the previous page. */
   readonly after?: string | undefined
   readonly solution?: string | undefined
   readonly uid?: string | undefined
@@ -59,41 +59,44 @@ export interface Sessions {
     session: NewSession,
   ): Promise<{ readonly cookie: string; readonly publicId: string; readonly loggedInAt: number }>
   /**
-   * The session of a cookie, if it is this solution's and neither idle nor too old; the use is noted. What another host
-   * changed is seen within a second.
+   * The cookie's session, if it belongs to this solution and is neither idle nor expired. Records the use. Changes by
+   * another host are visible within a second.
    */
   find(solution: string, cookie: string): Promise<Session | null>
   /**
-   * Which of these cookies' sessions are neither ended, idle nor too old, of cookies of open clients. It is no use of
-   * them. What this host kept of those that are over is dropped.
+   * Which of these cookies have sessions that are neither ended, idle nor expired. For the cookies of open clients;
+   * doesn't count as a use. Removes sessions that are over from this host's cache.
    */
   living(asked: readonly SessionCookie[]): Promise<ReadonlySet<string>>
   /**
-   * Writes down what a script set for a session. Another host shows it within a second; a session that is over stays as
-   * it was.
+   * Stores what a script set for a session. Other hosts see it within a second. A session that was ended stays
+   * unchanged.
    */
   change(solution: string, cookie: string, values: SessionValues): Promise<void>
   end(solution: string, cookie: string): Promise<void>
   endAll(solution: string): Promise<void>
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
-  /** Those that were made from a remembered login. */
+  /** Ends the sessions that were created from or together with a remembered login. */
   endOfSeries(selector: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
-  /** @returns what it was made with, see `Session`; null when there is no such session, or it had ended */
+  /** @returns what it was created with, see `Session`; null if there is no such session or it had ended */
   endByPublicId(id: string): Promise<Pick<Session, 'selector' | 'solution' | 'username'> | null>
-  /** Those that have not ended, by their public ids. */
+  /** Active sessions, ordered by public id. */
   list(query: SessionQuery): Promise<{ readonly items: readonly ListedSession[]; readonly next?: string }>
-  /** Removes what ended, idled or grew too old longer than `SESSION_ENDED_KEPT` ago. */
+  /** Deletes sessions that ended, went idle or expired more than `SESSION_ENDED_KEPT` ago. */
   sweep(): Promise<void>
 }
 
-/** A use is written at most this often, as a part of the idle time, which it shortens: each request would cost a write. */
+/**
+ * Least time between two writes of the last use, as a fraction of the idle time. Without it, each request would cost a
+ * write. A session may go idle earlier by this much.
+ */
 const NOTE_USE_PART = 1 / 60
-/** What was read is believed for so long, in ms: a session that another host ended lives on no longer. */
+/** Cache time in ms. A session that another host ended stays usable for at most this long. */
 const BELIEVED = 1000
-/** So many are asked for in one query. */
+/** Sessions per query. */
 const ASKED_AT_ONCE = 200
-/** So many are kept in memory, the longest unread go first. */
+/** Size of the cache. It evicts the sessions that were read from the database longest ago. */
 const KEPT = 10_000
 
 type SessionRow = Selectable<Tables['sessions']>
@@ -102,13 +105,13 @@ type Kept = { readonly session: Session; readonly times: Times; readonly readAt:
 
 /** @param now the clock, in epoch milliseconds */
 export function createSessions(db: Database, limits: Limits, now: () => number = Date.now): Sessions {
-  /** By the hash of the cookie's value, in the order in which they were read. */
+  /** The cache, by hash of the cookie's value, ordered by when the sessions were read. */
   const kept = new Map<string, Kept>()
 
   const isOver = ({ created_at, last_seen_at, ended_at }: Times) =>
     ended_at !== null || last_seen_at + limits.SESSION_IDLE <= now() || created_at + limits.SESSION_LIFETIME <= now()
 
-  /** A clock that was set back again would else have what was read before it believed for long. */
+  /** After the clock is set back, entries from the "future" don't count: they would be cached for too long. */
   const isRecent = ({ readAt }: Kept) => readAt <= now() && readAt + BELIEVED > now()
 
   function keep(idHash: string, one: Kept): void {
@@ -118,7 +121,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   }
 
   async function read(idHash: string): Promise<Kept | null> {
-    // Before the question: whatever changes after it counts within `BELIEVED`, however long the answer takes.
+    // Taken before the query, so that later changes are seen within `BELIEVED` however long the query takes.
     const readAt = now()
     const row = await db.selectFrom('sessions').selectAll().where('id_hash', '=', idHash).executeTakeFirst()
     if (row === undefined) return null
@@ -129,12 +132,12 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
     if (one.times.last_seen_at + limits.SESSION_IDLE * NOTE_USE_PART > now()) return
     const last_seen_at = now()
     await db.updateTable('sessions').set({ last_seen_at }).where('id_hash', '=', idHash).execute()
-    // It may have been changed or ended meanwhile.
+    // The session may have been changed or ended during the update.
     const current = kept.get(idHash)
     if (current !== undefined) keep(idHash, { ...current, times: { ...current.times, last_seen_at } })
   }
 
-  /** @returns how many had not ended before */
+  /** @returns how many sessions it ended */
   async function endWhere(
     which: Partial<
       Record<'solution' | 'source' | 'uid' | 'selector' | 'provider_login' | 'public_id' | 'id_hash', string>
@@ -243,7 +246,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   }
 }
 
-/** @param solutions by the hash of the cookie's value. @returns the hashes of those that live */
+/** @param solutions by the hash of the cookie's value. @returns the hashes of active sessions */
 async function readLiving(
   db: Database,
   solutions: ReadonlyMap<string, string>,

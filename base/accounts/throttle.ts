@@ -8,32 +8,32 @@ import { insertOnce } from '../database/portable.ts'
 import { networkOf } from '../http/network.ts'
 import { usernameKey } from './username.ts'
 
-/** An attempt to sign in: on which account, of which source, from which network address. */
+/** A sign-in attempt. `source` says where the account comes from; `address` is the client's network address. */
 export type Attempt = { readonly source: string; readonly username: string; readonly address: string }
 
-/** Counts attempts to sign in (design section 8). */
+/** Limits the rate of sign-in attempts (design section 8). */
 export interface Throttle {
   /**
-   * Counts an attempt, before anything of it is checked: parallel guesses cost as many.
-   * @param isKnown whether the browser signed in to this account before: then no counter of the account holds for it
-   * @returns null when it may go on, else the seconds until the next try
+   * Counts an attempt before anything is checked, so that parallel guesses all count.
+   * @param isKnown whether the browser signed in to this account before; if so, the account's counters don't apply
+   * @returns null if the attempt may continue, else the seconds until the next try
    */
   count(attempt: Attempt, isKnown: boolean): Promise<number | null>
-  /** Gives back what an attempt cost that ended well. */
+  /** Refunds a successful attempt. */
   succeeded(attempt: Attempt, isKnown: boolean): Promise<void>
   /**
-   * Gives back to the account what an attempt cost of which nothing was checked. The network's counter keeps it: what
-   * cannot be checked takes time as well.
+   * Refunds the account's counters for an attempt that wasn't checked. The network's counter keeps it, because an
+   * attempt that can't be checked takes time as well.
    */
   gaveNothing(attempt: Attempt, isKnown: boolean): Promise<void>
-  /** Removes counters whose time is over. */
+  /** Deletes expired counters. */
   sweep(): Promise<void>
 }
 
 /**
- * @param isShared whether other hosts use the same database: then the counters are in it. Chosen here: else they are in
- *   memory, where they cost no write for each sign-in; a restart forgets them.
- * @param isOn asked at each attempt: end-to-end tests turn it off
+ * @param isShared whether other hosts use the same database: the counters are stored there then. Chosen here:
+ *   otherwise they are in memory, which saves a write per sign-in; a restart clears them.
+ * @param isOn called at each attempt: end-to-end tests turn the throttle off
  */
 export function createThrottle(
   db: Database,
@@ -51,9 +51,9 @@ export function createThrottle(
   const network = counter('n', limits.THROTTLE_NETWORK)
 
   /**
-   * The counters that hold for an attempt, with its key in each, the narrowest first. What one of them refuses is not
-   * counted by the next: nothing was guessed, so one network alone cannot lock an account for all, and a network that is
-   * full makes no further rows.
+   * The counters that apply to an attempt, with its key in each, in the order in which they are checked. If one refuses
+   * an attempt, the next ones don't count it, since nothing was guessed: a single network can't lock an account for
+   * everyone, and a network that reached its limit creates no more rows.
    */
   function countersOf({ source, username, address }: Attempt, isKnown: boolean) {
     const from = networkOf(address)
@@ -93,12 +93,12 @@ export function createThrottle(
   }
 }
 
-/** Names that may be one account are counted as one, by the rule of the users table; no name stands in the database for it. */
+/** Names that may be the same account share a counter, by the users table's rule. */
 export function accountKey(username: string): string {
   return usernameKey(username).slice(0, 200)
 }
 
-/** An account of a source as the counters and the cookie of a known browser name it. */
+/** Identifies an account in the counters and in the cookie of a known browser, without revealing its name. */
 export function accountHash(source: string, username: string): string {
   return createHash('sha256')
     .update(`${source}\n${accountKey(username)}`)
@@ -111,8 +111,8 @@ type Counted = { readonly points: number; readonly expires_at: number }
 type Counter = Pick<RateLimiterMemory, 'consume' | 'reward' | 'delete'>
 
 /**
- * Such a counter in the platform's database, of whatever kind that is: the library's own are each for one kind of
- * database and bring their own connections.
+ * A counter in the platform's database, of any kind. The library's counters each support one kind of database and open
+ * their own connections.
  */
 function databaseCounter(
   db: Database,
@@ -122,7 +122,7 @@ function databaseCounter(
 
   /**
    * Adds in one statement and reads in the same transaction, so that no two attempts see the same count.
-   * @returns null when there is no row: one that another host inserts before the read does not count this attempt
+   * @returns null if there is no row; a row that another host inserts before the read doesn't count this attempt
    */
   function add({ key, points, expires_at }: Counted & { readonly key: string }): Promise<Counted | null> {
     return db.transaction().execute(async (transaction) => {

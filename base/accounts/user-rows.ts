@@ -10,10 +10,10 @@ import { usernameKey } from './username.ts'
 export type UserRow = Selectable<Tables['users']>
 export type PermissionRow = Tables['permissions']
 
-/** Rows of one statement, and values of one `in (…)`: SQL Server takes 2,100 parameters. */
+/** Rows per statement, and values per `in (…)`: SQL Server accepts 2,100 parameters. */
 const AT_ONCE = 100
 
-/** The columns that an input sets. `passwordHash` is the password's, and undefined where the input has none. */
+/** The columns that an input sets. `passwordHash` is undefined if the input doesn't set the password. */
 export function columnsOf(
   input: UserInput,
   passwordHash: string | null | undefined,
@@ -55,7 +55,7 @@ export function newRow(
   }
 }
 
-/** How a check of passwords reads and writes the table of users. @param now the clock, in epoch milliseconds */
+/** How a password check reads and writes the users table. @param now the clock, in epoch milliseconds */
 export function rowsWithPassword(
   db: Database,
   failures: Pick<FailureCounts, 'note' | 'forget'>,
@@ -91,7 +91,7 @@ export function permissionsOfRows(rows: readonly PermissionRow[]): Permission[] 
   return rows.map(({ solution, name }) => (solution === '' ? name : { name, solution }))
 }
 
-/** What has to be taken from a user and given, so that he has what is wanted. */
+/** The permissions to remove from and add to a user who has `has` and should have `wanted`. */
 export function comparePermissions(has: readonly PermissionRow[], wanted: readonly PermissionRow[]) {
   const [hasKeys, wantedKeys] = [new Set(has.map(keyOf)), new Set(wanted.map(keyOf))]
   return {
@@ -100,7 +100,7 @@ export function comparePermissions(has: readonly PermissionRow[], wanted: readon
   }
 }
 
-/** The permissions of these users, by uid, in the order of solution and name. */
+/** Permissions by uid, ordered by solution and name. */
 export async function readPermissions(db: Database, uids: readonly string[]): Promise<Map<string, PermissionRow[]>> {
   const found = new Map<string, PermissionRow[]>(uids.map((uid) => [uid, []]))
   for (const some of chunksOf(uids)) {
@@ -121,7 +121,7 @@ export async function insertPermissions(db: Database, rows: readonly PermissionR
   for (const some of chunksOf(rows)) await db.insertInto('permissions').values(some).execute()
 }
 
-/** Takes and gives single permissions; what another request did in the meantime is no error. */
+/** Removes and adds single permissions. If another request already did so, that isn't an error. */
 export async function applyPermissions(
   db: Database,
   { removed, added }: ReturnType<typeof comparePermissions>,

@@ -4,23 +4,23 @@ import { platformText } from '../web/texts.ts'
 import { checkNewPassword, type PasswordOwner } from './password-rules.ts'
 import { usernameKey } from './username.ts'
 
-/** A plain name holds in all solutions. */
+/** A plain name is valid in all solutions. */
 export type Permission = string | { readonly name: string; readonly solution: string }
 
-/** What can be said of a user. What is absent stays as it is; null says that there is none. */
+/** Fields of a user. Absent fields stay unchanged; null clears a field. */
 export type UserInput = {
   readonly username?: string | undefined
   readonly displayName?: string | null | undefined
   readonly email?: string | null | undefined
   readonly enabled?: boolean | undefined
-  /** Absent: who is given a password by somebody else has to choose an own one at the next sign-in. */
+  /** Absent: if the input sets a password, the user must choose another one at the next sign-in. */
   readonly mustChangePassword?: boolean | undefined
   readonly permissions?: readonly Permission[] | undefined
-  /** null: nobody signs in by a password. */
+  /** null: the user can't sign in with a password. */
   readonly password?: string | null | undefined
 }
 
-/** One thing that is wrong; `key` and `values` where there is a text in the languages of the platform's pages. */
+/** One error in the input. `key` and `values` are set if the platform's pages have a translated text for it. */
 export type UserFault = {
   readonly field: keyof UserInput
   readonly message: string
@@ -31,14 +31,11 @@ export type UserFault = {
 export const LONGEST_NAME = 200
 /** RFC 5321, section 4.5.3.1.3: a path of 256 octets, less its angle brackets. */
 const LONGEST_EMAIL = 254
-/** What the column takes, whatever PERMISSION_LENGTH says. */
+/** The column's length, an upper bound for PERMISSION_LENGTH. */
 const LONGEST_PERMISSION = 255
 const SOLUTION_NAME = /^(?!.{2}--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/**
- * @param owner the user as it will be, for the rules of passwords
- * @returns everything that is wrong, in the order of the fields
- */
+/** @param owner the user after the change, for the password rules @returns all errors, in the order of the fields */
 export function checkUser(input: UserInput, owner: PasswordOwner, limits: Limits): UserFault[] {
   return [
     ...fieldFaults('username', input.username, isUsername, `must be 1 to ${LONGEST_NAME} visible characters`),
@@ -49,7 +46,7 @@ export function checkUser(input: UserInput, owner: PasswordOwner, limits: Limits
   ]
 }
 
-/** As it is kept: composed, so that it looks the same everywhere, and without space around it. */
+/** The name as it is stored: in NFC, so that it looks the same everywhere, and trimmed. */
 export function tidyName(name: string): string {
   return name.normalize('NFC').trim()
 }
@@ -64,7 +61,7 @@ function fieldFaults(
 }
 
 function isUsername(text: string): boolean {
-  // Some characters become many by NFKC; the key has to fit its column as well.
+  // NFKC expands some characters, so the key's length is checked against its column as well.
   return isName(text) && usernameKey(text).length > 0 && usernameKey(text).length <= LONGEST_NAME
 }
 
@@ -74,7 +71,7 @@ function isName(text: string): boolean {
 }
 
 function isEmail(text: string): boolean {
-  // Only what mail servers agree on; whether it is somebody's only a mail can tell.
+  // Only what all mail servers agree on. Whether the address exists shows only when a mail is sent.
   return text.length <= LONGEST_EMAIL && !UNFIT.test(text) && /^[^\s@]+@[^\s@]+$/u.test(text)
 }
 

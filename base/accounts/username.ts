@@ -1,6 +1,6 @@
 /**
- * What makes a user name unique: the same for `Anna`, `ANNA` and `ａｎｎａ`, on every machine and in every locale.
- * Doing it again changes nothing.
+ * The key that makes usernames unique: the same for `Anna`, `ANNA` and `ａｎｎａ`, on every machine and in every locale.
+ * Idempotent.
  */
 export function usernameKey(username: string): string {
   return username.normalize('NFKC').toLowerCase().normalize('NFKC').trim()

@@ -35,9 +35,9 @@ export type User = {
   readonly permissions: readonly Permission[]
   /** Epoch ms; null: never. */
   readonly lastLoginAt: number | null
-  /** Refused passwords since then. */
+  /** Refused passwords since the last sign-in. */
   readonly failedCount: number
-  /** Epoch ms; null: there never was one. */
+  /** Epoch ms; null: the user never had a password. */
   readonly passwordChangedAt: number | null
 }
 
@@ -45,33 +45,33 @@ export type NewUser = UserInput & { readonly username: string }
 
 export type UserQuery = {
   readonly limit: number
-  /** The `next` of an earlier answer. */
+  /** `next` of the previous page. */
   readonly after?: string | undefined
-  /** What the name begins with, in any case. */
+  /** Prefix of the name, case-insensitive. */
   readonly search?: string | undefined
 }
 
 export type UserPage = { readonly items: readonly User[]; readonly next?: string }
 
-/** What has to happen elsewhere. */
+/** What users need from other parts of the platform. */
 export type UserPorts = {
-  /** Ends the user's sessions and remembered logins. Called after the change that makes it necessary. */
+  /** Ends the user's sessions and remembered logins. Called after the change that requires it. */
   readonly endAccess: (uid: string) => Promise<void>
-  /** Takes a name out of the audit. */
+  /** Removes a name from the audit. */
   readonly eraseFromAudit: (username: string) => Promise<void>
 }
 
-/** The default users: one table for all solutions, with permissions that hold in all or in one of them. */
+/** The default users: one table for all solutions, with permissions that are valid in all solutions or in one. */
 export interface Users {
-  /** By name. */
+  /** Ordered by name. */
   list(query: UserQuery): Promise<UserPage>
   get(uid: string): Promise<User | null>
   find(username: string): Promise<User | null>
   /** @throws ERR_REQUEST_INVALID with `faults`, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY */
   create(user: NewUser): Promise<User>
   /**
-   * Sets what the input has; a password that is another's work has to be changed unless the input says otherwise. A new
-   * password, disabling and a permission less end the user's access.
+   * Sets the fields of the input. A user who gets a new password must change it, unless the input says otherwise. A new
+   * password, disabling the user and removing a permission end the user's access.
    * @throws ERR_USER_NOT_FOUND, ERR_REQUEST_INVALID with `faults`, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY
    */
   change(uid: string, input: UserInput): Promise<User>
@@ -83,24 +83,27 @@ export interface Users {
   erase(uid: string): Promise<void>
   /** @throws ERR_USER_NOT_FOUND, ERR_REQUEST_INVALID with `faults` */
   addPermission(uid: string, permission: Permission): Promise<void>
-  /** One that the user had ends his access; one that he had not is no error. @throws ERR_USER_NOT_FOUND */
+  /**
+   * Removing a permission the user has ends their access; removing one they don't have is a no-op.
+   * @throws ERR_USER_NOT_FOUND
+   */
   removePermission(uid: string, permission: Permission): Promise<void>
-  /** Those for all solutions and for that one. */
+  /** Permissions for all solutions and for that one. */
   permissionsFor(uid: string, solution: string): Promise<string[]>
   /**
-   * The user whose name and password these are. Unknown, disabled and password-less users take as long as a wrong password.
+   * The user with this name and password. Unknown, disabled and password-less users take as long as a wrong password.
    * @throws ERR_PASSWORDS_BUSY
    */
   authenticate(username: string, password: string): Promise<User | null>
-  /** Nothing is counted. @throws ERR_PASSWORDS_BUSY */
+  /** Checks a password without recording the result. @throws ERR_PASSWORDS_BUSY */
   checkPassword(uid: string, password: string): Promise<boolean>
   /**
-   * Sets the password that the user chose, or somebody for him; ends his access.
-   * @returns why the password is not good enough, or null: it is set
+   * Sets the password that the user, or someone else for them, chose. Ends the user's access.
+   * @returns why the password is refused, or null if it was set
    * @throws ERR_USER_NOT_FOUND, ERR_PASSWORDS_BUSY
    */
   setPassword(uid: string, password: string, options?: { readonly mustChange?: boolean }): Promise<PasswordFault | null>
-  /** Writes what was counted and not written yet. */
+  /** Writes the failure counts that are still queued. */
   flush(): Promise<void>
 }
 
@@ -133,10 +136,10 @@ export function createUsers(
     return typeof password === 'string' ? passwords.hash(password) : password
   }
 
-  /** @param last what has to be done while the row is still there, so that it can be asked for again if it fails */
+  /** @param last runs while the row still exists, so that the request can be repeated if it fails */
   async function remove(row: UserRow, last: () => Promise<void> = async () => {}): Promise<void> {
     const { uid } = row
-    // In this order nobody signs in any more once the sessions end.
+    // Disabled first, so that nobody can sign in after the sessions end.
     await db.updateTable('users').set({ enabled: 0 }).where('uid', '=', uid).execute()
     await endAccess(uid)
     await last()
@@ -301,7 +304,7 @@ function nameExists(username: string): PlatformError {
   )
 }
 
-/** `!` escapes: it means the same on all servers, which a backslash does not. `[` is a wildcard of SQL Server's. */
+/** Escapes with `!`, which means the same on all servers; a backslash does not. `[` is a wildcard in SQL Server. */
 function likeOf(prefix: string): string {
   return `${prefix.replace(/[!%_[\]]/g, '!$&')}%`
 }

@@ -1,21 +1,25 @@
 import type { Permission } from '../accounts/user-rules.ts'
 
-/** What a spreadsheet takes for a formula when a cell begins with it, full-width forms too (OWASP, "CSV Injection"). */
+/**
+ * Characters that make a spreadsheet treat a cell as a formula, including full-width forms (OWASP, "CSV Injection").
+ */
 const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 
-/** A cell that no spreadsheet runs: an apostrophe makes it text. Cells that look as if they had one already get another. */
+/**
+ * A cell that no spreadsheet runs: an apostrophe turns it into text. Cells that look already escaped get another one.
+ */
 export function writeCell(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text
 }
 
-/** What `writeCell` was given. */
+/** Reverses `writeCell`. */
 export function readCell(cell: string): string {
   return cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell
 }
 
 /**
- * Permissions as one text: `Users;Sales@crm`, where the second holds in the solution `crm` only. A backslash goes before
- * `;`, `@` and `\` that belong to a name.
+ * Permissions as one text: `Users;Sales@crm`, where the second is valid only in the solution `crm`. A backslash escapes
+ * `;`, `@` and `\` in names.
  */
 export function writePermissionCell(permissions: readonly Permission[]): string {
   return permissions
@@ -26,7 +30,7 @@ export function writePermissionCell(permissions: readonly Permission[]): string 
     .join(';')
 }
 
-/** Reads what `writePermissionCell` wrote; space around a name does not count. */
+/** Reads what `writePermissionCell` wrote. Ignores spaces around names. */
 export function readPermissionCell(cell: string): Permission[] {
   const parts = cell.match(/(?:\\.|[^;\\]|\\$)+/gsu) ?? []
   return parts

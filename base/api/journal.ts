@@ -11,7 +11,7 @@ export type JournalEntry = { readonly [Name in Text]?: string | undefined } & {
   /** Such as `user:{name}` or `token:{id}`. */
   readonly actor: string
   readonly action: string
-  /** What the action changed. Absent where the actor is the target, as in a sign-in. */
+  /** What the action changed. Absent if the actor is the target, as in a sign-in. */
   readonly target?: string | undefined
   /** Where it was done: the solution of a host, or the organisation's id in the control center. */
   readonly place?: string | undefined
@@ -31,7 +31,7 @@ export type JournalFilter = { readonly [Name in Text]?: string | undefined } & {
 export type JournalQuery = JournalFilter & {
   readonly limit: number
   readonly before?: number | undefined
-  /** How many of the newest entries one answer looks at, for a filter that no index helps. Default: all. */
+  /** How many of the newest entries one query scans, for filters without an index. Default: all. */
   readonly mostLookedAt?: number | undefined
 }
 
@@ -39,41 +39,44 @@ export type JournalQuery = JournalFilter & {
 export type JournalTable = {
   readonly name: string
   readonly columns: { readonly place: string; readonly target: string }
-  /** What a column has whose text is absent. */
+  /** The value of a column whose text is absent. */
   readonly absent: '' | null
 }
 
-/** The entries of one service, which knows what actions there are and who may read of them. */
+/** The audit entries of one service. The service defines the actions and who may read them. */
 export interface Journal {
-  /** Keeps an entry, which is written with the next batch. */
+  /** Queues an entry for the next batch. */
   note(entry: JournalEntry): void
   /** Resolves when the entry is in the database. */
   record(entry: JournalEntry): Promise<void>
   /**
-   * Whether an entry is to be kept that its actor can cause again and again: once a minute for entries that are alike but for
-   * the actor, who can write any name.
+   * Whether to record an entry that its actor can cause repeatedly. True once per minute for entries that differ only
+   * in the actor, since the actor can be any typed name.
    */
   isNews(entry: JournalEntry): boolean
-  /** The newest entries, newest first; `next` is the id to ask for older ones with. With `mostLookedAt` an answer can be short and have a `next`. */
+  /**
+   * The newest entries, newest first. `next` is the `before` of the query for older ones. With `mostLookedAt`, a page
+   * can be short and still have a `next`.
+   */
   read(query: JournalQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
   flush(): Promise<void>
-  /** Removes what is older than it is kept. */
+  /** Deletes entries that are past their retention time. */
   sweep(): Promise<void>
 }
 
-/** Entries wait this long for others, in ms. */
+/** Entries are batched for this long, in ms. */
 const BATCH_TIME = 50
-/** While the database is away, so many are kept. */
+/** Longest queue while the database is down. */
 const MAX_WAITING = 20_000
-/** Rows of one statement. */
+/** Rows per statement. */
 const AT_ONCE = 200
-/** Names come from browsers: longer ones are cut. */
+/** In characters. Browsers send names; longer ones are truncated. */
 const LONGEST = 200
 
 type Value = string | number | null
 type Row = Readonly<Record<string, Value>>
 
-/** @param kept in ms @param now the clock, in epoch milliseconds */
+/** @param kept the retention time, in ms @param now the clock, in epoch milliseconds */
 export function createJournal(
   platform: Database,
   { name, columns, absent }: JournalTable,
@@ -139,7 +142,7 @@ export function createJournal(
       place: textOf(row[columnOf.place]),
       outcome: String(row.outcome),
       address: String(row.address),
-      // Hosts wrote it to another column before version 005 of the schema, of which a newer one may run beside them.
+      // Hosts before version 005 of the schema write it to another column and may run beside newer ones.
       correlationId: textOf(row.correlation ?? row.correlation_id),
     }
   }
@@ -194,7 +197,7 @@ export function createJournal(
   }
 }
 
-/** A name can have any character; here none of them makes a new line or turns the text around. */
+/** Names can have any character. This replaces those that break lines or change the text direction. */
 export function oneLine(text: string): string {
   return text
     .toWellFormed()

@@ -6,16 +6,16 @@ import { type Answers, type Bytes, type Content, type DeclaredRoute, isBytes } f
 export type ApiDescription<Right> = {
   readonly title: string
   readonly version: string
-  /** Before the paths of all routes, such as `/admin/api`. */
+  /** Prefix of all paths, such as `/admin/api`. */
   readonly prefix: string
   readonly securitySchemes: Readonly<Record<string, object>>
-  /** The right of a route in words, such as the scope that a token needs. */
+  /** Describes the right that a route needs, such as the scope of a token. */
   readonly need: (right: Right) => string
   /** Named schemas that no route refers to. */
   readonly schemas?: readonly z.ZodType[]
 }
 
-/** Something wrong in what was sent, such as a bundle or a CSV file. */
+/** An error in the uploaded content, such as a bundle or a CSV file. */
 const Finding = z.looseObject({
   message: z.string(),
   code: z.string().optional(),
@@ -26,7 +26,7 @@ const Finding = z.looseObject({
   advice: z.string().nullish().describe('what to change'),
 })
 
-/** Every error is one of these (RFC 9457). */
+/** The format of every error (RFC 9457). */
 export const Problem = z
   .object({
     type: z.string(),
@@ -40,12 +40,12 @@ export const Problem = z
   })
   .meta({ id: 'Problem' })
 
-/** Part of a list, and where to go on: send `next` as the parameter that the route names. */
+/** A page of a list. To get the next page, send `next` as the parameter that the route names. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item), next: z.string().optional() })
 }
 
-/** Answers with the document, which is made when it is first asked for: that takes 30 ms, and few ask. */
+/** Serves the document. It is created on the first request, since that takes 30 ms and few clients request it. */
 export function addDescription(router: Router, describe: () => object): void {
   let document: object | undefined
   router.get('/openapi.json', (ctx) => {
@@ -54,7 +54,7 @@ export function addDescription(router: Router, describe: () => object): void {
   })
 }
 
-/** The OpenAPI 3.1 document of these routes. Schemas that have an `id` (`.meta`) are its components. */
+/** The OpenAPI 3.1 document of these routes. Schemas with an `id` (`.meta`) become components. */
 export function openApi<Right>(
   routes: readonly DeclaredRoute<Right>[],
   { title, version, prefix, ...about }: ApiDescription<Right>,
@@ -135,7 +135,7 @@ function bytesOf(type: string): object {
   return type.startsWith('text/') ? { type: 'string' } : { type: 'string', format: 'binary' }
 }
 
-/** The JSON Schema of it, in which all that have an id are references; these are added to `named`. */
+/** The JSON Schema of `schema`. Nested schemas with an id become references and are added to `named`. */
 function reference(schema: z.ZodType, named: Map<string, object>): object {
   const {
     $schema: _,
@@ -148,7 +148,7 @@ function reference(schema: z.ZodType, named: Map<string, object>): object {
   return referring(own)
 }
 
-/** With references into the document in place of those into the schema itself. */
+/** Points references to the document's components instead of the schema's own `$defs`. */
 function referring(schema: object): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }

@@ -1,6 +1,6 @@
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** Runs `work` and records how it ended, also when it is refused. Errors without a code are left to the platform's log. */
+/** Runs `work` and records its outcome, including refusals. Errors without a code are only in the platform's log. */
 export async function recordOutcome<T>(
   work: () => T | Promise<T>,
   record: (outcome: string) => Promise<void>,

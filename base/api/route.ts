@@ -5,19 +5,19 @@ import { z } from '../../runtime/zod.ts'
 import { readBytes, readJson, readOptionalJson } from '../http/read-body.ts'
 import { readWith } from './read-with.ts'
 
-// A route of an API is declared once, beside its handler. The router entry, the checks of what is sent, the OpenAPI
-// document, the entry of the audit and the table in the docs all come from that declaration.
+// Each API route is declared once, beside its handler. The declaration yields the router entry, the validation of the
+// request, the OpenAPI document, the audit entry and the table in the docs.
 
-/** A body that is no JSON. */
+/** A body that is not JSON. */
 export type Bytes = {
-  /** Media types that are read. */
+  /** Accepted media types. */
   readonly types: readonly string[]
-  /** The limit of its bytes. */
+  /** The limit for its size in bytes. */
   readonly most: keyof Limits
   readonly description?: string
 }
 
-/** An answer that is no JSON; without a type it has no content. */
+/** A response that is not JSON; without a type it has no content. */
 export type Content = { readonly description: string; readonly type?: string }
 
 export type Answers = Readonly<Record<number, z.ZodType | Content>>
@@ -29,17 +29,17 @@ type BodyOf<Body extends BodyDefinition> = Body extends z.ZodType
     ? Buffer
     : undefined
 type QueryOf<Query extends z.ZodType | undefined> = Query extends z.ZodType ? z.output<Query> : undefined
-/** The names after colons in an address. */
+/** The parameters of an address: the names after colons. */
 export type ParamsOf<Address extends string> = Address extends `${string}:${infer Name}/${infer Rest}`
   ? { readonly [Key in Name]: string } & ParamsOf<Rest>
   : Address extends `${string}:${infer Name}`
     ? { readonly [Key in Name]: string }
     : unknown
-/** What a handler returns for the answers with content; nothing for the others. */
+/** What a handler returns: a value for responses with content, nothing for the others. */
 type Returned<Answered extends Answers> = {
   [Status in keyof Answered]: Answered[Status] extends z.ZodType ? Shown<z.input<Answered[Status]>> : unknown
 }[keyof Answered]
-/** Stores give lists and objects that nobody changes. */
+/** Makes lists and objects readonly, as stores return them. */
 type Shown<Value> = Value extends readonly (infer Item)[]
   ? readonly Shown<Item>[]
   : Value extends object
@@ -47,53 +47,55 @@ type Shown<Value> = Value extends readonly (infer Item)[]
     : Value
 
 export type Definition<Who, Right, Act, Names, Address extends string, Body, Query, Answered, Found> = {
-  /** What it does, in a few words, for the documentation. */
+  /** A few words for the documentation. */
   readonly summary: string
   readonly right: Right
-  /** What the audit calls it. Absent: it changes nothing. */
+  /** The action in the audit. Absent: the route changes nothing. */
   readonly act?: Act
   /**
-   * Refuses what can be refused before the body is read. What it finds on the way is handed to the handler, and in the control
-   * center to `names`. The host asks for `names` first, since its audit records refused requests too: `found` is undefined there.
+   * Refuses requests that can be refused before the body is read. The result is passed to the handler and, in the
+   * control center, to `names`. The host calls `names` first, because its audit records refused requests too: `found`
+   * is undefined there.
    */
   before?(asking: Asking<Who, Address>): Found | Promise<Found>
-  /** Names for the audit that have to be found before the work, since they may be gone after it. */
+  /** Names for the audit, looked up before the work, which may delete them. */
   names?(asking: Asking<Who, Address> & { readonly found: Found }): Names | Promise<Names>
   readonly query?: Query
   readonly body?: Body
-  /** The request may come without a body, which is null then. */
+  /** The body is optional; null if the request has none. */
   readonly isBodyOptional?: true
-  /** By status. Where there are several the handler sets the one. What a schema does not name is not sent. */
+  /**
+   * By status. If there are several, the handler sets the status. Properties that the schema doesn't list are not sent.
+   */
   readonly answers: Answered
 }
 
-/** Who asks for what, before anything was read. */
+/** The request, before its query and body are read. */
 export type Asking<Who, Address extends string> = {
   readonly who: Who
   readonly params: ParamsOf<Address>
-  /** For headers, streams and what is sent for long. */
+  /** For headers, streams and long responses. */
   readonly ctx: Context
 }
 
-/** What a handler is given. */
 export type Asked<Who, Names, Address extends string, Body, Query, Found> = Asking<Who, Address> & {
-  /** What `before` found. */
+  /** The result of `before`. */
   readonly found: Found
   readonly query: Query
   readonly body: Body
-  /** For the audit; a handler may add what it has learned. */
+  /** For the audit; a handler may add to it. */
   readonly names: Names
-  /** Nothing was to be changed after all: there is no entry in the audit. */
+  /** Leaves the request out of the audit, because it changed nothing. */
   readonly leaveOut: () => void
 }
 
-/** Returned by a handler that has set the body by itself, such as a stream of events. */
+/** Returned by a handler that has set the body, such as a stream of events. */
 export const SENT = Symbol('sent')
 
-/** A declared route; what its handler takes and gives is known only to itself. */
+/** A declared route, without the types of its handler. */
 export type Route<Who, Right, Act, Names> = {
   readonly method: Method
-  /** With `:name` for parameters, without the prefix of the API. */
+  /** With `:name` for parameters, without the API's prefix. */
   readonly path: string
   readonly definition: Definition<
     Who,
@@ -111,7 +113,7 @@ export type Route<Who, Right, Act, Names> = {
 
 type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 
-/** What a description of the API is made from. */
+/** The parts of a route that describe the API. */
 export type DeclaredRoute<Right> = Pick<Route<never, Right, unknown, never>, 'method' | 'path'> & {
   readonly definition: Pick<
     Route<never, Right, unknown, never>['definition'],
@@ -119,7 +121,7 @@ export type DeclaredRoute<Right> = Pick<Route<never, Right, unknown, never>, 'me
   >
 }
 
-/** The function with which the areas of one service declare their routes. */
+/** Creates the function with which the areas of one service declare their routes. */
 export function routesOf<Who, Right, Act, Names extends object>() {
   return function route<
     const Address extends `${Method} /${string}`,
@@ -139,12 +141,12 @@ export function routesOf<Who, Right, Act, Names extends object>() {
   }
 }
 
-/** What a service does around each of its routes. */
+/** What a service does for each of its routes. */
 export type Service<Who, Right, Act, Names> = {
   readonly limits: Limits
   /**
-   * Finds who asks and whether that may be, has the request read, does the work, and writes the audit.
-   * @throws what is to be refused
+   * Authenticates and authorizes the caller, runs the steps and writes the audit.
+   * @throws errors that refuse the request
    */
   readonly run: (about: About<Right, Act>, steps: Steps<Who, Names>) => Promise<unknown>
 }
@@ -157,13 +159,13 @@ export type About<Right, Act> = {
 }
 
 export type Steps<Who, Names> = {
-  /** Names what is changed, for the audit; the handler may add to the object. */
+  /** Names the target of the change for the audit; the handler may add to the object. */
   readonly name: (who: Who) => Promise<Names>
   /** Checks query and body. @throws ERR_REQUEST_INVALID, ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE */
   readonly read: (who: Who) => Promise<void>
   /** After `read` and `name`. */
   readonly work: (who: Who) => Promise<unknown>
-  /** Whether the handler said that there is nothing for the audit. */
+  /** Whether the handler called `leaveOut`. */
   readonly isLeftOut: () => boolean
 }
 
@@ -205,14 +207,14 @@ async function answer<Who, Right, Act, Names extends object>(
   }
   const result = await run({ ctx, right, act, params }, steps)
   if (result === SENT) return
-  // Koa's status until somebody sets one; no handler answers with it, since what is not found is thrown.
+  // 404 is Koa's status until one is set. No handler sets it, since missing resources are thrown as errors.
   const status = ctx.status === 404 ? Number(Object.keys(answers)[0]) : ctx.status
   const described = answers[status]
   if (described !== undefined && hasContent(described)) ctx.body = shown(described, result)
   ctx.status = status
 }
 
-/** Longer than any name: what is cut is not found, and errors can quote it. */
+/** Longer than any name: a truncated parameter is not found, but errors can quote it. */
 const LONGEST_PARAMETER = 200
 
 function paramsOf(ctx: Context): Readonly<Record<string, string>> {
@@ -238,7 +240,7 @@ function hasContent(answered: z.ZodType | Content): boolean {
   return answered instanceof z.ZodType || answered.type !== undefined
 }
 
-/** What the schema names of a result; what else it holds stays here. */
+/** Only the properties that the schema lists; all others are dropped. */
 function shown(schema: z.ZodType | Content, result: unknown): unknown {
   if (!(schema instanceof z.ZodType)) return result
   const checked = schema.safeParse(result)
@@ -246,5 +248,5 @@ function shown(schema: z.ZodType | Content, result: unknown): unknown {
   throw new TypeError(`The answer is not what the API describes: ${z.prettifyError(checked.error).slice(0, 2000)}`)
 }
 
-/** For what has no content. */
+/** For routes without content in the response. */
 export const DONE = { 204: { description: 'done' } } as const

@@ -1,11 +1,11 @@
-// What entries of the audit name as their target: a kind, a colon, and the name under which an operator finds it.
+// Targets of audit entries: a kind, a colon, and the name under which an operator finds the target.
 
-/** In the form of `actor`, so that a search for a user finds what they did, or what was done to them. */
+/** In the same form as `actor`, so that one text finds what a user did and what was done to them. */
 export function userTarget({ username }: { readonly username: string }): string {
   return `user:${username}`
 }
 
-/** The id is the one of `actor`. The name is included because nothing else records it once the token is deleted. */
+/** The id is the one in `actor`. The name is included because nothing else records it after the token is deleted. */
 export function tokenTarget({ id, name }: { readonly id: string; readonly name: string }): string {
   return `token:${id} (${name})`
 }
@@ -14,7 +14,7 @@ export function solutionTarget(name: string): string {
   return `solution:${name}`
 }
 
-/** @param sha256 of the bundle, in hexadecimal; cut as the admin pages show it */
+/** @param sha256 of the bundle, in hexadecimal; truncated as on the admin pages */
 export function versionTarget(sha256: string): string {
   return `version:${sha256.slice(0, 12)}`
 }

@@ -1,4 +1,4 @@
-/** What a database or a header cannot hold is refused where it is sent. */
+/** Whether databases and headers can store the text. */
 export function isText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }

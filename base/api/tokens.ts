@@ -6,7 +6,7 @@ import { tokenForm } from '../database/token-form.ts'
 type Value = string | number | null
 type Columns = Readonly<Record<string, Value>>
 
-/** What every token has, but for itself. Times are epoch ms; `expiresAt` null: never. */
+/** The data of a token, without the token itself. Times are epoch ms; `expiresAt` null: never. */
 export type StoredToken = {
   readonly id: string
   readonly name: string
@@ -16,24 +16,24 @@ export type StoredToken = {
 
 export type TokenTable<Token> = {
   readonly name: string
-  /** As for `tokenForm`. */
+  /** See `tokenForm`. */
   readonly prefix: string
-  /** With what else the row has. */
+  /** Adds the other columns of the row. */
   tokenOf(stored: StoredToken, row: Columns): Token
 }
 
-/** The tokens of one table. The database has a hash of each, so only its bearer knows the token itself. */
+/** The tokens of one table. The database stores only hashes, so only the bearer knows the token itself. */
 export interface Tokens<Token> {
-  /** @param columns besides those of every token @returns also `token`, which is shown this once: 256 random bits */
+  /** @param columns besides those of every token @returns also `token`, shown only this once: 256 random bits */
   create(columns: Columns & { readonly name: string }): Promise<Token & { readonly token: string }>
-  /** Of all that have these values, the oldest first, expired ones too. */
+  /** The tokens with these values, oldest first, including expired ones. */
   list(where?: Columns): Promise<readonly Token[]>
   count(): Promise<number>
-  /** The token is invalid from the next request on, on any host. @returns false when there is none */
+  /** The token is invalid from the next request on, on all hosts. @returns false if there is none */
   remove(where: Columns & { readonly id: string }): Promise<boolean>
   /** @returns null for an unknown or expired one */
   find(token: string): Promise<Token | null>
-  /** Removes those that expired before `time`, in epoch ms. */
+  /** Deletes tokens that expired before `time`, in epoch ms. */
   removeExpired(time: number): Promise<void>
 }
 

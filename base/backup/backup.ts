@@ -12,36 +12,37 @@ import { type ArchiveWriter, writeArchive } from './write-archive.ts'
 
 export type BackupOptions = {
   readonly settings: DatabaseSettings & { readonly platformKey: string }
-  /** A new file. */
+  /** Must not exist yet. */
   readonly file: string
-  /** Whether the platform's key goes into the backup, where it lies in PLATFORM_HOME. */
+  /** Whether to include the platform's key if it is stored in PLATFORM_HOME. */
   readonly withKey: boolean
   readonly version: string
-  /** Told of each part that begins. */
+  /** Called when a part begins. */
   readonly onPart?: (name: string) => void
   readonly now?: () => Date
 }
 
 export type BackupReport = {
   readonly manifest: BackupManifest
-  /** In bytes, of the file. */
+  /** Size of the file in bytes. */
   readonly size: number
-  /** Where the key is that its secrets are encrypted with. */
+  /** Where to find the key that encrypts the backup's secrets. */
   readonly key: 'in the backup' | 'left out' | 'PLATFORM_KEY'
-  /** Links and other things among the operator's plugins that are no files, by path below PLATFORM_HOME. */
+  /** Paths below PLATFORM_HOME of links and other entries in the plugins folder that are not regular files. */
   readonly skipped: readonly string[]
 }
 
 /**
- * Writes all that a platform needs to be what it is: the tables of its database, the embedded databases of solutions, the
- * operator's plugins and the key. Hosts may run meanwhile; the tables are those of one moment, and so is each of the other databases.
+ * Backs up everything that a platform needs: the tables of its database, the embedded databases of solutions, the
+ * operator's plugins and the key. Hosts can keep running. The tables are a snapshot of one moment; so is each solution
+ * database.
  * @throws ERR_BACKUP_FAILED, ERR_DATABASE_UNREACHABLE, ERR_DATABASE_VERSION
  */
 export function backUpPlatform(options: BackupOptions): Promise<BackupReport> {
   return backUp(PLATFORM, options)
 }
 
-/** The same for whatever is saved. */
+/** The same for a platform or a control center. */
 export async function backUp(saved: Saved, options: BackupOptions): Promise<BackupReport> {
   const { settings, file, withKey, version, onPart = () => {}, now = () => new Date() } = options
   const { home } = settings
@@ -96,7 +97,7 @@ export async function backUp(saved: Saved, options: BackupOptions): Promise<Back
 
 type Versions = { readonly platform: string } & Readonly<Record<string, string>>
 
-/** All of them are begun before the first is read: where there are several, their moments are next to one another. */
+/** Opens all snapshots before reading the first, so that snapshots of several databases are taken close together. */
 async function withSnapshots<T>(
   [place, ...others]: readonly SavedPlace[],
   work: (snapshots: readonly [Snapshot, ...Snapshot[]]) => Promise<T>,
@@ -108,8 +109,8 @@ async function withSnapshots<T>(
 }
 
 /**
- * Page by page, by SQLite's own copying, which reads no statement of the file: what stands in it is the solution's. In one step,
- * so that the copy is of one moment; who writes does not wait.
+ * Copies the pages with SQLite's backup API, which runs no SQL from the file: its content belongs to the solution and
+ * is not trusted. The copy is one step, so it is a consistent snapshot; writers are not blocked.
  */
 async function addSolutionDatabases(
   home: string,
@@ -119,7 +120,7 @@ async function addSolutionDatabases(
 ): Promise<void> {
   const folder = join(home, 'databases')
   const names = existsSync(folder) ? readdirSync(folder).sort() : []
-  // Beside the backup: there is room for it.
+  // Next to the backup file, on a disk that must have room for it anyway.
   const copies = mkdtempSync(join(dirname(resolve(file)), '.solhost-backup-'))
   try {
     for (const name of names) {
@@ -136,7 +137,7 @@ async function addSolutionDatabases(
   }
 }
 
-/** All pages at once. */
+/** Copies all pages in one step. */
 const EVERY_PAGE = 2 ** 31 - 1
 
 async function copySolutionDatabase(file: string, copy: string): Promise<void> {

@@ -4,8 +4,9 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Saved } from './saved.ts'
 
 /**
- * A backup among what it saves would be read while it is written: it would hold a piece of itself, or never end.
- * @throws ERR_BACKUP_FAILED for a file below a folder that is saved, by links too
+ * A backup file inside a folder that it saves would be read while it is written: it would contain part of itself, or
+ * never end.
+ * @throws ERR_BACKUP_FAILED if the file is below a saved folder, also through links
  */
 export function refuseTargetInside(home: string, { folders }: Pick<Saved, 'folders'>, file: string): void {
   const target = real(dirname(resolve(file)))
@@ -20,7 +21,7 @@ export function refuseTargetInside(home: string, { folders }: Pick<Saved, 'folde
   )
 }
 
-/** Null: there is no such folder, which whoever opens it says better. */
+/** Null if the folder does not exist: the caller that opens it reports a better error. */
 function real(folder: string): string | null {
   try {
     return realpathSync(folder)

@@ -6,25 +6,27 @@ import { makeHome } from '../database/make-home.ts'
 import { PLATFORM, type Saved } from './saved.ts'
 
 /**
- * Who uses PLATFORM_HOME: any number of hosts (or a control center), or one restore. The lock is the one that SQLite sets on an empty file, since
- * Node.js has none: the system ends it with the process, whatever became of that.
+ * A lock on PLATFORM_HOME: shared by any number of hosts (or a control center), or exclusive to one restore. It is
+ * SQLite's lock on an empty file, since Node.js has no file locks. The system releases it when the process ends, even
+ * after a crash.
  */
 export type HomeLock = { release(): void }
 
 const LOCK_FILE = 'in-use'
-/** There while a restore changes the folder, and after one that was cut off. */
+/** This file exists while a restore changes the folder, and after an interrupted restore. */
 const MARKER = 'restore-unfinished'
-/** For the moment in which another one takes the lock, in ms. */
+/** How long to wait while another process takes the lock, in ms. */
 const PATIENCE = 1000
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5
 
-/** What the texts speak of. */
+/** Names used in the error messages. */
 type User = Pick<Saved, 'user' | 'restoreCommand' | 'mayReplace'>
 
 /**
- * For a host, or a control center. A folder in which no lock can be set, as on some network disks, is used without one.
- * @throws ERR_PLATFORM_IN_USE while a restore changes the folder, or after one that was cut off
+ * Takes the shared lock for a host or a control center. If the folder does not support locks, as on some network disks,
+ * it is used without one.
+ * @throws ERR_PLATFORM_IN_USE while a restore changes the folder, or after an interrupted restore
  */
 export function holdHome(home: string, { user, restoreCommand, mayReplace }: User = PLATFORM): HomeLock {
   makeHome(home)
@@ -43,7 +45,7 @@ export function holdHome(home: string, { user, restoreCommand, mayReplace }: Use
 }
 
 /**
- * For a restore.
+ * Takes the exclusive lock for a restore.
  * @throws ERR_PLATFORM_IN_USE while a host or another restore uses the folder
  */
 export function takeHome(home: string, { user }: User = PLATFORM): HomeLock {
@@ -60,7 +62,7 @@ export function isRestoreUnfinished(home: string): boolean {
   return existsSync(join(home, MARKER))
 }
 
-/** Set before the first change of what is there, ended after the last. */
+/** Call before the first change to existing files; call `end` after the last. */
 export function markRestore(home: string): { end(): void } {
   const file = join(home, MARKER)
   writeFileSync(file, 'A restore changes this folder, or was cut off while it did.\n', { mode: 0o600, flush: true })

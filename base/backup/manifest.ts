@@ -3,40 +3,43 @@ import { z } from '../../runtime/zod.ts'
 import { KIND_NAMES } from '../database/kind.ts'
 import { PLATFORM, type Saved } from './saved.ts'
 
-/** The part that says what the others are. Written last, read first. */
+/** The part that lists the others. Written last, read first. */
 export const MANIFEST = 'manifest.json'
-/** The platform's key, where it lies in PLATFORM_HOME. */
+/** The platform's key, if it is stored in PLATFORM_HOME. */
 export const KEY_PART = 'platform-key'
-/** Changes when an older version could not read what a newer one writes. */
+/** Increment when older versions cannot read what a newer one writes. */
 export const FORMAT = 1
 
 const Part = z.strictObject({
   bytes: z.int().nonnegative(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  /** Of a table. */
+  /** Tables only. */
   rows: z.int().nonnegative().optional(),
 })
 
 const Manifest = z.strictObject({
   format: z.literal(FORMAT),
-  /** What it is of; absent: of a platform. */
+  /** What was backed up; absent: a platform. */
   of: z.literal('control center').optional(),
-  /** The version of Solhost that wrote it, and when. */
+  /** The version of Solhost that wrote the backup. */
   solhost: z.string().max(100),
   createdAt: z.iso.datetime(),
-  /** Which kind of database the platform's data lay in; it may be restored to any. */
+  /** The kind of database that stored the platform's data. The backup can be restored to any kind. */
   kind: z.enum(KIND_NAMES),
   schema: z.string().max(100),
-  /** The schemas of other tables than the platform's own, by the name of these. */
+  /** Schema versions of tables other than the platform's, by `SavedTables.name`. */
   schemas: z.record(z.string().max(100), z.string().max(100)).optional(),
-  /** See `keyCheckOf` of base/config/platform-key.ts; null: the database was never used by a host. */
+  /** See `keyCheckOf` of base/config/platform-key.ts; null: no host ever used the database. */
   keyCheck: z.string().max(200).nullable(),
   parts: z.record(z.string(), Part),
 })
 export type BackupManifest = z.infer<typeof Manifest>
 export type BackupPart = z.infer<typeof Part>
 
-/** Names of files, each with what it is. With those of tables there are no others, and so none that leads out of a folder. */
+/**
+ * Allowed part names by kind, apart from tables. All other names are refused, so no part can be written outside its
+ * folder.
+ */
 const FILE_NAMES = {
   solutionDatabase: /^databases\/[a-z0-9][a-z0-9-]{0,62}\.sqlite$/,
   plugin: /^plugins(?:\/(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]{1,255}){1,32}$/u,
@@ -78,7 +81,7 @@ export function readManifest(text: string, file: string, saved: Saved = PLATFORM
   return read.data
 }
 
-/** @param why the rest of a sentence */
+/** @param why the end of the sentence */
 export function invalid(file: string, why: string, cause?: unknown): PlatformError {
   const text = `${file} is no backup that can be used: ${why}. Nothing was changed. Take another backup.`
   return new PlatformError('ERR_BACKUP_INVALID', text, {}, cause === undefined ? {} : { cause })

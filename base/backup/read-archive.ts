@@ -4,22 +4,22 @@ import { type Entry, openPromise, type ZipFile } from 'yauzl'
 import { type BackupManifest, invalid, MANIFEST, readManifest } from './manifest.ts'
 import { PLATFORM, type Saved } from './saved.ts'
 
-/** A backup whose list of parts is sound. The content of a part is checked while it is read. */
+/** A backup with a valid list of parts. The content of a part is verified while it is read. */
 export type Archive = {
   readonly manifest: BackupManifest
-  /** The part's bytes. Fails with ERR_BACKUP_INVALID where they are not those that were written. */
+  /** The part's bytes. Fails with ERR_BACKUP_INVALID if they differ from what was written. */
   read(name: string): AsyncGenerator<Buffer>
   close(): void
 }
 
-/** Chosen here: solutions and files of plugins are far fewer. */
+/** Chosen here: far more than any platform has solutions and plugin files. */
 const MOST_PARTS = 100_000
-/** In bytes; a part takes 150 of it. */
+/** In bytes; a part takes about 150 bytes of the manifest. */
 const MANIFEST_SIZE = 32 * 1024 ** 2
-/** Flag bits 0 (encrypted), 6 and 13: none is ours. @see APPNOTE.TXT 4.4.4 */
+/** Flag bits 0 (encrypted), 6 and 13, which our archives never set. @see APPNOTE.TXT 4.4.4 */
 const REFUSED_FLAGS = 0b10_0000_0100_0001
 
-/** @throws ERR_BACKUP_INVALID when it is no backup, cut off, or lists other parts than it holds */
+/** @throws ERR_BACKUP_INVALID if the file is not a backup, is truncated, or its manifest does not match its parts */
 export async function openArchive(file: string, saved: Saved = PLATFORM): Promise<Archive> {
   let zip: ZipFile
   try {
@@ -71,7 +71,7 @@ function compareParts({ parts }: BackupManifest, entries: ReadonlyMap<string, En
   if (more !== undefined) throw invalid(file, `it holds a part of which its manifest says nothing`)
 }
 
-/** At most `bytes` of the manifest come out: yauzl ends a part that is larger than its entry says. */
+/** Returns at most `bytes` bytes: yauzl fails if a part is larger than its entry states. */
 async function* checkedPart(
   zip: ZipFile,
   entry: Entry,
@@ -105,7 +105,7 @@ async function textOf(zip: ZipFile, entry: Entry, file: string): Promise<string>
   }
 }
 
-/** yauzl and zlib say why in words of the format; whether the file could be read at all says Node.js. */
+/** yauzl and zlib report errors in terms of the zip format; Node.js reports whether the file could be read at all. */
 function unreadable(file: string, error: unknown): Error {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ERR_BACKUP_INVALID') return error as Error

@@ -16,26 +16,26 @@ import type { BackupTable } from './tables.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** A database as it was at one moment, whatever is written meanwhile. */
+/** A consistent snapshot of a database, unaffected by concurrent writes. */
 export type Snapshot = {
   readonly db: Database
-  /** The versions of its schemas, by the name of their tables. */
+  /** Schema versions by the name of their tables. */
   readonly schemas: Readonly<Record<string, string>>
-  /** In the order in which rows point to one another. */
+  /** Ordered so that referenced tables come before those that reference them. */
   readonly tables: readonly (readonly [name: string, table: BackupTable])[]
 }
 
-/** Rows at once: of tables with bytes one row may be as large as the largest bundle. */
+/** Rows per query. Tables with bytes use a smaller page, since one row can be as large as the largest bundle. */
 const PAGE = 500
 const PAGE_OF_BYTES = 4
-/** One statement may take this long, in ms: nobody waits for it but the backup. */
+/** Timeout of one statement in ms: only the backup waits for it. */
 const STATEMENT_TIME = 10 * 60_000
 
 /**
- * Reads in one transaction. The embedded database and PostgreSQL, MySQL and MariaDB let everybody write meanwhile; SQL Server
- * does where its snapshot isolation is allowed, else writers wait.
- * @throws ERR_DATABASE_UNREACHABLE, ERR_BACKUP_FAILED when there is no database, or no host ever started with it,
- *   ERR_DATABASE_VERSION when a newer version wrote it
+ * Reads in one transaction. With the embedded database, PostgreSQL, MySQL and MariaDB, writers continue meanwhile. With
+ * SQL Server they do if its snapshot isolation is allowed; otherwise writers are blocked.
+ * @throws ERR_DATABASE_UNREACHABLE, ERR_BACKUP_FAILED if there is no database or no host ever used it,
+ * ERR_DATABASE_VERSION if a newer version wrote it
  */
 export async function withSnapshot<T>(
   { settings, tables }: SavedPlace,
@@ -70,7 +70,7 @@ async function snapshotOf(db: Database, kind: KindName): Promise<TransactionBuil
   return transaction.setIsolationLevel(rows[0]?.state === 1 ? 'snapshot' : 'serializable')
 }
 
-/** Unlike `openDatabase` it makes and changes nothing: an older schema stays so. */
+/** Unlike `openDatabase`, creates and migrates nothing. */
 async function openAsItIs(settings: DatabaseSettings): Promise<Database> {
   const { kind, name } = settings.database
   if (kind === 'embedded') {
@@ -98,7 +98,7 @@ function nothingThere(what: string): PlatformError {
   )
 }
 
-/** The rows of a table in the order of its key, a bounded number at once. */
+/** The rows of a table in the order of its key, one page at a time. */
 export async function* readRows(db: Database, name: string, { key, bytes }: BackupTable): AsyncGenerator<Row[]> {
   const size = bytes === undefined ? PAGE : PAGE_OF_BYTES
   const any = anyTables(db)
@@ -116,8 +116,8 @@ export async function* readRows(db: Database, name: string, { key, bytes }: Back
 }
 
 /**
- * The two kinds whose rows of telemetry may be millions find the place in their index by a comparison of rows; to others it is
- * unknown, or they would look at all rows before that place.
+ * SQLite and PostgreSQL, whose telemetry tables can have millions of rows, use their index for a row comparison. The
+ * other kinds do not support it, or would scan all rows before that position.
  */
 function comesAfter(
   eb: ExpressionBuilder<AnyTables, string>,

@@ -4,7 +4,10 @@ import { markRestore } from './home-lock.ts'
 
 const SQLITE_ENDS = ['', '-wal', '-shm', '-journal']
 
-/** What would give way to a backup, by name. @param databases names of the embedded ones @param folders that it holds */
+/**
+ * Names of existing files and folders that a restore would replace. @param databases names of embedded databases @param
+ * folders those in the backup
+ */
 export function occupiedNames(
   home: string,
   databases: readonly string[],
@@ -21,18 +24,18 @@ function isEmptyFolder(path: string): boolean {
   return statSync(path).isDirectory() && readdirSync(path).length === 0
 }
 
-/** A change of PLATFORM_HOME that is prepared: made by renames within one disk, all of them or none. */
+/** A prepared change of PLATFORM_HOME by renames within one disk: all or none. */
 export type Replacement = {
-  /** Where one rename fails, those before it are undone. From then on no host starts, until `finish` or `undo`. */
+  /** If a rename fails, undoes the previous ones. After success no host can start until `finish` or `undo`. */
   apply(): void
   undo(): void
-  /** @returns the folder of what was there; null where there was nothing */
+  /** @returns the folder with the replaced files; null if there were none */
   finish(): string | null
 }
 
 /**
- * @param staged holds what comes into `home`
- * @param names what gives way there, into the new folder `replaced`
+ * @param staged contains what is moved into `home`
+ * @param names what is moved out of the way, into the new folder `replaced`
  */
 export function prepareReplacement(
   home: string,
@@ -66,7 +69,7 @@ export function prepareReplacement(
         if (there.length > 0) mkdirSync(replaced, { mode: 0o700 })
         hasFolder = there.length > 0
         for (const name of there) move(join(home, name), join(replaced, name))
-        // An empty folder that is there does not hold up the one that comes.
+        // Renaming over an existing empty folder works.
         for (const name of readdirSync(staged)) move(join(staged, name), join(home, name))
       } catch (error) {
         undo()

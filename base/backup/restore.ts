@@ -30,32 +30,32 @@ import { columnsOf, emptyTables, isEmptyDatabase, makeTables, otherConnections, 
 export type RestoreOptions = {
   readonly settings: DatabaseSettings & { readonly platformKey: string }
   readonly file: string
-  /** What is there gives way: files go to a folder beside them, rows of a database on a server are removed. */
+  /** Replaces existing data: files are moved to a folder beside them, rows of a database on a server are deleted. */
   readonly replace: boolean
-  /** Goes on although others are connected to the database on the server. */
+  /** Continue even if other connections to the database on the server exist. */
   readonly force: boolean
-  /** Told of each part that is checked, and of each that is written. */
+  /** Called when a part is checked and when it is written. */
   readonly onPart?: (doing: 'checking' | 'writing', name: string) => void
   readonly now?: () => Date
 }
 
 export type RestoreReport = {
   readonly manifest: BackupManifest
-  /** Where the files lie that were there before; null: there were none. */
+  /** The folder with the replaced files; null: there were none. */
   readonly replaced: string | null
 }
 
 /**
- * Puts a platform back, into the kind of database that the settings name. The whole backup is checked before anything is
- * changed, and a restore that fails leaves what was there.
+ * Restores a platform into the kind of database that the settings select. The whole backup is checked before anything
+ * is changed, and a failed restore leaves the existing data in place.
  * @throws ERR_BACKUP_INVALID, ERR_DATABASE_VERSION, ERR_PLATFORM_KEY, ERR_PLATFORM_IN_USE, ERR_RESTORE_NOT_EMPTY,
- *   ERR_DATABASE_UNREACHABLE
+ * ERR_DATABASE_UNREACHABLE
  */
 export function restorePlatform(options: RestoreOptions): Promise<RestoreReport> {
   return restore(PLATFORM, options)
 }
 
-/** The same for whatever was saved. */
+/** The same for a platform or a control center. */
 export async function restore(saved: Saved, options: RestoreOptions): Promise<RestoreReport> {
   const { settings, file, onPart = () => {} } = options
   const { home } = settings
@@ -82,7 +82,6 @@ export async function restore(saved: Saved, options: RestoreOptions): Promise<Re
   }
 }
 
-/** A restore that has begun. */
 type Restoring = RestoreOptions & {
   readonly saved: Saved
   readonly archive: Archive
@@ -90,7 +89,7 @@ type Restoring = RestoreOptions & {
 }
 type VersionedTables = SavedTables & { readonly version: string }
 
-/** Those that the backup has. */
+/** The groups of tables that the backup contains, with their schema versions. */
 function versionedTables(
   { tables }: Saved,
   { schema, schemas = {} }: BackupManifest,
@@ -115,7 +114,7 @@ function checkTables({ tables, saved, file, archive }: Restoring): void {
   if (more !== undefined) throw invalid(file, `the part ${more} does not belong to its schema`)
 }
 
-/** @returns whether the key of the backup has to be written */
+/** @returns whether the key from the backup must be written */
 async function checkKey({ settings, file, archive, saved }: Restoring): Promise<boolean> {
   const { home, platformKey } = settings
   const { manifest, read } = archive
@@ -150,14 +149,14 @@ function wrongKey(what: string, advice: string): PlatformError {
 
 const STAGED = '.restore-'
 
-/** Of a restore that was killed. */
+/** Removes the staged files of a killed restore. */
 function removeLeftovers(home: string): void {
   for (const name of readdirSync(home)) {
     if (name.startsWith(STAGED)) rmSync(join(home, name), { recursive: true })
   }
 }
 
-/** Base64 and JSON make rows longer than they are in a database, whose log may hold them once more. */
+/** Base64 and JSON make rows longer than they are in a database, but its log may contain them a second time. */
 function checkSpace(home: string, { parts }: BackupManifest): void {
   const { bavail, bsize } = statfsSync(home)
   const needed = Object.values(parts).reduce((sum, { bytes }) => sum + bytes, 0) * 2
@@ -180,7 +179,7 @@ async function restoreChecked(restoring: Restoring, writesKey: boolean): Promise
   if (giveWay.length > 0 && !replace) throw notEmpty(saved, `${home} holds ${giveWay.join(', ')}`)
   if (isRestoreUnfinished(home) && !replace) throw notEmpty(saved, `${home} is what a restore left that was cut off`)
   const staged = mkdtempSync(join(home, STAGED))
-  // What is in that file is of the one before.
+  // The secret in that file belongs to the previous platform.
   const names = [...giveWay, saved.secretFile]
   const replaced = join(home, `replaced-${now().toISOString().replace(/[:.]/g, '-')}`)
   const replacement = prepareReplacement(home, staged, names, replaced)
@@ -216,7 +215,7 @@ function notEmpty({ name, mayReplace }: Saved, what: string): PlatformError {
   )
 }
 
-/** All but the tables, below a folder that becomes part of PLATFORM_HOME. */
+/** Writes all parts except tables to a folder that is then moved into PLATFORM_HOME. */
 async function writeFiles(
   { archive: { manifest, read }, saved, onPart = () => {} }: Restoring,
   staged: string,
@@ -263,7 +262,7 @@ async function writeOnServer(kind: ServerKindName, restoring: Restoring, replace
       for (const one of tables) drops.unshift(await makeTables(db, one, one.version, title))
       await db.transaction().execute(async (transaction) => {
         await writeTables(transaction, restoring)
-        // Last, so that files and rows change together; a commit that fails undoes both.
+        // Last, so that files and rows change together: a failed commit undoes both.
         replacement.apply()
       })
     } catch (error) {
@@ -276,7 +275,7 @@ async function writeOnServer(kind: ServerKindName, restoring: Restoring, replace
   }
 }
 
-/** In place of the rows that are there: some tables have rows of their own from the beginning. */
+/** Deletes existing rows first: migrations insert rows into some tables. */
 async function writeTables(db: Database, restoring: Restoring): Promise<void> {
   const { tables, archive, file, onPart = () => {} } = restoring
   const columns = await columnsOf(db)

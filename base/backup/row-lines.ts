@@ -1,10 +1,10 @@
 import type { Row } from './read-tables.ts'
 import type { BackupTable } from './tables.ts'
 
-/** A line holds one row; the largest are bundles in base64. In bytes. */
+/** In bytes. A line is one row; the largest are bundles in base64. */
 const LONGEST_LINE = 384 * 1024 ** 2
 
-/** @returns the rows as JSON, one a line; bytes as base64 */
+/** @returns the row as one line of JSON; bytes as base64 */
 function lineOf(row: Row, { bytes = [] }: BackupTable): string {
   const plain: Record<string, unknown> = { ...row }
   for (const column of bytes) {
@@ -17,7 +17,7 @@ function lineOf(row: Row, { bytes = [] }: BackupTable): string {
 /** In characters. */
 const PIECE = 64 * 1024
 
-/** The lines of rows, many in one piece: each piece is packed by itself. */
+/** The lines of rows, joined into larger pieces because each piece is compressed separately. */
 export function* piecesOf(rows: readonly Row[], table: BackupTable): Generator<Buffer> {
   let text = ''
   for (const row of rows) {
@@ -29,7 +29,7 @@ export function* piecesOf(rows: readonly Row[], table: BackupTable): Generator<B
   if (text !== '') yield Buffer.from(text)
 }
 
-/** @throws TypeError with the number of the line and what is wrong with it */
+/** @throws TypeError with the line number and what is wrong */
 export async function* readLines(pieces: AsyncIterable<Buffer>, table: BackupTable): AsyncGenerator<Row> {
   let rest: Buffer[] = []
   let waiting = 0

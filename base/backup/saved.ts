@@ -3,39 +3,42 @@ import type { Database, DatabaseSettings } from '../database/open.ts'
 import { SOLHOST } from '../program/program-name.ts'
 import { BACKUP_TABLES, type BackupTable } from './tables.ts'
 
-/** Tables that are brought up to date together, and so are saved together. */
+/** Tables that are migrated together, and therefore backed up together. */
 export type SavedTables = {
-  /** What their version is called in a manifest. */
+  /** The key of their schema version in a manifest. */
   readonly name: string
   readonly schema: Schema
-  /** All of them, a table after those that its rows point to. Names are unique among all that is saved. */
+  /** All tables, each after those that its rows reference. Names are unique across all groups. */
   readonly tables: Readonly<Record<string, BackupTable>>
-  /** Where the database is embedded: the name of a file of their own. Else they are where the settings say. */
+  /**
+   * With the embedded kind, the name of a separate database file. Otherwise the tables are in the database of the
+   * settings.
+   */
   readonly ownFile?: string
   /** Whether a backup may lack them. */
   readonly isOptional?: true
-  /** Tables that are in no backup, and what makes their rows of the others. */
+  /** Tables that are not backed up because their rows can be rebuilt from the others. */
   readonly derived?: {
-    /** The schema version that created each. */
+    /** The schema version that created each table. */
     readonly tables: Readonly<Record<string, string>>
-    /** Left out: the host creates the rows when it needs them. */
+    /** Rebuilds the rows; absent: the host creates them when it needs them. */
     readonly make?: (db: Database) => Promise<void>
   }
 }
 
-/** All that makes a platform, or a control center, what it is. */
+/** What a backup of a platform or a control center contains. */
 export type Saved = {
   readonly name: 'platform' | 'control center'
-  /** Who uses it, and how its own restore is called. */
+  /** The service that uses the data, and the name of its restore command. */
   readonly user: 'host' | 'control center'
   readonly restoreCommand: string
-  /** The platform's own come first. */
+  /** The platform's come first. */
   readonly tables: readonly [SavedTables, ...SavedTables[]]
   /** Folders of PLATFORM_HOME. */
   readonly folders: readonly ('databases' | 'plugins')[]
-  /** A file of PLATFORM_HOME with a secret of the one before, which gives way too. */
+  /** A file of PLATFORM_HOME with a secret of the previous platform; a restore moves it away too. */
   readonly secretFile: string
-  /** Whether a restore may take the place of what is there. */
+  /** Whether a restore may replace existing data. */
   readonly mayReplace: boolean
 }
 
@@ -56,7 +59,7 @@ export const PLATFORM: Saved = {
   mayReplace: true,
 }
 
-/** The tables that a version of their schema has, in their order. */
+/** The tables that exist in a schema version, in order. */
 export function tablesAt(
   { schema, tables }: SavedTables,
   version: string,
@@ -66,7 +69,7 @@ export function tablesAt(
   return Object.entries(tables).filter(([, { since }]) => versions.indexOf(since) <= last)
 }
 
-/** Those that are in no backup. */
+/** The derived tables that exist in a schema version. */
 export function derivedAt({ schema, derived }: SavedTables, version: string): readonly string[] {
   const versions = Object.keys(schema.versions)
   return Object.entries(derived?.tables ?? {}).flatMap(([name, since]) =>
@@ -74,7 +77,7 @@ export function derivedAt({ schema, derived }: SavedTables, version: string): re
   )
 }
 
-/** One database, and what of all that is saved lies there. */
+/** One database and the groups of tables that it stores. */
 export type SavedPlace = { readonly settings: DatabaseSettings; readonly tables: readonly SavedTables[] }
 
 export function placesOf(settings: DatabaseSettings, all: readonly SavedTables[]): readonly SavedPlace[] {

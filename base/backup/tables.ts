@@ -1,14 +1,17 @@
 import type { Tables } from '../database/tables.ts'
 
-/** How a table is written to a backup and read from it. */
+/** How a table is written to and read from a backup. */
 export type BackupTable = {
-  /** The columns of its primary key: rows are read in their order. */
+  /** The columns of its primary key, which also set the order in which rows are read. */
   readonly key: readonly string[]
-  /** The version of the schema that made it. */
+  /** The schema version that created the table. */
   readonly since: string
-  /** Columns of bytes: base64 in a backup. Rows with such are read few at a time, since one may be tens of megabytes. */
+  /**
+   * Columns of bytes, base64 in a backup. These tables are read a few rows at a time, since a row can have tens of
+   * megabytes.
+   */
   readonly bytes?: readonly string[]
-  /** Whether the database numbers its rows by itself. */
+  /** Whether the database numbers the rows automatically. */
   readonly isCounted?: true
 }
 
@@ -16,7 +19,7 @@ const FIRST = '001-solutions-and-sessions'
 const USERS = '002-users-and-remembered-logins'
 const OAUTH = '003-oauth'
 
-/** Those of the platform, see `SavedTables`. */
+/** The platform's tables; see `SavedTables`. */
 export const BACKUP_TABLES = {
   platform: { key: ['key'], since: FIRST },
   solutions: { key: ['name'], since: FIRST },

@@ -7,17 +7,17 @@ import { ZipFile } from 'yazl'
 import { PlatformError } from '../../runtime/errors.ts'
 import { type BackupManifest, type BackupPart, MANIFEST } from './manifest.ts'
 
-/** A backup that is being written: one part after the other, never more than a piece of one in memory. */
+/** Writes a backup part by part. Only a piece of a part is in memory at a time. */
 export type ArchiveWriter = {
-  /** Resolves when the part is written. `rows` is asked at its end. */
+  /** Resolves when the part is written. `rows` is called at its end. */
   add(name: string, content: AsyncIterable<Uint8Array>, rows?: () => number): Promise<BackupPart>
   parts(): Readonly<Record<string, BackupPart>>
 }
 
 /**
- * Writes a new file for its owner alone (mode 0600): it holds secrets. When `fill` fails there is no file.
- * @param fill adds the parts and gives the manifest's other lines
- * @throws ERR_BACKUP_FAILED when the file is there already or cannot be written
+ * Writes a new file with mode 0600, since it contains secrets. If `fill` fails, the file is removed.
+ * @param fill adds the parts and returns the manifest's other properties
+ * @throws ERR_BACKUP_FAILED if the file already exists or cannot be written
  */
 export async function writeArchive(
   file: string,
@@ -30,7 +30,7 @@ export async function writeArchive(
   const zip = new ZipFile()
   try {
     const written = pipeline(zip.outputStream, handle.createWriteStream({ flush: true }))
-    // Whoever waits for a part must hear of a full disk; what is waited for last tells it.
+    // A caller that waits for a part must see that the disk is full, which only the output stream reports.
     const failed = new Promise<never>((_resolve, reject) => {
       zip.on('error', reject)
       written.catch(reject)
@@ -62,7 +62,7 @@ export async function writeArchive(
   }
 }
 
-/** What a person reads in place of the system's text, by its code. */
+/** Messages shown instead of the system's, by error code. */
 const WHY_NOT_MADE: Readonly<Record<string, string>> = {
   EEXIST: 'it is there already. Name a file that is not',
   ENOENT: 'its folder is not there. Make the folder, or name another one',
@@ -71,7 +71,7 @@ const WHY_NOT_MADE: Readonly<Record<string, string>> = {
     'its folder cannot be written to by anybody (a read-only file system). Name another one, such as PLATFORM_HOME',
 }
 
-/** Bundles are packed already; a low level is enough for the rest, and leaves the processor to the host. */
+/** Bundles are compressed already. A low level is enough for the rest and saves CPU time for the host. */
 const OPTIONS = { mode: 0o100600, compress: true, compressionLevel: 3 } as const
 
 async function addPart(

@@ -10,12 +10,12 @@ import type { Row } from './read-tables.ts'
 import { derivedAt, type SavedTables, tablesAt } from './saved.ts'
 import type { BackupTable } from './tables.ts'
 
-/** Of one insert: SQL Server takes 2,100 values in a statement. */
+/** Values per insert: SQL Server accepts 2,100 parameters in a statement. */
 const MOST_VALUES = 2000
-/** A row of bytes is written alone, others at most so many characters at once. */
+/** Characters per insert. A row with bytes is inserted alone. */
 const MOST_CHARACTERS = 1024 * 1024
 
-/** Whether none of the tables has a row. */
+/** Whether all tables are empty or missing. */
 export async function isEmptyDatabase(db: Database, all: readonly SavedTables[]): Promise<boolean> {
   const there = new Set((await db.introspection.getTables()).map(({ name }) => name))
   for (const [name, table] of all.flatMap(({ tables }) => Object.entries(tables))) {
@@ -29,10 +29,10 @@ export async function isEmptyDatabase(db: Database, all: readonly SavedTables[])
 }
 
 /**
- * Makes the tables of a version of their schema, or brings older ones to it.
- * @returns takes back what was made where there was nothing before
- * @throws ERR_DATABASE_VERSION when the tables are newer than that, ERR_RESTORE_NOT_EMPTY when tables of the same names are
- *   there that no host made: what is taken back must be our own
+ * Creates the tables at a schema version, or migrates older tables to it.
+ * @returns a function that drops the tables if this call created them
+ * @throws ERR_DATABASE_VERSION if the tables are newer than that version, ERR_RESTORE_NOT_EMPTY if other software
+ * created tables of the same names: the returned function must drop only our own
  */
 export async function makeTables(
   db: Database,
@@ -85,13 +85,13 @@ async function dropTables(db: Database, saved: SavedTables): Promise<void> {
     await db.schema.dropTable(name).ifExists().execute()
 }
 
-/** Removes all rows; within the transaction that writes the others. */
+/** Deletes all rows. Call it in the transaction that writes the new ones. */
 export async function emptyTables(db: Database, saved: SavedTables, version: string): Promise<void> {
   const names = [...tablesAt(saved, version).map(([name]) => name), ...derivedAt(saved, version)]
   for (const name of names.toReversed()) await anyTables(db).deleteFrom(name).execute()
 }
 
-/** @throws TypeError when a row has other columns than the table */
+/** @throws TypeError if a row's columns differ from the table's */
 export async function writeRows(
   db: Database,
   name: string,
@@ -124,7 +124,7 @@ export async function writeRows(
   }
   await flush()
   if (isNumbered && kind === 'beta') await identityInsert(false)
-  // The next row that PostgreSQL numbers comes after these; the other kinds count on by themselves.
+  // PostgreSQL's sequence must continue after these rows; the other kinds do that automatically.
   if (isNumbered && kind === 'alpha') {
     await sql`select setval(pg_get_serial_sequence(${name}, 'id'),
       (select coalesce(max(id), 0) + 1 from ${sql.table(name)}), false)`.execute(db)
@@ -132,13 +132,16 @@ export async function writeRows(
   return count
 }
 
-/** The columns of each table as they are in this database. */
+/** The columns of each table in this database. */
 export async function columnsOf(db: Database): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const tables = await db.introspection.getTables()
   return new Map(tables.map(({ name, columns }) => [name, new Set(columns.map((column) => column.name))]))
 }
 
-/** Connections of others to the same database: hosts that run, above all. Those of hosts that rest are not seen. */
+/**
+ * The number of other connections to the database, mainly from running hosts. A host without an open connection is not
+ * counted.
+ */
 export async function otherConnections(db: Database): Promise<number> {
   const queries = {
     alpha: sql<{ count: number }>`select count(*) as count from pg_stat_activity

@@ -8,21 +8,21 @@ export type ActiveSolution = PreparedSolution & {
   readonly name: string
   readonly title: string
   readonly facts: SolutionFacts
-  /** What the supervisor needs to run its scripts. */
+  /** Passed to the supervisor to run its scripts. */
   readonly loadable: Loadable
 }
 
-/** The name under which the supervisor knows a version. */
+/** The supervisor's key for a version. */
 export function versionKey(name: string, sha256: string): string {
   return `${name}@${sha256}`
 }
 
-/** The solution of such a key. */
+/** The solution's name in such a key. */
 export function solutionOfKey(key: string): string {
   return key.slice(0, key.lastIndexOf('@'))
 }
 
-/** @param sha256 of the bundle that `prepared` came from */
+/** @param sha256 of the bundle from which `prepared` was built */
 export function activeSolution(
   sha256: string,
   prepared: PreparedSolution,

@@ -1,6 +1,6 @@
 import type { FaultCode, WarningCode } from '../../runtime/bundle/faults.ts'
 
-/** What to change, for each code of a fault or a warning. Messages say what is wrong. */
+/** How to fix each error or warning, by code. The messages state what is wrong. */
 const ADVICE = {
   zip_invalid: 'Pack the folder with "solhost pack".',
   zip_entry_kind: 'Remove links and devices; "solhost pack" packs only regular files.',
@@ -54,7 +54,7 @@ const ADVICE = {
   more_warnings: 'Fix the warnings above first.',
 } as const satisfies Record<FaultCode | WarningCode, string>
 
-/** @returns null for a code that only a newer host knows */
+/** @returns null for a code of a newer host */
 export function adviceFor(code: string): string | null {
   return Object.hasOwn(ADVICE, code) ? ADVICE[code as keyof typeof ADVICE] : null
 }

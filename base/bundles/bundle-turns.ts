@@ -4,19 +4,21 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 
 /**
- * Works on a bundle once it is its turn and there is memory for what it unpacks.
- * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY when too many wait, and what `work` throws
+ * Runs work on a bundle when it is its turn and there is memory for the unpacked files.
+ * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY after too long a wait, and what `work` throws
  */
 export type BundleTurns = <T>(packed: Uint8Array, work: () => Promise<T>) => Promise<T>
 
-/** Each holds its unpacked files in this process (`BUNDLE_UNPACKED`), so only so many are worked on at once; others wait. */
+/**
+ * Bundles processed concurrently. Each keeps its unpacked files in this process (`BUNDLE_UNPACKED`); others are queued.
+ */
 const AT_ONCE = 2
-/** In ms: several of the longest checks. */
+/** Longest wait in the queue, in ms: several of the longest checks. */
 const PATIENCE = 60_000
-/** What bundles mostly grow by when they are unpacked; the rest is seen when the memory is looked at. */
+/** Typical ratio of unpacked to packed size; memory checks catch larger ones. */
 const UNPACKED = 4
 
-/** @param what they are called where one is told that there are too many */
+/** @param what names the queued bundles in the error message */
 export function createBundleTurns(
   what: 'uploads' | 'bundles',
   needRoom: Supervisor['needRoom'],

@@ -10,7 +10,7 @@ import { readCheckedForms } from './checked-forms.ts'
 import { type PreparedSolution, permissionsOf, prepareSolution } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 
-/** What a check in a sandbox process came to; `prepared` is null where there is a fault. */
+/** The result of a check in a sandbox process; `prepared` is null if there are errors. */
 export type CheckedBundle = {
   readonly prepared: PreparedSolution | null
   readonly faults: readonly Fault[]
@@ -23,7 +23,7 @@ export type BundleCheckParts = {
   readonly limits: Limits
 }
 
-/** Checks what `readBundle` let through as an upload does; nothing is kept. */
+/** Checks a bundle that `readBundle` accepted, as an upload does, without storing anything. */
 export function createBundleCheck({
   supervisor,
   makeSandboxSolution,
@@ -32,7 +32,7 @@ export function createBundleCheck({
   return async (bundle) => {
     const probes = probesOf(bundle)
     let read: Awaited<ReturnType<typeof readCheckedForms>> = { forms: [], fault: null }
-    // Main's scripts, which are tried next, may use the forms while they load.
+    // Main's scripts are loaded next, and may use the forms while they load.
     const prepare = async (checked: CheckedFiles) => {
       read = await readCheckedForms(bundle, checked)
       const prepared = prepareSolution(bundle, checked, { template: null, forms: read.forms, entries: {} })
@@ -60,7 +60,7 @@ function uploadFiles(bundle: Bundle & { isolateMemory: number }) {
 }
 
 const ENTRIES = ['onSolutionOpen', 'getOAuthConfig'] as const
-/** Main is what clients run, which also close. */
+/** Clients run main, so it also has an entry for closing. */
 const MAIN_ENTRIES = [...ENTRIES, 'onSolutionClose'] as const
 
 function probesOf(bundle: Bundle): readonly Probe[] {
@@ -68,12 +68,13 @@ function probesOf(bundle: Bundle): readonly Probe[] {
   const units: readonly Unit[] = hasAuthenticator ? ['authenticator', 'main'] : ['main']
   const probes: readonly Probe[] = units.map((unit) => ({ unit, entries: unit === 'main' ? MAIN_ENTRIES : ENTRIES }))
   if (bundle.manifest.authenticator !== 'OAUTH_AUTHENTICATOR') return probes
-  // Main's scripts run alone for it, and may need their modules unless they hold it.
+  // Main's scripts run without their modules for `getOAuthConfig`. They may fail to load that way, so they are probed
+  // only if the authenticator does not declare the function.
   const isNeeded: Probe['isNeeded'] = (found) => found.get('authenticator')?.includes('getOAuthConfig') !== true
   return [...probes, { unit: 'configuration', entries: ENTRIES, isNeeded }]
 }
 
-/** What the mode cannot work without. */
+/** Errors for entry functions that the mode requires. */
 function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string[]>): Fault[] {
   const { authenticator: mode } = bundle.manifest
   const faults: Fault[] = []
@@ -93,7 +94,7 @@ function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string
   return faults
 }
 
-/** The sandbox process compiled the template while hostile files were around: its form is checked once more. */
+/** The sandbox process that compiled the template also ran untrusted files, so its result is validated again. */
 function readTemplate(template: unknown): CompiledTemplate | null {
   if (template === null) return null
   const checked = CompiledTemplateSchema.safeParse(template)

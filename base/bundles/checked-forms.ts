@@ -6,13 +6,13 @@ import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 import { FormSchema } from '../../runtime/forms/form-schema.ts'
 import type { CheckedFiles } from '../../runtime/protocol.ts'
 
-/** What the defaults can add to a form's file: some hundred characters for each of 1,000 elements and 20,000 items. */
+/** Characters that the defaults can add to a form's file: a few hundred for each of 1,000 elements and 20,000 items. */
 const MOST_ADDED = 2 * 1024 ** 2
 
 /**
- * The forms as a sandbox process made them of a bundle's. Hostile files were in that process, so that their shape and
- * size are checked once more; an honest one sends what passes.
- * @returns a fault where it does not
+ * Reads the forms of a bundle as parsed by a sandbox process. That process also ran untrusted files, so the shape and
+ * size of its result are validated again; a process that was not compromised always passes.
+ * @returns an error if the validation fails
  */
 export async function readCheckedForms(
   bundle: Pick<Bundle, 'forms'>,
@@ -20,7 +20,7 @@ export async function readCheckedForms(
 ): Promise<{ readonly forms: readonly FormDefinition[]; readonly fault: Fault | null }> {
   const forms: FormDefinition[] = []
   for (const [index, { file, source }] of bundle.forms.entries()) {
-    // The host's other work goes on between them.
+    // Yields to the host's other work between forms.
     await setImmediate()
     const form = readForm(checked.forms[index], source.length + MOST_ADDED)
     if (form === null) {

@@ -4,13 +4,13 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { adviceFor } from './advice.ts'
 
-/** A fault or a warning for a person who does not have the files at hand: the line that it is about, what to change. */
+/** An error or warning with its source line and how to fix it, for readers who do not have the files. */
 export type Explained<Finding> = Finding & { readonly source: string | null; readonly advice: string | null }
 
-/** So much of a long line is told, in characters. */
+/** Source lines are truncated to this number of characters. */
 const LINE_WIDTH = 300
 
-/** @param files of the bundle, by name; a line that they lack is told as null */
+/** @param files of the bundle, by name; `source` is null if the line is missing */
 export function explainFindings<Finding extends Fault | Warning>(
   findings: readonly Finding[],
   files: ReadonlyMap<string, Uint8Array>,
@@ -23,7 +23,7 @@ export function explainFindings<Finding extends Fault | Warning>(
   })
 }
 
-/** The same for what an upload came to: the warnings of one that succeeded, all that a refusal tells. */
+/** The same for the result of an upload: its warnings, or the errors and warnings of a refusal. */
 export async function explainUpload<T extends { readonly warnings: readonly Warning[] }>(
   packed: Uint8Array,
   limits: Limits,
@@ -52,7 +52,7 @@ async function explainIn<Finding extends Fault | Warning>(
   limits: Limits,
 ): Promise<Explained<Finding>[]> {
   const hasLines = findings.some(({ line }) => line !== undefined)
-  // Where the zip itself is at fault the places have to do.
+  // If the zip itself is invalid, findings have no source lines.
   const files = hasLines ? await unpackBundle(packed, limits).catch(() => new Map()) : new Map()
   return explainFindings(findings, files)
 }
@@ -72,5 +72,8 @@ function splitLines(content: Uint8Array | undefined): readonly string[] {
   return text.replace(WRITTEN_SECRET, '$1"…"').split(/\r\n|\n|\r/)
 }
 
-/** A secret that somebody wrote into the manifest, which is warned of: no answer repeats it. A name of the store is none. */
+/**
+ * A secret written in the manifest, which causes a warning; it is removed from every answer. References to the secret
+ * store do not match.
+ */
 const WRITTEN_SECRET = /("apiSecret"\s*:\s*)"(?!%%[A-Za-z0-9_]+%%")(?:[^"\\]|\\.)*"/g

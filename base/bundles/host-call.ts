@@ -3,48 +3,51 @@ import type { Login, SignedInUser, Tenant } from '../../plugins/security/host.ts
 import type { Call } from '../../runtime/plugin.ts'
 import type { AccountSourceName } from '../accounts/account-source-name.ts'
 
-/** A solution's page, with the parameter `argument`; `solution` null: the solution that asks. */
+/** A solution's page, opened with the parameter `argument`; `solution` null: the calling solution. */
 export type SolutionPage = { readonly solution: string | null; readonly argument: string | null }
 
-/** What the commands of a call came to. Nothing of it counts before the call returned well. */
+/** The effects of a call's commands. They are applied only if the call succeeds. */
 export type Effects = {
   login: Login | null
   tenant: Tenant | null
   locale: string | null
   showUrl: string | null
-  /** The window in which a client's page opens it; null and absent: in its own place. */
+  /** The window in which a client's page opens it; null or absent: the current one. */
   showUrlTarget?: string | null
   form: string | null
-  /** Of `application.closeSolution`; absent: the client stays open. */
+  /** From `application.closeSolution`; absent: the client stays open. */
   close?: SolutionPage
-  /** What clients show of their forms from now on, in the order it came. */
+  /** Updates for the forms that the client shows, in order. */
   formUpdates?: readonly FormUpdate[]
-  /** Built-in events that listeners of the client are there for; absent: the same as before. */
+  /** Built-in events with listeners in the client; absent: unchanged. */
   listening?: readonly string[]
-  /** What `application.executeLater` wants, by numbers of the binding's own. */
+  /** Timers of `application.executeLater`, by ids that the binding assigns. */
   later?: readonly { readonly id: number; readonly milliseconds: number }[]
   cancelLater?: readonly number[]
-  /** Keys that scripts looked up and no table has. */
+  /** Keys that scripts looked up and that no table contains. */
   missingKeys?: readonly string[]
   logout: SolutionPage | null
-  /** Texts that scripts set. Of a client's call all that hold after it: `HostCall.messages` with what the call changed. */
+  /**
+   * Texts that scripts set. For a client's call, all texts valid after it: `HostCall.messages` with this call's
+   * changes.
+   */
   readonly messages: Map<string, string>
-  /** Whether the call of a client changed any of them. */
+  /** Whether a client's call changed any of them. */
   messagesChanged?: true
 }
 
-/** A call as the host makes it; plugins see the part of it that `Call` names. */
+/** A call with the data that only the host uses; plugins see its `Call` part. */
 export type HostCall = Call & {
   readonly user: SignedInUser | null
-  /** Who knows the user's account, and by which id; null when nobody is signed in. */
+  /** The source of the user's account and its id there; null if nobody is signed in. */
   readonly account: { readonly source: AccountSourceName; readonly uid: string } | null
-  /** The network address of the browser. */
+  /** The browser's IP address. */
   readonly address: string
   readonly locale: string
   readonly serverUrl: string
-  /** Texts that scripts of the client set in earlier calls; absent where nothing is kept from call to call. */
+  /** Texts that scripts of the client set in earlier calls; absent if no state is stored between calls. */
   readonly messages?: ReadonlyMap<string, string>
-  /** The one form that can be shown, while nobody is signed in; null and absent: any. */
+  /** The only form that can be shown while nobody is signed in; null or absent: any. */
   readonly onlyForm?: string | null
   readonly effects: Effects
 }
@@ -57,7 +60,7 @@ export function noEffects(): Effects {
   return { login: null, tenant: null, locale: null, showUrl: null, form: null, logout: null, messages: new Map() }
 }
 
-/** Every call that a plugin is given was made by `createHostCall`. */
+/** Safe cast: every call that plugins get was created by `createHostCall`. */
 export function hostCall(call: Call): HostCall {
   return call as HostCall
 }

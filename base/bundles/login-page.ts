@@ -9,50 +9,50 @@ import { availableLocales, createMessages, textOfTables } from './messages.ts'
 const REFUSED = 'platform.logindialog.refused'
 const REFERENCE = 'platform.logindialog.reference'
 
-/** What a login page shows beside its template. */
+/** What a login page shows in addition to its template. */
 export type LoginPage = {
   readonly status: 200 | 401 | 403 | 429 | 503
   readonly locale: string
-  /** Whether the element `errorlabel` is made visible. */
+  /** Whether the element `errorlabel` is visible. */
   readonly failed: boolean
-  /** Values for `%%name%%`, from what `onSolutionOpen` returned. */
+  /** Values for `%%name%%`, returned by `onSolutionOpen`. */
   readonly values: Readonly<Record<string, unknown>>
-  /** Texts that the script set for this answer. */
+  /** Texts that the script set for this response. */
   readonly messages: ReadonlyMap<string, string>
-  /** Kept or prefilled: `username` and `custom_*`. */
+  /** Submitted or prefilled values: `username` and `custom_*`. */
   readonly fields: ReadonlyMap<string, string>
-  /** A text of the platform beside the form, such as "this page had expired", with its values. */
+  /** A text of the platform beside the form, such as "this page had expired", and its values. */
   readonly notice?: { readonly key: string; readonly values?: readonly (string | number)[] }
 }
 
-/** A login page as it was designed in the control center, ready to be filled in. */
+/** A login page designed in the control center, with placeholders to fill in. */
 export type DesignedPage = {
   readonly template: CompiledTemplate
-  /** By locale; they come before the solution's own. */
+  /** By locale; they override the solution's texts. */
   readonly texts: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
-/** What a login page is made of. */
+/** The template and texts of a login page. */
 export type LoginLook = Pick<ActiveSolution, 'template' | 'texts'> & {
-  /** Texts that come before the solution's own: those of a page of the control center. */
+  /** Texts that override the solution's: those of a page designed in the control center. */
   readonly firstTexts?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
-/** The locales in which it can be shown: its own tables' and the platform's languages. */
+/** The available locales: those of its own tables and the platform's languages. */
 export function localesOf({ texts, firstTexts = {} }: Omit<LoginLook, 'template'>): readonly string[] {
   return availableLocales({ ...texts, ...firstTexts })
 }
 
-/** What a login page holds that belongs to one answer. */
+/** Values of a login page that belong to one response. */
 export type LoginPageAnswer = {
   readonly nonce: string
   readonly formToken: string
   readonly correlationId: string
-  /** A script of the host's own; the preview has none. */
+  /** A script added by the host; the preview has none. */
   readonly script?: string
 }
 
-/** The page itself, the same at sign-in and in the preview. */
+/** Renders the page, for sign-in and for the preview. */
 export function renderLoginPage(
   { template, texts, firstTexts = {} }: LoginLook,
   page: LoginPage,
@@ -75,8 +75,8 @@ export function renderLoginPage(
 }
 
 /**
- * Screen readers announce the title of the new page first, and the user continues in its first field. Done for every template, since
- * templates have no placeholder for either.
+ * Screen readers announce the new page's title first, so the script puts the error there and focuses the first field.
+ * Added by script because templates have no placeholder for either.
  */
 function sayRefused(text: string | null): string {
   const said = JSON.stringify(text ?? '').replace(
@@ -91,7 +91,7 @@ addEventListener('DOMContentLoaded', () => {
 })`
 }
 
-/** The default page goes through the same rules as a customer's. */
+/** The default page must pass the same checks as a customer's. */
 function compileDefaultTemplate(): CompiledTemplate {
   const { template, warnings } = compileTemplate(defaultLoginTemplate(), 'login.html')
   if (template !== null && warnings.length === 0) return template

@@ -2,29 +2,27 @@ import { createNonce } from '../http/request.ts'
 import { type LoginLook, localesOf, renderLoginPage } from './login-page.ts'
 import { LOGIN_STATES, type LoginStateName } from './login-states.ts'
 
-/** What the preview shows. */
 export type LoginPreview = {
-  /** One of `loginPageLocales`; another one is shown by its language, or in English. */
+  /** One of `loginPageLocales`; other locales fall back to their language, or to English. */
   readonly locale: string
   readonly state: LoginStateName
-  /** The user name that the form kept, such as after a refusal; left out: the field is empty. */
+  /** The prefilled user name, as after a failed sign-in; absent: the field is empty. */
   readonly username?: string
-  /** What `onSolutionOpen` would have returned, for `%%name%%`. */
+  /** Stands in for the return value of `onSolutionOpen`, for `%%name%%`. */
   readonly values?: Readonly<Record<string, unknown>>
 }
 
-/** Stands where an answer has the id that finds it in the log: a preview is in no log. */
+/** Shown in place of a response's correlation id: previews are not logged. */
 const REFERENCE = 'PREVIEW'
-/** A page that says for how long the machine is busy has to say some time, in seconds. */
+/** Sample retry time in seconds for a page that reports a busy host. */
 const BUSY_FOR = 5
 
 /**
- * The login page of the active version as its users see it, in the state asked for: the solution's template, else the
- * platform's own page.
- *
- * It signs nobody in: its hidden token is empty, no cookie goes with it, and the script that posts a login token is left
- * out. It runs the template's scripts, so whoever shows it sandboxes it without `allow-forms` and `allow-same-origin`, and
- * allows `nonce` for scripts and styles. Its `media/…` is relative to the address that it is shown at.
+ * Renders the login page of the active version as its users see it, in a given state: the solution's template, or else
+ * the platform's page. It cannot be used to sign in: its hidden token is empty, no cookie is set, and the script that
+ * posts a login token is left out. It runs the template's scripts, so callers must sandbox it without `allow-forms` and
+ * `allow-same-origin`, and allow `nonce` for scripts and styles. Its `media/…` links are relative to the preview's
+ * address.
  */
 export function renderLoginPreview(
   look: LoginLook,
@@ -44,7 +42,7 @@ export function renderLoginPreview(
   return { html: renderLoginPage(look, page, { nonce, formToken: '', correlationId: REFERENCE }), nonce }
 }
 
-/** The locales in which a solution's login page can be shown: its own tables' and the platform's languages. */
+/** The locales available for a solution's login page: those of its own tables and the platform's languages. */
 export function loginPageLocales(look: Omit<LoginLook, 'template'>): readonly string[] {
   return localesOf(look)
 }

@@ -1,17 +1,17 @@
 import type { LoginPage } from './login-page.ts'
 
-/** What a state shows that is the same for everybody; the rest of a `LoginPage` is of the request. */
+/** The part of a `LoginPage` that depends only on the state, not on the request. */
 type LoginState = Pick<LoginPage, 'status' | 'failed'> & { readonly notice?: { readonly key: string } }
 
 /**
- * Every state in which the login page is shown: at sign-in, and in the preview of the admin pages.
+ * Every state of the login page, at sign-in and in the preview of the admin pages.
  *
- * - `first`: nothing was tried yet; `passwordChanged`: the same, after a change of the password.
- * - `refused`: nobody was logged in; `outcome`: the script could not say yes or no.
- * - `throttled`, `busy`, `unavailable`: too many attempts, the machine is busy, the database is away.
+ * - `first`: before the first attempt; `passwordChanged`: the same, after a password change.
+ * - `refused`: the credentials were refused; `outcome`: the script failed to return a result.
+ * - `throttled`, `busy`, `unavailable`: too many attempts, the host is busy, the database is unreachable.
  * - `expired`: the hidden token was missing or wrong.
- * - `cloudAway`, `cloudRefused`, `verify`: of PLATFORM_CLOUD; the control center does not answer, does not know what it is
- *   asked for, or wants the e-mail address confirmed first.
+ * - `cloudAway`, `cloudRefused`, `verify`: for PLATFORM_CLOUD; the control center is unreachable, does not know the
+ *   request, or requires a confirmed e-mail address first.
  */
 export const LOGIN_STATES = {
   first: { status: 200, failed: false },
@@ -34,7 +34,7 @@ export const LOGIN_STATE_NAMES = Object.keys(LOGIN_STATES) as readonly LoginStat
 const ONLY_CLOUD: readonly LoginStateName[] = ['cloudAway', 'cloudRefused', 'verify']
 const NEVER_CLOUD: readonly LoginStateName[] = ['passwordChanged', 'outcome', 'busy']
 
-/** Those that a solution with this authenticator can come to. */
+/** The states that can occur with this authenticator. */
 export function loginStatesOf(authenticator: string): readonly LoginStateName[] {
   const others = authenticator === 'PLATFORM_CLOUD' ? NEVER_CLOUD : ONLY_CLOUD
   return LOGIN_STATE_NAMES.filter((name) => !others.includes(name))

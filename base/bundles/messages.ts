@@ -3,7 +3,7 @@ import { PLATFORM_LOCALES, PLATFORM_TEXTS } from '../web/texts.ts'
 
 type SolutionTexts = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** What solutions may show and replace: the texts of end users' pages, without those of the admin pages. */
+/** Texts that solutions can use and override: those of end users' pages, without the admin pages. */
 const TEXTS = new Map(
   [...PLATFORM_TEXTS.all].map(([locale, table]) => [
     locale,
@@ -17,13 +17,13 @@ const PLATFORM_TABLES: Tables = Object.fromEntries(
   ]),
 )
 
-/** Looks a key up for one locale; null when neither the solution nor the platform has it. */
+/** Looks up a key for one locale; null if neither the solution nor the platform has it. */
 export type Messages = (key: string) => string | null
 
 /**
- * A key's text: from the solution's tables for the locale, its language, then `default`; then from the platform's own
- * in the same order. So a solution overrides the platform's texts by using their keys.
- * @param overrides texts that a script set for this answer; null takes one back
+ * Looks up a key in the solution's tables for the locale, then its language, then `default`; then in the platform's
+ * tables in the same order. Solutions override the platform's texts by using their keys.
+ * @param overrides texts that a script set for this response; null removes an override
  */
 export function createMessages(
   texts: SolutionTexts,
@@ -40,21 +40,21 @@ export function createMessages(
     null
 }
 
-/** A key's text in such tables alone, in the same order. */
+/** Looks up a key in the same order, only in the given tables. */
 export function textOfTables(texts: SolutionTexts, locale: string, key: string): string | undefined {
   const language = locale.split('-', 1)[0] ?? locale
   return own(texts[locale], key) ?? own(texts[language], key) ?? own(texts.default, key)
 }
 
-/** The same texts as tables for the binding `i18n`, which looks them up in the same order. */
+/** The same texts as tables for the binding `i18n`, which looks keys up in the same order. */
 export function messageTables(texts: SolutionTexts): Tables {
   return { ...texts, ...PLATFORM_TABLES }
 }
 
-/** The locales that an answer can be given in: the solution's own first, then the platform's. */
+/** The available locales: the solution's first, then the platform's. */
 export function availableLocales(texts: SolutionTexts): readonly string[] {
   const own = Object.keys(texts).filter((locale) => locale !== 'default')
-  // Without a better match the platform's first language is the fallback, as it is for the platform's own texts.
+  // Falls back to the platform's first language, as the platform's own texts do.
   const fallback: string = PLATFORM_LOCALES[0]
   return [...new Set([fallback, ...own, ...PLATFORM_LOCALES])]
 }

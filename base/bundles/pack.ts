@@ -2,12 +2,12 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import yazl from 'yazl'
 
-/** Packs a solution's folder as a bundle; the same files give the same bytes, and so the same SHA-256. */
+/** Packs a solution's folder as a bundle. The same files produce the same bytes, and so the same SHA-256. */
 export function packFolder(folder: string): Promise<Buffer> {
   return packFiles(filesBelow(folder).map((name) => [name, readFileSync(join(folder, name))]))
 }
 
-/** @param files by their names in the bundle, sorted */
+/** @param files sorted by their names in the bundle */
 export async function packFiles(files: Iterable<readonly [name: string, content: Buffer]>): Promise<Buffer> {
   const zip = new yazl.ZipFile()
   for (const [name, content] of files) zip.addBuffer(content, name, { mtime: new Date(2000, 0, 1), mode: 0o100644 })

@@ -4,12 +4,12 @@ import type { Limits } from '../../runtime/limits.ts'
 import { type Plugin, ScriptError } from '../../runtime/plugin.ts'
 import { builtInPlugins } from './plugins.ts'
 
-/** The platform's plugins where bundles are only checked: scripts find the bindings, and nothing is behind them. */
+/** The platform's plugins for checking bundles: scripts find the bindings, but every call is refused. */
 export function pluginsForChecks(limits: Limits): readonly Plugin[] {
   return builtInPlugins('none', limits, { database: NO_DATABASE, http: NO_HTTP })
 }
 
-// The bindings must be there, as scripts find them on a host; while scripts load nothing can be asked of them anyway.
+// The bindings must exist, as on a host. Scripts cannot await an answer while they load anyway.
 const NO_DATABASE: DatabasePorts = { query: () => refuse('databases') }
 const NO_HTTP: HttpPorts = { granted: async () => [], send: () => refuse('other servers'), onRefused: () => {} }
 

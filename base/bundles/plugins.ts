@@ -22,7 +22,7 @@ import { eventTypesOf, permissionsOf } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 import { readTrusted } from './trusted.ts'
 
-/** What plugins need that a host has only with a database and a network; a plugin whose needs are absent is left out. */
+/** Services that only a host with a database and a network has; plugins whose services are absent are left out. */
 export type PluginNeeds = {
   readonly database?: DatabasePorts
   readonly http?: HttpPorts
@@ -30,7 +30,7 @@ export type PluginNeeds = {
   readonly passwordHashes?: PasswordHashesPort
 }
 
-/** The platform's own plugins, each given what it needs of the host. */
+/** The platform's own plugins, connected to the host. */
 export function builtInPlugins(environment: Environment, limits: Limits, needs: PluginNeeds = {}): readonly Plugin[] {
   const securityPorts: SecurityPorts = {
     user: (call) => hostCall(call).user,
@@ -149,7 +149,7 @@ const PluginShape = z.object({
   requests: z.record(z.string(), z.object({ check: z.function(), answer: z.function() })).optional(),
 })
 
-/** What a plugin from outside the tree is given, since it imports nothing. */
+/** Passed to plugins from outside the source tree, which import nothing. */
 export type PluginApi = {
   readonly command: typeof command
   readonly request: typeof request
@@ -158,8 +158,8 @@ export type PluginApi = {
 }
 
 /**
- * Plugins that the operator put into `PLATFORM_HOME/plugins`: folders with `host.ts` (or `.js`), whose default export
- * is `(api) => Plugin`, and `guest.ts`. They run in the host, so only the operator can add them.
+ * Loads the plugins that the operator installed in `PLATFORM_HOME/plugins`: folders with `host.ts` (or `.js`), whose
+ * default export is `(api) => Plugin`, and `guest.ts`. They run in the host process, so only the operator can add them.
  * @throws ERR_PLUGIN_INVALID
  */
 export async function operatorPlugins(home: string, taken: readonly string[]): Promise<readonly Plugin[]> {
@@ -182,7 +182,7 @@ export async function operatorPlugins(home: string, taken: readonly string[]): P
   return plugins
 }
 
-/** What the sandbox processes get of the plugins. @throws ERR_PLUGIN_INVALID */
+/** The guest parts and settings that sandbox processes load. @throws ERR_PLUGIN_INVALID */
 export function usableTrusted(
   plugins: readonly Plugin[],
   makeSandboxSolution: SandboxSolutionMaker,
@@ -196,9 +196,9 @@ export function usableTrusted(
 }
 
 /**
- * Lets a sandbox process become ready, which builds the guest parts of all plugins and loads a solution with them, as for a
- * login; then loads it as for a client.
- * @throws ERR_PLUGIN_INVALID when they cannot be compiled or fail while they build their globals
+ * Starts a sandbox process, which compiles the guest parts of all plugins and loads a solution with them as for a
+ * login, then as for a client.
+ * @throws ERR_PLUGIN_INVALID if a guest part cannot be compiled or fails while it creates its globals
  */
 export async function checkGuests(
   plugins: readonly Plugin[],

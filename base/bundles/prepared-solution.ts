@@ -8,28 +8,28 @@ import type { CheckedFiles, SandboxFormScript, SandboxScript, ScriptScope, Unit 
 import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
 
 /**
- * A solution version as it is kept and run: what its upload's own sandbox process made of the bundle. Scripts have no
- * types any more, texts are merged, the login page is compiled, forms have every default. It is stored, so a change
- * of its form needs a line in stored-solution.ts.
+ * A solution version as it is stored and run: the result of checking the bundle in the upload's sandbox process. Types
+ * are stripped from scripts, texts are merged, the login page is compiled, and forms have all defaults. If you change
+ * its shape, also change stored-solution.ts.
  */
 export type PreparedSolution = {
   readonly manifest: Manifest
-  /** The reachable modules in their order: the later one wins. */
+  /** The reachable modules in order: later ones override earlier ones. */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
   readonly scripts: readonly PreparedScript[]
   readonly formScripts: readonly PreparedFormScript[]
-  /** Modules first and the solution itself last: of two with the same name the later one wins. */
+  /** Modules first and the solution itself last: of two forms with the same name, the later one is used. */
   readonly forms: readonly PreparedForm[]
-  /** Texts by locale (`default`, `nl`, `nl-BE`), those of main and its modules together. */
+  /** Texts by locale (`default`, `nl`, `nl-BE`), merged from main and its modules. */
   readonly texts: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly template: CompiledTemplate | null
-  /** The entry functions that exist, by unit. */
+  /** The entry functions that are declared, by unit. */
   readonly entries: Readonly<Partial<Record<Unit, readonly string[]>>>
-  /** What the upload warned of, said again when the same bundle is sent again. */
+  /** Warnings of the upload, repeated if the same bundle is uploaded again. */
   readonly warnings: readonly Warning[]
 }
 
-/** `module` null is the solution itself. */
+/** `module` null: the solution itself. */
 export type PreparedScript = SandboxScript & { readonly module: string | null }
 
 export type PreparedForm = {
@@ -38,13 +38,16 @@ export type PreparedForm = {
   readonly definition: FormDefinition
 }
 
-/** `functions` that it declares at its top level and handlers may name; `bound` ones have the form as `this` in a plain call too. */
+/**
+ * `functions`: top-level functions that handlers can name. `bound`: those whose `this` is the form even in a plain
+ * call.
+ */
 export type PreparedFormScript = PreparedScript & Pick<SandboxFormScript, 'form' | 'functions' | 'bound'>
 
-/** What stands in for a form whose definition is not known. */
+/** Used in place of an unknown form definition. */
 export const EMPTY_FORM: FormDefinition = { layout: [] }
 
-/** What was checked once more: the sandbox process that it comes from had hostile files in it. */
+/** Results that were validated again because the sandbox process that produced them ran untrusted files. */
 export type ReadParts = {
   readonly template: CompiledTemplate | null
   /** In the order of the bundle's forms. */
@@ -82,7 +85,7 @@ export function prepareSolution(bundle: Bundle, checked: CheckedFiles, parts: Re
   }
 }
 
-/** Names that a hostile process made up never become part of a script. */
+/** Drops invalid names: a compromised process could make them up, and they become part of a script. */
 function scopeOf(scope: ScriptScope | undefined): Pick<SandboxScript, 'scope'> {
   if (scope === undefined || scope.names.length === 0) return {}
   const { names, shared } = scope
@@ -93,7 +96,7 @@ function isIdentifier(name: string): boolean {
   return Identifier.safeParse(name).success
 }
 
-/** The tables come modules first and main last, so on equal keys the later one wins. */
+/** The tables are ordered modules first and main last, so main overrides equal keys. */
 function mergeTexts(bundle: Bundle, checked: CheckedFiles): PreparedSolution['texts'] {
   const merged = new Map<string, Map<string, string>>()
   bundle.i18n.forEach(({ locale }, index) => {
@@ -105,9 +108,9 @@ function mergeTexts(bundle: Bundle, checked: CheckedFiles): PreparedSolution['te
 }
 
 /**
- * The scripts of each unit, as indexes into `scripts` (design section 4, "Scope"): a login sees the authenticator and
- * its own modules; a client sees main and its modules, without the authenticator's; a `getOAuthConfig` in main runs
- * with main's scripts alone.
+ * The scripts of each unit, as indexes into `scripts` (design section 4, "Scope"). A login sees the authenticator and
+ * its modules. A client sees main and its modules, without the authenticator's. `getOAuthConfig` in main runs with only
+ * main's scripts.
  */
 export function unitsOf(
   solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'scripts'>,
@@ -134,7 +137,7 @@ function modulesByUse(solution: Pick<PreparedSolution, 'manifest' | 'modules'>) 
   }
 }
 
-/** The forms that clients have, by name. */
+/** The forms available to clients, by name. */
 export function clientForms(
   solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'forms'>,
 ): ReadonlyMap<string, PreparedForm> {
@@ -143,7 +146,7 @@ export function clientForms(
   return new Map(forms.map((form) => [form.form, form]))
 }
 
-/** The scripts of those forms: each from where the form itself is. */
+/** The scripts of those forms, each from the same module as its form. */
 export function formScriptsOf(
   solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'forms' | 'formScripts'>,
 ): SandboxFormScript[] {
@@ -153,13 +156,13 @@ export function formScriptsOf(
     .map(({ form, file, source, functions, bound }) => ({ form, file, source, functions, bound }))
 }
 
-/** Permissions that scripts may grant: those of main and its modules together; null when none lists any. */
+/** Permissions that scripts can grant: those of main and its modules; null if none lists any, which means any name. */
 export function permissionsOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly string[] | null {
   const all = manifestsOf(solution).flatMap((manifest) => manifest.permissions)
   return all.length === 0 ? null : [...new Set(all)]
 }
 
-/** Whether scripts may grant all of these permissions. */
+/** Whether scripts can grant all of these permissions. */
 export function mayGrant(
   solution: Pick<PreparedSolution, 'manifest' | 'modules'>,
   permissions: readonly string[],
@@ -168,7 +171,7 @@ export function mayGrant(
   return listed === null || permissions.every((name) => listed.includes(name))
 }
 
-/** The custom event types of main and its modules together. */
+/** The custom event types of main and its modules. */
 export function eventTypesOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly string[] {
   return [...new Set(manifestsOf(solution).flatMap((manifest) => Object.keys(manifest.eventTypes)))]
 }

@@ -10,7 +10,7 @@ import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 
 const BOOTSTRAP = new URL('../../runtime/sandbox/guest.ts', import.meta.url)
 
-/** Goes the way of a login, so that a customer's first one finds it compiled. */
+/** Runs the steps of a login, so that they are already compiled for the first customer. */
 const REHEARSAL = `function onSolutionOpen(arg, queryParams) {
   i18n.setLocale('en')
   security.setTenantValue(1)
@@ -19,9 +19,9 @@ const REHEARSAL = `function onSolutionOpen(arg, queryParams) {
 }`
 
 /**
- * What every sandbox process makes ready before it has a solution. The sources are the platform's and the operator's own,
+ * What every sandbox process prepares before it gets a solution. The sources belong to the platform and the operator,
  * so the host may strip their types.
- * @throws SyntaxError for a guest part that is no TypeScript, and what a plugin's `settings` throws
+ * @throws SyntaxError for a guest part with invalid TypeScript, and what a plugin's `settings` throws
  */
 export function readTrusted(
   plugins: readonly Plugin[],
@@ -67,7 +67,7 @@ function createRehearsal(plugins: readonly Plugin[], makeSandboxSolution: Sandbo
   const entry = 'onSolutionOpen'
   return { solution: loadable.solution(), call: { unit: 'main', entry, args, state, timeLimit: 'CALL_TIME' } }
 
-  /** An operator's plugin may not know what to say of a call that nobody made. */
+  /** An operator's plugin may fail for this artificial call. */
   function stateOf(plugin: Plugin): Json {
     try {
       return plugin.state?.(call) ?? null

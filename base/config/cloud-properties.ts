@@ -24,7 +24,7 @@ export const CLOUD_PROPERTIES = {
   },
 } as const satisfies Record<string, Property>
 
-/** A token goes there: encrypted, but to this machine itself. */
+/** http is allowed only for this machine, since a token is sent. */
 function readCloud(text: string): URL | undefined {
   const url = URL.parse(text)
   const isOrigin =

@@ -1,11 +1,11 @@
 import type { Values } from './property-groups.ts'
 
-/** Where a Satellite's control center is, and how the two know one another (design section 9). */
+/** A Satellite's control center: its address, and how the two authenticate to each other (design section 9). */
 export type CloudSettings = {
   readonly url: URL
   /** `REMOTE_ENVIRONMENT_TOKEN` */
   readonly token: string
-  /** `CLOUD_PUBLIC_KEY`, an Ed25519 key as 32 bytes in base64url; empty: the one of the first contact is kept. */
+  /** `CLOUD_PUBLIC_KEY`, an Ed25519 key as 32 bytes in base64url; empty: the key of the first contact is trusted. */
   readonly publicKey: string
 }
 

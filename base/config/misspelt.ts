@@ -1,16 +1,16 @@
 import { nearestKey } from '../../runtime/bundle/nearest-key.ts'
 
-/** Shorter names, such as PORT and HOST, resemble names of many other programs. */
+/** Minimum length of a property's name to check for: shorter ones, such as PORT, resemble names of other programs. */
 const LEAST_LENGTH = 8
-/** From this length on, a name with two typing errors is still recognised. */
+/** From this length on, two typos are tolerated. */
 const LONG_NAME = 16
 
-/** Properties of the control center that are almost a host's: the two may share one environment. */
+/** Properties of the control center that resemble a host's: the two can share an environment. */
 const OF_CONTROL_CENTER = ['LOGS_KEPT', 'LOGS_KEPT_SIZE']
 
 /**
- * One line for each name that is almost the name of a property. Otherwise it would be ignored, and the property would
- * silently have its default. All other names belong to other programs.
+ * Reports each environment variable that is almost the name of a property. Without this, a typo would be ignored and
+ * the property would silently keep its default. All other names belong to other programs.
  */
 export function misspeltNames(
   environment: Readonly<Record<string, string | undefined>>,
@@ -20,7 +20,7 @@ export function misspeltNames(
   const candidates = known.filter((name) => name.length >= LEAST_LENGTH)
   return Object.keys(environment).flatMap((name) => {
     if (!/^\w+$/.test(name)) return []
-    // On Windows, names of variables are case-insensitive.
+    // Environment variables are case-insensitive on Windows.
     if (names.has(name) || (names.has(name.toUpperCase()) && environment[name.toUpperCase()] !== undefined)) return []
     const meant = nearestKey(name, candidates, (candidate) => (candidate.length < LONG_NAME ? 1 : 2))
     if (meant === null) return []

@@ -5,14 +5,17 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 
-/** Signs texts for one purpose each; a signature made for one purpose is worth nothing for another. */
+/** Signs and encrypts texts, each for one purpose: a signature for one purpose is invalid for another. */
 export type PlatformKey = {
   /** HMAC-SHA-256, base64url. */
   readonly sign: (purpose: string, text: string) => string
   readonly verify: (purpose: string, text: string, signature: string) => boolean
-  /** AES-256-GCM with a fresh nonce, base64url. Each text of a purpose needs a `purpose` of its own, such as its place. */
+  /**
+   * AES-256-GCM with a random nonce, base64url. Use a separate `purpose` for each text, such as its place, so that
+   * texts cannot be swapped.
+   */
   readonly encrypt: (purpose: string, text: string) => string
-  /** @returns null when it is not what `encrypt` made for this purpose */
+  /** @returns null if it is not a result of `encrypt` for this purpose */
   readonly decrypt: (purpose: string, encrypted: string) => string | null
 }
 
@@ -20,7 +23,7 @@ const NONCE = 12
 const TAG = 16
 
 function createPlatformKey(secret: string): PlatformKey {
-  // Derived once for each purpose: every login page signs.
+  // Each key is derived only once, since every login page needs a signature.
   const keys = new Map<string, Buffer>()
   function keyOf(purpose: string): Buffer {
     const key = keys.get(purpose) ?? Buffer.from(hkdfSync('sha256', secret, 'solhost', purpose, 32))
@@ -57,14 +60,14 @@ function createPlatformKey(secret: string): PlatformKey {
   }
 }
 
-/** What a platform's database keeps of its key: it tells whether a key is the right one, and nothing else. */
+/** A value that the database stores to check whether a key is the right one. It reveals nothing else about the key. */
 export function keyCheckOf(secret: string): string {
   return createPlatformKey(secret).sign('key-check', 'solhost')
 }
 
 /**
- * The platform's key: the one that was set, else the one in `home`, made at the first start.
- * @throws ERR_PLATFORM_KEY when the database was used with another key, or the key's file cannot be used
+ * The platform's key: the one in the settings, or else the one in `home`, which is created at the first start.
+ * @throws ERR_PLATFORM_KEY if the database was used with another key, or the key's file cannot be used
  */
 export async function openPlatformKey(db: Database, home: string, secretOfSettings: string): Promise<PlatformKey> {
   const key = createPlatformKey(

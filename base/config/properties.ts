@@ -9,7 +9,7 @@ import { TELEMETRY_PROPERTIES } from './telemetry-properties.ts'
 
 const ENVIRONMENTS = ['none', 'onprem', 'dev', 'uat', 'preprod', 'prod', 'demo', 'e2e'] as const
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-/** In ms. Orchestrators kill what takes longer. */
+/** In ms. Orchestrators kill a process that takes longer. */
 const LONGEST_DRAIN = 10 * 60_000
 
 export type Environment = (typeof ENVIRONMENTS)[number]
@@ -20,7 +20,7 @@ const beta = serverProperties('dev-beta-service', 'beta (Microsoft SQL Server)',
 const gamma = serverProperties('dev-gamma-service', 'gamma (MySQL or MariaDB)', 'root', '3306')
 
 /**
- * Every environment property that this version reads, with defaults and forms of `design.md` section 9; the limits
+ * Every environment property of this version, with the defaults and forms of `design.md` section 9. The limits
  * (`runtime/limits.ts`) are properties too.
  */
 export const PROPERTIES = {
@@ -215,7 +215,7 @@ export const PROPERTIES = {
   ...TELEMETRY_PROPERTIES,
 } as const satisfies Record<string, Property>
 
-/** The properties of one database server, the same for the three kinds. */
+/** The properties of a database server; the three kinds have the same ones. */
 function serverProperties(host: string, title: string, username: string, port: string) {
   return {
     SERVER: {
@@ -252,7 +252,7 @@ function serverProperties(host: string, title: string, username: string, port: s
   } as const
 }
 
-/** Host, a sandbox process for an upload and one that serves need about this much, in bytes. */
+/** Memory in bytes for the host, a sandbox process for an upload and one that serves requests. */
 export const LEAST_MEMORY = 320 * 1024 ** 2
 
 function readSize(text: string): number | undefined {
@@ -263,7 +263,7 @@ function readPort(text: string): number | undefined {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
 }
 
-/** Empty, or a name that leads out of no folder. */
+/** Empty, or a file name that cannot leave its folder. */
 function readFileName(text: string): string | undefined {
   return text.length <= 255 && !/[/\\\p{Cc}]/u.test(text) && text !== '.' && text !== '..' ? text : undefined
 }
@@ -287,7 +287,7 @@ function readOrigin(text: string): URL | undefined {
   return plain && url.hash === '' && url.username === '' && url.password === '' ? url : undefined
 }
 
-/** The part of an origin around `{name}`: `http://{name}.localhost:8080` has no port of its own where it is left out. */
+/** An origin with the placeholder `{name}` before `suffix`, such as `http://{name}.localhost:8080`; port '': none. */
 export type SolutionOrigin = { readonly protocol: 'http:' | 'https:'; readonly suffix: string; readonly port: string }
 
 function readSolutionOrigin(text: string): SolutionOrigin | undefined {
@@ -302,7 +302,7 @@ function readHosts(text: string): readonly string[] | undefined {
   return hosts.every((host) => URL.parse(`http://${host}`)?.hostname === host) ? hosts : undefined
 }
 
-/** Hosts with their ports, in the form of `readHostPort`. */
+/** Hosts with their ports, as read by `readHostPort`. */
 function readPlaces(text: string): readonly string[] | undefined {
   const places = words(text).map(readHostPort)
   return places.every((place) => place?.port) ? places.map((place) => `${place?.host}:${place?.port}`) : undefined

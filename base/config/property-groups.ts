@@ -3,7 +3,7 @@ import type { DatabaseServers } from '../database/open.ts'
 import type { PROPERTIES } from './properties.ts'
 import type { ValuesOf } from './property.ts'
 
-/** What the properties of a host are read as. The control center has many of them too. */
+/** The values of a host's properties. The control center has many of them too. */
 export type Values = ValuesOf<typeof PROPERTIES>
 
 type ServerValues<Kind extends string> = {

@@ -8,13 +8,13 @@ import type { ReadSetting } from './shown-settings.ts'
 import { unreadSecret } from './unread-secret.ts'
 import { withoutKeys } from './without-keys.ts'
 
-/** Environment properties and the limits, read but not put together yet. */
+/** Environment properties and limits, parsed but not yet combined into settings. */
 export type ReadProperties<Values> = {
-  /** By name; absent: its text is not allowed. */
+  /** By name; absent if the text is not allowed. */
   readonly values: Partial<Values>
   readonly read: Map<string, ReadSetting>
   readonly overrides: Partial<Record<LimitName, number>>
-  /** One line for each: the property, what it must be, and (secrets excepted) what it is. */
+  /** One line for each error: the property, what it must be, and its value unless it is a secret. */
   readonly faults: string[]
 }
 
@@ -25,7 +25,7 @@ export function readProperties<Values>(
   const faults: string[] = []
   const values: { -readonly [Name in keyof Values]?: Values[Name] } = {}
   const read = new Map<string, ReadSetting>()
-  // Those of a host are known to the control center too: both may share one environment.
+  // A host's properties are known to the control center too, since both can share an environment.
   const known: Record<string, Property> = { ...PROPERTIES }
   for (const name in properties) {
     const property = properties[name]
@@ -48,9 +48,9 @@ function knownNames(properties: Readonly<Record<string, Property>>): string[] {
 }
 
 /**
- * Every property without a value has a fault, so where there are no faults there are all values.
- * @param who cannot start
- * @throws ERR_SETTINGS_INVALID with all faults, if there are any
+ * Every property without a value has an error, so without errors all values are set.
+ * @param who names the service that cannot start
+ * @throws ERR_SETTINGS_INVALID with all errors, if there are any
  */
 export function refuseFaults<Values>(
   who: string,
@@ -64,7 +64,7 @@ export function refuseFaults<Values>(
   )
 }
 
-/** The property's text: from the environment, for secrets also from the file that `NAME_FILE` names. */
+/** Reads the property's text from the environment; secrets also from the file named by `NAME_FILE`. */
 function readText(
   name: string,
   property: Property,

@@ -1,19 +1,19 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
-/** No secret is longer, in bytes. */
+/** Maximum size of a secret in bytes. */
 const LARGEST = 64 * 1024
 
 /**
- * Reads the file that `NAME_FILE` names, without the white space around it. Chosen here: only real files, and without waiting; a
- * start would hang at a pipe that nobody writes to or at a terminal, and never end at a device.
- * @throws what `openSync` throws, and errors with the codes `NO_FILE` and `TOO_LARGE`; `unreadSecret` tells them
+ * Reads the file named by `NAME_FILE` and trims white space. Chosen here: only regular files, opened without blocking.
+ * Otherwise a start would hang at a pipe without a writer or at a terminal, and never finish reading a device.
+ * @throws what `openSync` throws, and errors with the codes `NO_FILE` and `TOO_LARGE`; `unreadSecret` explains them
  */
 export function readSecretFile(file: string): string {
-  // Links are followed: secrets are mounted so.
+  // Follows links, because orchestrators mount secrets as links.
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     if (!fstatSync(descriptor).isFile()) throw withCode('NO_FILE')
-    // Not by its size: some file systems tell none.
+    // Does not rely on the file's size: some file systems report none.
     const bytes = Buffer.alloc(LARGEST + 1)
     let length = 0
     for (let read = -1; read !== 0 && length < bytes.length; length += read) {

@@ -2,24 +2,24 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { DatabaseSettings } from '../database/open.ts'
 import type { LogLevel } from './properties.ts'
 
-/** Where a certificate is read from, with the password of its file. */
+/** The files of a certificate, and the password of its key. */
 export type CertificateSource = {
   readonly file: string
   readonly passphrase: string
-  /** Read instead of `passphrase`, each time; null: there is none. */
+  /** Read again each time, in place of `passphrase`; null: none. */
   readonly passphraseFile: string | null
 }
 
-/** The settings that both services have, read and checked. `home` is an absolute path. */
+/** The settings that both services share, parsed and checked. `home` is an absolute path. */
 export type ServiceSettings = DatabaseSettings & {
   readonly port: number
   readonly host: string
   readonly publicUrl: URL | null
-  /** Empty: made once and kept in `home`. */
+  /** Empty: created once and stored in `home`. */
   readonly platformKey: string
-  /** Null: no TLS is served. */
+  /** Null: TLS is off. */
   readonly certificate: CertificateSource | null
-  /** Of the port that leads to https; null: there is none. */
+  /** The port that redirects to https; null: none. */
   readonly httpRedirectPort: number | null
   /** In ms. */
   readonly hstsMaxAge: number

@@ -3,27 +3,27 @@ import { PROPERTIES } from './properties.ts'
 import type { Property } from './property.ts'
 import { withoutKeys } from './without-keys.ts'
 
-/** Where a value comes from: the property itself, the file that `NAME_FILE` names, or nobody set it. */
+/** The source of a value: the property itself, the file named by `NAME_FILE`, or the default. */
 export type SettingSource = 'environment' | 'file' | 'default'
 
-/** One setting in force, as an operator may see it. */
+/** One effective setting, safe to show to an operator. */
 export type ShownSetting = {
   readonly name: string
   readonly kind: 'property' | 'limit'
-  /** As it is written, without keys in an address; null for a secret, and where nothing is set. */
+  /** As text, with keys in URLs removed; null for a secret or if nothing is set. */
   readonly value: string | null
   readonly isSet: boolean
   readonly isSecret: boolean
   readonly source: SettingSource
-  /** As it is written; null: none. */
+  /** As text; null: none. */
   readonly default: string | null
   readonly what: string
 }
 
-/** A setting's text with its source, as it was read. */
+/** A setting's text and source, as it was read. */
 export type ReadSetting = { readonly text: string; readonly source: SettingSource }
 
-/** @param read by name; what is absent has its default */
+/** @param read by name; absent settings have their default */
 export function showSettings(read: ReadonlyMap<string, ReadSetting>): readonly ShownSetting[] {
   const properties = Object.entries(PROPERTIES as Record<string, Property>).map(([name, property]) => {
     return shown(name, 'property', property, property.secret === true, read.get(name))

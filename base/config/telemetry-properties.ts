@@ -3,7 +3,7 @@ import type { Property } from './property.ts'
 const COLLECTOR =
   'an http or https address without a user name and password, such as https://collector.example.org:4318'
 
-/** Where telemetry is exported to, and how: the names and defaults are OpenTelemetry's. */
+/** Properties of telemetry export, with OpenTelemetry's names and defaults. */
 export const EXPORT_PROPERTIES = {
   OTEL_EXPORTER_OTLP_ENDPOINT: collector('OpenTelemetry collector that receives metrics, logs and traces, below /v1/'),
   OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: collector('address for metrics, with its full path'),
@@ -36,7 +36,7 @@ export const EXPORT_PROPERTIES = {
   },
 } as const satisfies Record<string, Property>
 
-/** The environment properties of a host's telemetry; those of OpenTelemetry have its names and defaults. */
+/** The environment properties of a host's telemetry; those of OpenTelemetry keep its names and defaults. */
 export const TELEMETRY_PROPERTIES = {
   METRICS_PORT: {
     default: '',
@@ -86,7 +86,7 @@ function readAddress(text: string): URL | undefined {
   return isPlain && url.hash === '' ? url : undefined
 }
 
-/** W3C baggage's form without properties, as the specification of OTLP's variables says. */
+/** W3C baggage format without properties, as the OTLP specification requires for its variables. */
 function readHeaders(text: string): Readonly<Record<string, string>> | undefined {
   const headers: Record<string, string> = {}
   for (const pair of text.split(',').filter((one) => one.trim() !== '')) {

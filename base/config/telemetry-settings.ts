@@ -3,42 +3,41 @@ import type { ValuesOf } from './property.ts'
 import type { Values } from './property-groups.ts'
 import type { EXPORT_PROPERTIES } from './telemetry-properties.ts'
 
-/** What OTLP tells, each at an address of its own. */
+/** The OTLP signals, each with a separate URL. */
 export const SIGNALS = ['metrics', 'logs', 'traces'] as const
 export type Signal = (typeof SIGNALS)[number]
 
-/** Where one signal is sent to, with the headers that go there and nowhere else. */
+/** The URL of one signal, and the headers that are sent only there. */
 export type Target = {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** The properties that these come from, for whoever has to correct them. */
+  /** The properties that set these values, for error messages. */
   readonly from: { readonly url: string; readonly headers: string }
 }
 
-/** Where telemetry is exported to, and how. */
 export type ExportSettings = {
-  /** Signals that are absent are sent nowhere. */
+  /** Absent signals are not exported. */
   readonly targets: Readonly<Partial<Record<Signal, Target>>>
   readonly protocol: 'http/protobuf' | 'http/json'
   readonly isCompressed: boolean
-  /** Of one request to the collector, in ms. */
+  /** Timeout of one request to the collector, in ms. */
   readonly timeout: number
 }
 
 export type TelemetrySettings = ExportSettings & {
-  /** Between two exports of the metrics, in ms. */
+  /** Interval between two exports of metrics, in ms. */
   readonly interval: number
-  /** The part of the requests that is traced, 0 to 1, where no trusted proxy decided. */
+  /** The fraction of requests that is traced, 0 to 1, unless a trusted proxy decides. */
   readonly sampled: number
-  /** Whether lines that scripts write are sent. */
+  /** Whether to export log lines written by scripts. */
   readonly solutionLogs: boolean
-  /** A listener for `/metrics` alone; null: there is none. */
+  /** A separate listener for `/metrics`; null: none. */
   readonly scraping: { readonly port: number; readonly host: string } | null
 }
 
 type ExportValues = ValuesOf<typeof EXPORT_PROPERTIES>
 
-/** Properties that say where telemetry goes, or what with: all of them are read here. */
+/** Reads all properties of telemetry. */
 export function telemetrySettingsOf(values: Values, cloud: CloudSettings | null): TelemetrySettings {
   const port = values.METRICS_PORT
   return {
@@ -50,7 +49,7 @@ export function telemetrySettingsOf(values: Values, cloud: CloudSettings | null)
   }
 }
 
-/** @param cloud the control center that gets what the standard variables send nowhere; null: none */
+/** @param cloud the control center, which gets the signals that the standard variables do not configure; null: none */
 export function exportSettingsOf(values: ExportValues, cloud: CloudSettings | null): ExportSettings {
   return {
     targets: targetsOf(values, cloud),
@@ -60,14 +59,14 @@ export function exportSettingsOf(values: ExportValues, cloud: CloudSettings | nu
   }
 }
 
-/** @returns the line for the operator; null: nothing is at fault */
+/** @returns the error line for the operator; null if the values are valid */
 export function telemetryFault(values: Partial<Values>): string | null {
   const port = values.METRICS_PORT
   if (port && [values.PORT, values.ADMIN_PORT, values.HTTP_REDIRECT_PORT].includes(port)) {
     return `METRICS_PORT must be another port than PORT, ADMIN_PORT and HTTP_REDIRECT_PORT, but is "${port}"`
   }
   const isConnected = values.ENVIRONMENT === 'onprem' && values.REMOTE_ENVIRONMENT_TOKEN !== ''
-  // An address that is wrong has a line of its own.
+  // An invalid address is reported separately.
   const addresses = [
     values.CLOUD_URL,
     values.OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -80,7 +79,9 @@ export function telemetryFault(values: Partial<Values>): string | null {
   )
 }
 
-/** The standard variables point anywhere; else the control center gets it. Its token goes to no other place. */
+/**
+ * The standard variables set the targets; signals without one go to the control center. Its token is sent nowhere else.
+ */
 function targetsOf(values: ExportValues, cloud: CloudSettings | null): ExportSettings['targets'] {
   const headers = values.OTEL_EXPORTER_OTLP_HEADERS
   const common = values.OTEL_EXPORTER_OTLP_ENDPOINT
@@ -88,7 +89,7 @@ function targetsOf(values: ExportValues, cloud: CloudSettings | null): ExportSet
   for (const signal of SIGNALS) {
     const ownName = endpointOf(signal)
     const own = values[ownName]
-    // As the specification of OTLP has it: a signal's own address is used as it is, the common one gets a path.
+    // As the OTLP specification requires: a signal's own URL is used unchanged, the common URL gets a path appended.
     const url = own?.href ?? (common === null ? null : below(common, `v1/${signal}`))
     const from = {
       url: own === null ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : ownName,
@@ -100,7 +101,7 @@ function targetsOf(values: ExportValues, cloud: CloudSettings | null): ExportSet
   return targets
 }
 
-/** A query stays what it is: it may be the key that the collector wants. */
+/** Keeps the query, which can contain the collector's key. */
 function below(address: URL, path: string): string {
   const url = new URL(address)
   url.pathname = `${url.pathname.replace(/\/$/, '')}/${path}`
@@ -112,7 +113,7 @@ function cloudTarget({ url, token }: CloudSettings, signal: Signal): Target {
   return { url: `${url.origin}/otlp/v1/${signal}`, headers: { authorization: `Bearer ${token}` }, from }
 }
 
-/** The property of a signal's own address. */
+/** The property with a signal's own URL. */
 function endpointOf(signal: Signal) {
   return `OTEL_EXPORTER_OTLP_${signal.toUpperCase() as Uppercase<Signal>}_ENDPOINT` as const
 }

@@ -1,6 +1,6 @@
 /**
- * Why the file of a secret could not be read, for the operator. Its path is not told: it may be the secret itself, put into the wrong
- * property.
+ * Explains to the operator why a secret's file could not be read. Omits the path: it may be the secret itself, set in
+ * the wrong property.
  * @param name the property without `_FILE`
  */
 export function unreadSecret(name: string, error: unknown): string {

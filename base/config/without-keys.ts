@@ -1,6 +1,6 @@
 /**
- * A setting that is no secret, as it may be shown: without what an address may carry of one, a user with a password, or a key in
- * its query. What is no address yet, for want of a scheme, is looked at as well: a start that refuses it quotes it.
+ * Makes a non-secret setting safe to show: removes a user with a password and keys in the query from a URL. Also
+ * handles a URL without a scheme, since the error that refuses it quotes it.
  */
 export function withoutKeys(text: string): string {
   return text

@@ -21,7 +21,7 @@ export const alpha: ServerKind = {
   byteLength: 'octet_length',
   systemDatabase: 'postgres',
   createDialect: alphaDialect,
-  // template0: the other templates may have been made with an encoding of their own.
+  // template0: other templates may have been created with a different encoding.
   createDatabase: (name) => sql`create database ${sql.id(name)} encoding 'UTF8' template template0`,
   columns: async () => ({
     key: sql`text collate "C"`,
@@ -33,7 +33,7 @@ export const alpha: ServerKind = {
   isUniqueViolation: (error) => codeOf(error) === '23505',
   isFull: (error) => codeOf(error) === '53100',
   isDeadlock: (error) => codeOf(error) === '40P01' || codeOf(error) === '40001',
-  // duplicate_database; of two at once one may see the catalogue's own unique index.
+  // duplicate_database. If two hosts create it concurrently, one may get the catalog's unique violation instead.
   isDatabaseThere: (error) => codeOf(error) === '42P04' || codeOf(error) === '23505',
   failureOf,
   async check(db) {
@@ -55,9 +55,9 @@ function failureOf(error: unknown): Failure | null {
   const code = codeOf(error)
   const { message = '' } = error as { message?: string }
   if (isNetworkError(error) || AWAY.some((start) => message.startsWith(start))) return 'away'
-  // Connection exceptions; the server stops, crashed, starts; too many connections.
+  // Connection exceptions; the server is shutting down, crashed or is starting; too many connections.
   if (/^08|^57P0[123]$|^53300$/.test(code)) return 'away'
-  // The driver says "SASL: …" where the server wants a password and none is set.
+  // The driver reports "SASL: …" if the server requires a password and none is set.
   if (/^28/.test(code) || message.startsWith('SASL')) return 'account'
   if (isTlsError(error) || message.startsWith('The server does not support SSL')) return 'tls'
   if (code === '3D000') return 'no-database'
@@ -81,7 +81,7 @@ async function alphaDialect(
     user: server.username,
     password: server.password,
     database: database ?? alpha.systemDatabase ?? '',
-    // `host` is what the certificate must be valid for where it is an address.
+    // The certificate must be valid for `host`, even if `host` is an IP address.
     ssl: server.tls === 'off' ? false : { rejectUnauthorized: server.tls === 'verify', host: server.host },
     application_name: 'solhost',
     max: connections,
@@ -90,21 +90,23 @@ async function alphaDialect(
     keepAlive: true,
     types: { getTypeParser: numberParser(pg.types) },
   })
-  // A connection that breaks while nobody uses it, or between two statements, is no reason to end the process: the pool
-  // drops it, and whoever uses it gets the error.
+  // A connection that breaks while idle or between two statements must not crash the process: the pool drops it, and
+  // the next caller that uses it gets the error.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return new PostgresDialect({ pool: discardingPool(pool) })
 }
 
-/** `bigint` and the sums of it come as text otherwise; the platform's numbers stay below 2^53. */
+/** The driver returns `bigint` and sums of it as text by default. The platform's numbers stay below 2^53. */
 function numberParser(types: typeof import('pg').types): NonNullable<PoolConfig['types']>['getTypeParser'] {
   const numbers = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC])
   return ((oid: number, format?: 'text' | 'binary') =>
     numbers.has(oid) && format !== 'binary' ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser
 }
 
-/** A connection whose statement did not come back is not used again: it would answer the next one with this one's rows. */
+/**
+ * Discards a connection whose statement timed out. Reusing it would return the old statement's rows for the next one.
+ */
 function discardingPool(pool: import('pg').Pool): PostgresPool {
   return {
     options: pool.options,
@@ -125,11 +127,11 @@ function discarding(client: PoolClient): PostgresPoolClient {
       throw error
     }
   }
-  // Kysely reads rows by the other ways to ask only where they are streamed, which is done nowhere.
+  // Kysely calls the other query methods only for streaming, which the platform never uses.
   return { query, release: () => client.release(broken) } as unknown as PostgresPoolClient
 }
 
-/** PostgreSQL's text cannot hold U+0000, which a script may well put into a log line: it is kept as U+FFFD. */
+/** PostgreSQL text cannot store U+0000, which a script can write to the log: it is replaced by U+FFFD. */
 function withoutNul(value: unknown): unknown {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\u{fffd}') : value
 }

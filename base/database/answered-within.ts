@@ -1,14 +1,14 @@
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** What a request of a browser waits for a short answer of the database, in ms. */
+/** Timeout in ms for a short database query during a browser request. */
 export const SHORT_ANSWER = 4000
 
-/** Who was told that the database is away may ask again after this long, in seconds. */
+/** Retry-After in seconds, sent when the database is unreachable. */
 const RETRY_AFTER = 5
 
 /**
- * The answer of the database, if it comes in time: a server that stands still, or that the network lost, refuses nothing
- * and says nothing. What was asked goes on and is not waited for, so it must be harmless twice.
+ * Rejects if the database does not answer in time: a hung server, or one that the network lost, returns no error. The
+ * query is not cancelled and keeps running, so running it twice must be harmless.
  * @throws ERR_DATABASE_UNREACHABLE
  */
 export async function answeredWithin<T>(milliseconds: number, answer: Promise<T>): Promise<T> {

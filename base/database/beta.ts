@@ -29,9 +29,9 @@ export const beta: ServerKind = {
     id: 'bigint',
     counts: (column) => column.identity(),
   }),
-  // Violation of a key, of a unique index.
+  // Violation of a key constraint; of a unique index.
   isUniqueViolation: (error) => has(error, 2627, 2601),
-  // The last one is of the log.
+  // 9002: the transaction log is full.
   isFull: (error) => has(error, 1101, 1105, 9002),
   isDeadlock: (error) => has(error, 1205),
   isDatabaseThere: (error) => has(error, 1801),
@@ -42,13 +42,13 @@ export const beta: ServerKind = {
 const AWAY = ['ESOCKET', 'ETIMEOUT', 'ECLOSE', 'EINVALIDSTATE', 'ECONNCLOSED']
 
 function failureOf(error: unknown): Failure | null {
-  // The login's own error (18456) comes after the reason for it.
+  // The generic login error (18456) follows the error that states the reason.
   if (has(error, 4060)) return 'no-database'
   if (has(error, 18456, 18452, 18470, 18487, 18488)) return 'account'
-  // The server stops, is paused or has too many connections; the last four are Azure's.
+  // The server is stopping, is paused or has too many connections; the last four are Azure's.
   if (has(error, 6005, 17142, 17809, 40197, 40501, 40613, 49918)) return 'away'
   if (has(error, 229, 262, 2760)) return 'rights'
-  // The driver's own ESOCKET has the reason as its cause.
+  // The driver wraps the reason as the cause of its ESOCKET error.
   if (all(error).some(isTlsError)) return 'tls'
   const away = all(error).some((one) => isNetworkError(one) || AWAY.includes(String(one.code)) || isPoolTimeout(one))
   return away ? 'away' : null
@@ -64,7 +64,7 @@ function has(error: unknown, ...numbers: readonly number[]): boolean {
   return all(error).some(({ number }) => numbers.includes(Number(number)))
 }
 
-/** A statement may fail for more than one reason: Kysely then throws them as an array. */
+/** A statement can fail with several errors: Kysely then throws them as an array. */
 function all(error: unknown): readonly SqlServerError[] {
   const { errors, cause } = (error ?? {}) as { errors?: unknown; cause?: unknown }
   const inner = [...(Array.isArray(error) ? error : []), ...(Array.isArray(errors) ? errors : []), cause]
@@ -89,7 +89,7 @@ async function betaDialect(
       trustServerCertificate: server.tls !== 'verify',
       connectTimeout: CONNECT_TIME,
       requestTimeout: statementTime,
-      // One attempt: whoever waits for the connection is told, and asks again.
+      // One attempt: the caller gets the error and retries.
       maxRetriesOnTransientErrors: 0,
       useUTC: true,
     },
@@ -116,10 +116,10 @@ async function betaDialect(
 
 type Column = { metadata: { type: { name: string } }; value: unknown }
 
-/** A request that gives `bigint` as a number, not as text; the platform's numbers stay below 2^53. */
+/** A request that returns `bigint` as a number instead of text. The platform's numbers stay below 2^53. */
 function numberRequest({ Request }: typeof import('tedious')): typeof Request {
   return class extends Request {
-    // The overloads of `emit` cannot be repeated for one event.
+    // TypeScript cannot override a single overload of `emit`.
     override emit(event: string, ...values: unknown[]): boolean {
       if (event === 'row') for (const column of values[0] as Column[]) toNumber(column)
       return (super.emit as (event: string, ...values: unknown[]) => boolean).call(this, event, ...values)
@@ -136,8 +136,9 @@ function toNumber(column: Column): void {
 type Listener = (...values: unknown[]) => void
 
 /**
- * Kysely prints the errors of a connection; whoever uses it gets them, and the pool tries each one before it is used.
- * Of a refused login the driver gives the last text only: the numbers that the server sent say why.
+ * Kysely prints connection errors. They are suppressed here because the caller gets them, and the pool validates each
+ * connection before use. For a refused login the driver reports only the last message, so the error numbers that the
+ * server sent are added.
  */
 function tellingConnection(connection: Connection): Connection {
   const reasons: { readonly number: unknown }[] = []

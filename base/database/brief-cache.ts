@@ -1,14 +1,17 @@
-/** What was read of the platform's database, held so short that a change on another host counts within 1 s. */
+/**
+ * A cache for rows of the platform's database. Entries expire quickly enough that a change on another host is seen
+ * within 1 s.
+ */
 export interface BriefCache<T> {
-  /** Callers at the same time share one reading; one that fails is not kept. */
+  /** Concurrent callers share one read; a failed read is not cached. */
   get(key: string): Promise<T>
-  /** After a change here: the next `get` reads anew. */
+  /** Call after a local change: the next `get` reads again. */
   forget(key: string): void
 }
 
-/** How long a value is held, in ms, from the moment that its reading began. */
+/** Time to live in ms, measured from the start of the read. */
 const HELD = 1000
-/** Above so many values, those whose time is over are let go. */
+/** Above this number of entries, expired ones are removed. */
 const MANY = 500
 
 /** @param now the clock, in milliseconds */

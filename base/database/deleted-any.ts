@@ -1,6 +1,8 @@
 import type { DeleteResult } from 'kysely'
 
-/** Runs a deletion. @returns whether there was anything to delete; of two at the same time one gets true for a row */
+/**
+ * Runs a deletion. @returns whether any row was deleted; of two concurrent deletions of a row, exactly one gets true
+ */
 export async function deletedAny(query: { executeTakeFirst(): Promise<DeleteResult> }): Promise<boolean> {
   return (await query.executeTakeFirst()).numDeletedRows > 0n
 }

@@ -20,7 +20,7 @@ export const embedded: DatabaseKind = {
   }),
   // SQLITE_CONSTRAINT_PRIMARYKEY, _UNIQUE and _ROWID
   isUniqueViolation: (error) => has(error, 1555, 2067, 2579),
-  // SQLITE_FULL, and SQLITE_IOERR_SHMSIZE, which is how the index of the log runs out of room.
+  // SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space left for the WAL index.
   isFull: (error) => has(error, 13, 4874),
   isDeadlock: () => false,
 }
@@ -30,7 +30,7 @@ function has(error: unknown, ...codes: readonly number[]): boolean {
   return code === 'ERR_SQLITE_ERROR' && codes.includes(Number(errcode))
 }
 
-/** Why a file can't be used as a database; null: the error has another reason. */
+/** Why a file cannot be used as a database; null if the error has another cause. */
 export function wrongFile(file: string, error: unknown): string | null {
   // SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CANTOPEN
   if (has(error, 11)) return 'a damaged database'
@@ -38,13 +38,16 @@ export function wrongFile(file: string, error: unknown): string | null {
   return has(error, 14) && statSync(file, { throwIfNoEntry: false })?.isDirectory() === true ? 'a folder' : null
 }
 
-/** Prepared statements that are kept, the longest unused go first: to prepare one takes longer than to run it. */
+/**
+ * Size of the cache of prepared statements, least recently used evicted first. Preparing one takes longer than running
+ * it.
+ */
 const STATEMENTS = 200
 
 /**
- * Kysely's dialect for the SQLite that is part of Node.js. What a transaction said it wrote is there after a power cut:
- * in WAL mode a commit only has to reach the log, and one sync of the log serves all commits that wait for it.
- * `synchronous=full` would sync for each alone, and the whole host would stand still meanwhile.
+ * Kysely's dialect for the SQLite that is part of Node.js. A committed transaction survives a power failure: in WAL
+ * mode a commit only has to reach the log, and one sync of the log serves all commits that wait for it.
+ * `synchronous=full` would sync for each commit separately and block the whole host meanwhile.
  * @see https://www.sqlite.org/pragma.html#pragma_synchronous
  */
 export function embeddedDialect(file: string, sync: FileSync = createFileSync(`${file}-wal`)): Dialect {
@@ -73,7 +76,10 @@ export function embeddedDialect(file: string, sync: FileSync = createFileSync(`$
   }
 }
 
-/** Kysely's own lock would be held while the log is synced, so that no two commits could share a sync: `oneAtATime` locks. */
+/**
+ * Kysely would hold its own lock during the sync of the log, so commits could not share a sync. `oneAtATime` locks
+ * instead.
+ */
 class OneConnectionAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true
@@ -81,8 +87,8 @@ class OneConnectionAdapter extends SqliteAdapter {
 }
 
 /**
- * @param isInTransaction false after an error that undid the transaction itself, as one on a full disk does
- *   (https://www.sqlite.org/lang_transaction.html)
+ * @param isInTransaction false after an error that rolled back the transaction itself, such as a full disk
+ * (https://www.sqlite.org/lang_transaction.html)
  * @param afterRelease awaited by the caller that used the connection, while the next caller already has it
  */
 function oneAtATime(
@@ -112,7 +118,7 @@ function oneAtATime(
     beginTransaction: (connection, settings) => driver.beginTransaction(connection, settings),
     commitTransaction: (connection) => driver.commitTransaction(connection),
     async rollbackTransaction(connection) {
-      // Its own error would hide the one that undid it.
+      // An error of the rollback would hide the one that caused it.
       if (isInTransaction()) await driver.rollbackTransaction(connection)
     },
     async destroy() {
@@ -122,7 +128,7 @@ function oneAtATime(
   }
 }
 
-/** @param onWrite told of each statement that may have changed something */
+/** @param onWrite called after each statement that may have changed data */
 function createStatements(database: DatabaseSync, onWrite: () => void): (sql: string) => SqliteStatement {
   const kept = new Map<string, SqliteStatement>()
 

@@ -1,20 +1,20 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** Brings what was written to a file onto the disk, in a thread. */
+/** Flushes a file to disk (fsync) in a thread. */
 export interface FileSync {
-  /** Resolves when all that was written before is on the disk; calls that wait at the same time share one sync. */
+  /** Resolves when everything written before the call is on disk; concurrent calls share one sync. */
   sync(): Promise<void>
   close(): Promise<void>
 }
 
-/** @param file opened at the first sync; it must stay the same file from then on */
+/** @param file opened at the first sync; it must not be replaced after that */
 export function createFileSync(file: string): FileSync {
   let handle: FileHandle | null = null
   let running: Promise<void> = Promise.resolve()
   let next: Promise<void> | null = null
 
   async function run(before: Promise<void>): Promise<void> {
-    // Its failure was told to those who waited for it.
+    // Callers that waited for that sync got its error.
     await before.catch(() => {})
     next = null
     handle ??= await open(file, 'r+')

@@ -25,7 +25,7 @@ export const gamma: ServerKind = {
   createDialect: gammaDialect,
   createDatabase: (name) => sql`create database if not exists ${sql.id(name)} character set utf8mb4`,
   async columns(db) {
-    // Of the binary collations only these tell texts apart that differ by spaces at their end.
+    // Of the binary collations, only these do not ignore trailing spaces in comparisons.
     const collation = sql.raw((await isMariaDb(db)) ? 'utf8mb4_nopad_bin' : 'utf8mb4_0900_bin')
     return {
       key: sql`varchar(255) character set utf8mb4 collate ${collation}`,
@@ -38,7 +38,7 @@ export const gamma: ServerKind = {
   isUniqueViolation: (error) => numberOf(error) === 1062,
   isFull: (error) => numberOf(error) === 1021 || numberOf(error) === 1114,
   isDeadlock: (error) => numberOf(error) === 1213 || numberOf(error) === 1020,
-  // A table, a column, an index of that name exists: no schema change of MySQL can be undone.
+  // The table, column or index already exists: MySQL cannot roll back schema changes.
   isDoneAlready: (error) => [1050, 1060, 1061].includes(numberOf(error)),
   isDatabaseThere: (error) => numberOf(error) === 1007,
   failureOf,
@@ -51,7 +51,7 @@ async function isMariaDb(db: OpenDatabase): Promise<boolean> {
 }
 
 const AWAY_CODES = ['PROTOCOL_CONNECTION_LOST', 'PROTOCOL_SEQUENCE_TIMEOUT']
-/** Too many connections, the server stops, network errors, the connection was killed or given up. */
+/** Too many connections, server shutdown, network errors, connection killed or timed out. */
 const AWAY_NUMBERS = [1040, 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1203, 1927, 4031]
 
 function failureOf(error: unknown): Failure | null {
@@ -88,7 +88,7 @@ async function gammaDialect(
     enableKeepAlive: true,
     charset: 'utf8mb4',
     maxPreparedStatements: 100,
-    // Sums come as text otherwise; the platform's numbers stay below 2^53.
+    // The driver returns sums as text by default. The platform's numbers stay below 2^53.
     decimalNumbers: true,
   })
   return new MysqlDialect({ pool: preparingPool(pool, statementTime) })
@@ -99,14 +99,14 @@ function tlsOf(verify: boolean): { rejectUnauthorized: boolean; verifyIdentity: 
 }
 
 /**
- * Said once to each new connection, whatever the server's own settings are. The driver writes values into the statement
- * and escapes them by backslashes, so NO_BACKSLASH_ESCAPES must be off; strict: a text that is too long is an error,
- * not cut. Read committed is what the other kinds do.
+ * Sent to each new connection, so that the server's defaults do not matter. The driver escapes values in the statement
+ * by backslashes, so NO_BACKSLASH_ESCAPES must be off. Strict mode rejects a text that is too long instead of
+ * truncating it. Read committed matches the other kinds.
  */
 const PREPARE =
   "set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', " +
   "session transaction_isolation = 'READ-COMMITTED', session time_zone = '+00:00'"
-/** The same with the variable's name in MariaDB before 11.1. */
+/** MariaDB before 11.1 uses another variable name. */
 const PREPARE_OLDER = PREPARE.replace('transaction_isolation', 'tx_isolation')
 
 type Callback<T> = (error: unknown, result: T) => void
@@ -151,8 +151,8 @@ function preparingPool(pool: Pool, statementTime: number): MysqlPool {
 }
 
 /**
- * A connection whose statement did not come back in time is not used again.
- * @param largest bytes that the server takes in one statement; it would end the connection over more
+ * Discards a connection whose statement timed out.
+ * @param largest maximum statement size in bytes; the server closes the connection if it is exceeded
  */
 function boundedConnection(connection: PoolConnection, timeout: number, largest: number): MysqlPoolConnection {
   let broken = false
@@ -163,7 +163,8 @@ function boundedConnection(connection: PoolConnection, timeout: number, largest:
     }
     const statement = { sql: text, values: parameters, timeout }
     const size = parameters.reduce((sum: number, value) => sum + sizeOf(value), 0)
-    // Inside the statement bytes are two characters each, and texts grow by escapes: large ones go beside it.
+    // Bytes take two characters each in the statement and escapes make texts longer, so large values are sent
+    // separately.
     if (size < LARGE && !parameters.some((value) => value instanceof Uint8Array)) connection.query(statement, done)
     else if (size + LARGE <= largest) connection.execute(statement, done)
     else callback?.(tooLarge(largest), [])
@@ -172,7 +173,7 @@ function boundedConnection(connection: PoolConnection, timeout: number, largest:
   return {
     config: connection.config,
     threadId: connection.threadId,
-    // A pool has only connections that are connected.
+    // The pool hands out connected connections only.
     connect: (callback) => callback?.(null),
     query,
     destroy: () => connection.destroy(),
@@ -180,12 +181,12 @@ function boundedConnection(connection: PoolConnection, timeout: number, largest:
   }
 }
 
-/** A stream would not notice that its connection broke. */
+/** A stream would not notice a broken connection. */
 function notStreamed(): never {
   throw new TypeError('rows are not streamed here')
 }
 
-/** Values of so many bytes are sent apart from the statement's text, for which so much room is left. */
+/** Values of this size in bytes are sent separately from the statement, which keeps this much room for its text. */
 const LARGE = 64 * 1024
 
 function sizeOf(value: unknown): number {

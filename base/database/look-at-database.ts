@@ -10,12 +10,12 @@ import { openKysely } from './open-kysely.ts'
 import { readSchema, refuseNewerSchema } from './schema-version.ts'
 import { serverDialect } from './server-dialect.ts'
 
-/** What stands in the way, and what to do. */
+/** What is wrong, and how to fix it. */
 export type DatabaseProblem = { readonly what: string; readonly advice: string }
 
 /**
- * Whether the platform's database can be used, without making or changing anything: a schema that is older stays so. A
- * database that is not there yet is no problem where a start would make it: in a file; on a server it is told.
+ * Checks whether the platform's database can be used, without creating or migrating anything. A missing database file
+ * is not a problem, since a start creates it; a missing database on a server is reported.
  */
 export async function databaseProblem(settings: DatabaseSettings): Promise<DatabaseProblem | null> {
   const { kind, name } = settings.database
@@ -35,7 +35,7 @@ export async function databaseProblem(settings: DatabaseSettings): Promise<Datab
   }
 }
 
-/** Texts of these errors say what is wrong in their first sentence, and what to do in the others. */
+/** These error texts state the problem in the first sentence and the fix in the rest. */
 function asProblem({ message }: PlatformError): DatabaseProblem {
   const [, what = message, advice = ''] = /^(.+?\.) ([A-Z].*)$/s.exec(message) ?? []
   return { what, advice }

@@ -2,12 +2,15 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** Errors that another account or mount would not give; the others are explained where the start fails. */
+/**
+ * Errors that mean a wrong path, which a different account or mount would not fix. The start itself explains the
+ * others.
+ */
 const WRONG_PLACE: ReadonlySet<unknown> = new Set(['ENOTDIR', 'EEXIST', 'ENOENT', 'ELOOP', 'ENAMETOOLONG', 'EINVAL'])
 
 /**
- * The folder of `PLATFORM_HOME`, created if it is missing, for this account only.
- * @throws ERR_SETTINGS_INVALID where there can be no folder
+ * The folder of `PLATFORM_HOME`, created for this account only if it is missing.
+ * @throws ERR_SETTINGS_INVALID if the folder cannot exist there
  */
 export function makeHome(home: string): void {
   try {
@@ -23,7 +26,7 @@ export function makeHome(home: string): void {
   }
 }
 
-/** Not with `recursive`: below /proc, Node retries forever. */
+/** Without `recursive`: below /proc, Node.js retries forever. */
 function makeFolder(path: string): void {
   if (isFolder(path)) return
   makeFolder(dirname(path))

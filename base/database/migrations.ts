@@ -7,8 +7,8 @@ export type Step = { execute(): Promise<unknown> }
 export type Steps = (schema: Kysely<never>['schema'], types: ColumnTypes, db: OpenDatabase) => readonly Step[]
 
 /**
- * The schema's versions, in order. A version that was released is never changed: the next one changes the tables. It only
- * adds to them, and what it adds may be absent: while hosts are replaced one by one, those of the version before go on with it.
+ * The schema's versions, in order. Never change a released version; add a new one. Changes only add, and what they add
+ * must be optional: during a rolling upgrade, hosts of the previous version keep using the tables.
  */
 const VERSIONS: Readonly<Record<string, Steps>> = {
   '001-solutions-and-sessions': (schema, { key, text, bytes, id, counts }) => [
@@ -216,7 +216,7 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
       .addColumn('last_seen_at', 'bigint', (column) => column.notNull()),
   ],
   '005-audit-search': (schema, { key }, db) => [
-    // In place of `correlation_id`, which is a text of any length: two of the kinds make no index of such.
+    // Replaces `correlation_id`, which is text of any length: two of the kinds cannot index that.
     schema.alterTable('audit').addColumn('correlation', key),
     { execute: () => sql`UPDATE audit SET correlation = correlation_id WHERE correlation IS NULL`.execute(db) },
     schema.createIndex('audit_correlation').on('audit').columns(['correlation']),
@@ -259,17 +259,18 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
   ],
 }
 
-/** Their names, in order; the last one is the schema of this version. */
+/** Version names in order; the last one is the current schema. */
 export const SCHEMA_VERSIONS: readonly string[] = Object.keys(VERSIONS)
 
-/** Tables that are brought up to date together. Where one database has several, each keeps its versions in a table of its own. */
+/**
+ * Tables that are migrated together. If one database has several groups, each stores its versions in a separate table.
+ */
 export type Schema = {
   readonly versions: Readonly<Record<string, Steps>>
   readonly migrationTableName: string
   readonly migrationLockTableName: string
 }
 
-/** The platform's own. */
 export const PLATFORM_SCHEMA: Schema = {
   versions: VERSIONS,
   migrationTableName: DEFAULT_MIGRATION_TABLE,
@@ -277,9 +278,8 @@ export const PLATFORM_SCHEMA: Schema = {
 }
 
 /**
- * The migrations as a kind of database understands them.
- *
- * MySQL cannot undo a change of the schema: where a start was cut off in the middle, the next one finds steps done.
+ * The migrations for a kind of database. MySQL cannot roll back schema changes: if a start was interrupted, the next
+ * one finds some steps already done.
  */
 export function migrationsFor(kind: DatabaseKind, { versions } = PLATFORM_SCHEMA): Record<string, Migration> {
   return Object.fromEntries(

@@ -15,21 +15,21 @@ import type { Tables } from './tables.ts'
 
 export type Database = Kysely<Tables>
 
-/** Told of each statement that ended. Must not throw. */
+/** Called after each statement. Must not throw. */
 export type QueryWatch = (event: LogEvent) => void
 
 export type DatabaseServers = Readonly<Record<ServerKindName, DatabaseServer>>
 
-/** Where the platform keeps its data; a part of `Settings`. */
+/** Where the platform stores its data; a part of `Settings`. */
 export type DatabaseSettings = {
-  /** The platform's folder, made if missing, for this account only: that of the embedded kind. */
+  /** The platform's folder, which contains the embedded database. Created for this account only if it is missing. */
   readonly home: string
   readonly database: { readonly kind: KindName; readonly name: string }
-  /** Those of the kinds that the service knows. */
+  /** The kinds of servers that the service supports. */
   readonly databaseServers: Partial<DatabaseServers>
 }
 
-/** @throws TypeError when the service has no properties of that kind; its settings never name such a one */
+/** @throws TypeError if the service has no properties for this kind, which its settings never select */
 export function serverFor({ databaseServers }: Pick<DatabaseSettings, 'databaseServers'>, kind: ServerKindName) {
   const server = databaseServers[kind]
   if (server === undefined) throw new TypeError(`there is no database server of the kind ${kind}`)
@@ -37,12 +37,12 @@ export function serverFor({ databaseServers }: Pick<DatabaseSettings, 'databaseS
 }
 
 /**
- * Opens the platform's database and brings its schema up to date. On a server the database is there already, or is made
- * if the account may. Hosts that start at once wait for one another.
- * @param where a text is the home of an embedded database
- * @param schemas what tables it has; the platform's own come first
- * @throws ERR_DATABASE_UNREACHABLE when the server is away or refuses the account, or the database is missing
- * @throws ERR_DATABASE_VERSION when a newer version of the platform wrote it
+ * Opens the platform's database and migrates its schema. On a server, creates the database if it is missing and the
+ * account may do so. Hosts that start at the same time wait for each other.
+ * @param where a string is the home of an embedded database
+ * @param schemas the tables it contains; the platform's come first
+ * @throws ERR_DATABASE_UNREACHABLE if the server is unreachable or refuses the account, or the database is missing
+ * @throws ERR_DATABASE_VERSION if a newer version of the platform wrote it
  */
 export async function openDatabase(
   where: DatabaseSettings | string,
@@ -52,7 +52,7 @@ export async function openDatabase(
   if (typeof where === 'string') return openEmbedded(where, 'platform', schemas)
   const { kind, name } = where.database
   makeHome(where.home)
-  // Said here with its code; SQLite would say that it cannot open a file.
+  // This error has a code; SQLite would only report that it cannot open the file.
   accessSync(where.home, constants.R_OK | constants.W_OK | constants.X_OK)
   if (kind === 'embedded') return openEmbedded(where.home, name, schemas, watch)
   return openUpToDate(SERVER_KINDS[kind], serverFor(where, kind), name, schemas, watch)
@@ -103,7 +103,7 @@ async function openUpToDate(
   return db
 }
 
-/** Without a look at its schema. Makes the database where it is missing. @throws ERR_DATABASE_UNREACHABLE */
+/** Creates the database if it is missing; does not check its schema. @throws ERR_DATABASE_UNREACHABLE */
 export async function openOnServer(
   kind: ServerKind,
   server: DatabaseServer,
@@ -151,7 +151,7 @@ export async function tryOut(kind: ServerKind, db: Database): Promise<Failed | n
   }
 }
 
-/** @throws what is no failure of the server */
+/** @throws the error if it is not a failure of the server */
 function failedBy(kind: ServerKind, error: unknown): Failed {
   const reason = error instanceof PlatformError ? 'away' : kind.failureOf(error)
   if (reason === null) throw error
@@ -163,7 +163,7 @@ async function createDatabase(kind: ServerKind, server: DatabaseServer, name: st
   try {
     await kind.createDatabase(name).execute(system)
   } catch (error) {
-    // Another host that starts now made it first: the next look at it tells.
+    // Another starting host created it first: the next attempt shows whether it can be used.
     if (kind.isDatabaseThere(error)) return
     throw errorOf(kind, server, name, { reason: 'no-database', error })
   } finally {
@@ -203,8 +203,9 @@ export function errorOf(
 }
 
 /**
- * Hosts that start at once: Kysely's migrator locks, on a server for all of them. A failed one closes the database.
- * @param onError may throw what says more
+ * Kysely's migrator takes a lock, so hosts can start at the same time; on a server the lock covers all hosts. Closes
+ * the database on failure.
+ * @param onError may throw a more specific error
  */
 async function migrate(
   db: Database,
@@ -230,7 +231,7 @@ async function migrate(
   )
 }
 
-/** @returns what went wrong, or nothing; a newer schema is left as it is */
+/** @returns the error, if any; leaves a newer schema unchanged */
 async function migrateTo(
   db: Database,
   kind: DatabaseKind,

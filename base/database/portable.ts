@@ -3,21 +3,21 @@ import type { DatabaseKind, OpenDatabase } from './kind.ts'
 import { KINDS, kindOf } from './kinds.ts'
 
 /*
- * What SQL spells differently on the four kinds. Everything else is written so that all four understand it: no
- * `onConflict`, no `returning`, no `limit`, no function that one kind alone has.
+ * SQL that differs between the four kinds. All other statements must work on all four: no `onConflict`, no `returning`,
+ * no `limit`, no function that only one kind has.
  */
 
-/** Both classes are named: TypeScript infers the tables of a transaction by its own alone. */
+/** Both classes are listed because TypeScript infers a transaction's tables only from its own class. */
 type DatabaseOf<Tables> = Kysely<Tables> | Transaction<Tables>
 type TableOf<Tables> = keyof Tables & string
 
-/** Tables as the query builder takes them where their name is a variable. */
+/** Table types for the query builder if the table name is a variable. */
 export type AnyTables = Record<string, Record<string, unknown>>
 type AnyDatabase = Kysely<AnyTables>
 type AnyRow = Readonly<Record<string, unknown>>
 
 /**
- * Inserts a row unless one with its key (primary or unique) exists. Of callers at the same time, on any host, exactly one
+ * Inserts a row unless one with the same primary or unique key exists. Of concurrent callers, on any host, exactly one
  * gets true. A transaction stays usable after false.
  */
 export function insertOnce<Tables, T extends TableOf<Tables>>(
@@ -40,8 +40,8 @@ async function tryInsert(db: AnyDatabase, table: string, row: AnyRow): Promise<b
     return result.numInsertedOrUpdatedRows === 1n
   }
   if (conflict === 'on duplicate key') {
-    // A failing insert would share its lock on the row with others: two that then change the row wait for one another.
-    // This one has the lock alone, and says by the "inserted id" whether the row existed.
+    // A failing insert would take a shared lock on the row, and two callers that then update the row would deadlock.
+    // This statement locks it exclusively, and its "inserted id" shows whether the row existed.
     const [column = ''] = Object.keys(row)
     const unchanged = sql`if(last_insert_id(1) = 1, ${sql.ref(column)}, ${sql.ref(column)})`
     return (await insert.onDuplicateKeyUpdate({ [column]: unchanged }).executeTakeFirst()).insertId === undefined
@@ -56,7 +56,7 @@ async function tryInsert(db: AnyDatabase, table: string, row: AnyRow): Promise<b
 }
 
 /**
- * Inserts a row, or gives the row that has its key the other values. Atomic, also against other hosts.
+ * Inserts a row, or updates the row with the same key. Atomic, also across hosts.
  * @param key the columns of the table's primary key, such as `['solution', 'name']`
  */
 export async function put<Tables, T extends TableOf<Tables>>(
@@ -87,7 +87,7 @@ async function putAny(db: AnyDatabase, table: string, key: readonly string[], ro
   })
 }
 
-/** A deadlock undoes a whole transaction: within one, only its owner can try again. */
+/** A deadlock rolls back the whole transaction, so inside one only the transaction's owner can retry. */
 async function retryDeadlocks<T>(db: AnyDatabase, write: () => Promise<T>): Promise<T> {
   const last = db.isTransaction ? 1 : 5
   for (let attempt = 1; ; attempt++) {
@@ -99,7 +99,7 @@ async function retryDeadlocks<T>(db: AnyDatabase, write: () => Promise<T>): Prom
   }
 }
 
-/** Between the two statements others may insert or delete the row, hence the second and third round. */
+/** Other callers can insert or delete the row between the two statements, hence the second and third attempt. */
 async function updateOrInsert(
   db: AnyDatabase,
   table: string,
@@ -116,12 +116,11 @@ async function updateOrInsert(
   throw new Error(`a row of ${table} was inserted and deleted by others again and again`)
 }
 
-/** Whether a statement failed because a row with the same primary or unique key exists, on any kind. */
 export function isUniqueViolation(error: unknown): boolean {
   return Object.values<DatabaseKind>(KINDS).some((kind) => kind.isUniqueViolation(error))
 }
 
-/** The query's first rows only, in place of its `limit`: `firstRows(db, query.orderBy('id'), 10)`. */
+/** Limits a query to its first rows, in place of `limit`: `firstRows(db, query.orderBy('id'), 10)`. */
 export function firstRows<Query extends { limit(count: number): unknown; top(count: number): unknown }>(
   db: OpenDatabase,
   query: Query,
@@ -130,13 +129,13 @@ export function firstRows<Query extends { limit(count: number): unknown; top(cou
   return (kindOf(db).rowLimit === 'top' ? query.top(count) : query.limit(count)) as Query
 }
 
-/** How many bytes a column of them has: `byteLength(db, 'content')`. */
+/** The length of a column in bytes: `byteLength(db, 'content')`. */
 export function byteLength(db: OpenDatabase, column: string): RawBuilder<number> {
   return sql<number>`${sql.raw(kindOf(db).byteLength)}(${sql.ref(column)})`
 }
 
-/** The same database for names of tables that are variables. What is read and written there has no types. */
+/** The same database, for table names in variables. Its rows are untyped. */
 export function anyTables<Tables>(db: DatabaseOf<Tables>): Kysely<AnyTables> {
-  // Kysely's own $extendTables keeps the types of the known tables, which a name of any table cannot have.
+  // Kysely's $extendTables keeps the types of known tables, which a variable table name cannot have.
   return db as unknown as Kysely<AnyTables>
 }

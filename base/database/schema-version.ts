@@ -3,7 +3,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { PLATFORM_SCHEMA, type Schema } from './migrations.ts'
 import type { Tables } from './tables.ts'
 
-/** The versions of the schema that a database went through, in order; none where it has no tables of the platform. */
+/** The schema versions applied to a database, in order; empty if it has no platform tables. */
 export async function readSchema(
   db: Kysely<Tables>,
   { migrationTableName }: Schema = PLATFORM_SCHEMA,
@@ -16,7 +16,7 @@ export async function readSchema(
 
 /**
  * @param what the beginning of the sentence, such as `The database "platform" of …`
- * @throws ERR_DATABASE_VERSION when a newer version of the platform made the schema
+ * @throws ERR_DATABASE_VERSION if a newer version of the platform created the schema
  */
 export function refuseNewerSchema(applied: readonly string[], what: string, { versions } = PLATFORM_SCHEMA): void {
   const known = Object.keys(versions)

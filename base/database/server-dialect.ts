@@ -2,13 +2,12 @@ import type { CompiledQuery, DatabaseConnection, Dialect, Driver, QueryResult } 
 import { PlatformError } from '../../runtime/errors.ts'
 import { CONNECT_TIME, type DatabaseServer, type ServerKind } from './kind.ts'
 
-/** Who was told that the database is away may ask again after this long, in seconds. */
+/** Retry-After in seconds, sent when the database is unreachable. */
 const RETRY_AFTER = 5
 
 /**
- * The one place where a server that is away becomes an answer: whatever connection, statement, commit or rollback fails
- * because of it fails with ERR_DATABASE_UNREACHABLE, and nobody waits longer than 5 s for a connection. Bytes go in and
- * come out as `Uint8Array`.
+ * Maps every failure of an unreachable server to ERR_DATABASE_UNREACHABLE: of connections, statements, commits and
+ * rollbacks. Waits at most 5 s for a connection. Bytes are passed and returned as `Uint8Array`.
  */
 export function serverDialect(dialect: Dialect, kind: ServerKind, server: DatabaseServer): Dialect {
   async function told<T>(work: Promise<T>): Promise<T> {
@@ -26,7 +25,7 @@ export function serverDialect(dialect: Dialect, kind: ServerKind, server: Databa
   }
 }
 
-/** @param cause kept for its stack; the text names neither account nor password */
+/** @param cause kept for its stack; the message contains neither account nor password */
 export function unreachable(kind: ServerKind, { host, port }: DatabaseServer, cause: unknown): PlatformError {
   const { code } = (Array.isArray(cause) ? cause[0] : cause) as { code?: unknown }
   const why = typeof code === 'string' ? ` (${code})` : ''
@@ -78,12 +77,12 @@ function toldDriver(driver: Driver, told: Told): Driver {
   }
 }
 
-/** @returns the connection, or an error when it takes too long; one that comes later goes back to the pool */
+/** @returns the connection; rejects after the timeout, and a connection that arrives later is returned to the pool */
 async function inTime(driver: Driver, connecting: Promise<DatabaseConnection>): Promise<DatabaseConnection> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
-  // ETIMEDOUT: every kind takes it for a server that is away.
+  // Every kind treats ETIMEDOUT as an unreachable server.
   const error = Object.assign(new Error('no connection was free in time'), { code: 'ETIMEDOUT' })
-  // The pools' own times are the same: theirs says more where it comes.
+  // Slightly longer than the pools' own timeout, whose error is more specific.
   const timer = setTimeout(() => reject(error), CONNECT_TIME + 200)
   try {
     return await Promise.race([connecting, tooLate])
@@ -95,7 +94,7 @@ async function inTime(driver: Driver, connecting: Promise<DatabaseConnection>): 
   }
 }
 
-/** The drivers know only Node's `Buffer`; the view shares the bytes. */
+/** The drivers accept only Node's `Buffer`; the view shares the bytes. */
 function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * What the database keeps of a random secret, such as a session's cookie: it finds the row and signs nobody in. SHA-256,
- * hexadecimal; not for passwords, which can be guessed.
+ * The hash that the database stores for a random secret, such as a session cookie: enough to find the row, but not to
+ * sign in. SHA-256, hexadecimal; not for passwords, which can be guessed.
  */
 export function storedHash(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')

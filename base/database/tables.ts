@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 
-/** The tables of the platform's database. Times are epoch milliseconds; JSON is kept as text. */
+/** The tables of the platform's database. Times are epoch milliseconds; JSON is stored as text. */
 export type Tables = {
   platform: { key: string; value: string }
   solutions: { name: string; active_sha256: string | null; created_at: number; deleted_at: number | null }
@@ -14,13 +14,12 @@ export type Tables = {
     listed: number
     /** A `PreparedSolution` as JSON; host/solutions/stored-solution.ts writes and reads it. */
     prepared: string
-    /** The bundle as it was uploaded. */
     bundle: Uint8Array
     bytes: number
     uploaded_at: number
   }
   media: { solution: string; sha256: string; path: string; etag: string; content: Uint8Array }
-  /** The content of larger media files again, in pieces: see host/solutions/media-pieces.ts. */
+  /** The content of larger media files, duplicated in pieces: see host/solutions/media-pieces.ts. */
   media_pieces: { solution: string; sha256: string; path: string; piece: number; content: Uint8Array }
   solution_log: {
     id: Generated<number>
@@ -37,7 +36,7 @@ export type Tables = {
     size: number
   }
   sessions: {
-    /** SHA-256 of the cookie's value, so that the table alone signs nobody in. */
+    /** SHA-256 of the cookie's value, so that a leaked table cannot be used to sign in. */
     id_hash: string
     public_id: string
     solution: string
@@ -50,38 +49,38 @@ export type Tables = {
     created_at: number
     last_seen_at: number
     ended_at: number | null
-    /** Who knows the account: 'users' (the users table) or '' (an authenticator of the solution). */
+    /** The source of the account: 'users' (the users table) or '' (an authenticator of the solution). */
     source: string
-    /** The remembered login that it was made from or with, or null. */
+    /** The remembered login that created this session or was created with it, or null. */
     selector: string | null
-    /** The row of `provider_logins` that it rests on, or null. */
+    /** The related row of `provider_logins`, or null. */
     provider_login: string | null
   }
   users: {
     uid: string
     username: string
-    /** What makes it unique: `usernameKey` of base/accounts/users.ts. */
+    /** The unique key: `usernameKey` of base/accounts/users.ts. */
     username_key: string
     display_name: string | null
     email: string | null
-    /** Argon2id in its own text form; null: nobody signs in by a password. */
+    /** Argon2id in PHC string format; null: sign-in by password is disabled. */
     password_hash: string | null
     enabled: number
     must_change_password: number
     password_changed_at: number | null
     last_login_at: number | null
-    /** Refused passwords since the last sign-in. */
+    /** Failed password attempts since the last sign-in. */
     failed_count: number
     created_at: number
   }
-  /** `solution` is '' where the permission holds in all solutions. */
+  /** `solution` is '' if the permission applies to all solutions. */
   permissions: { uid: string; solution: string; name: string }
-  /** A series of remembered logins: one browser's, in one solution. */
+  /** A series of remembered logins: one browser in one solution. */
   remembered: {
     selector: string
     solution: string
     source: string
-    /** SHA-256 of the validator that the cookie has now, and of the one before it, good for a moment longer. */
+    /** SHA-256 of the validator in the current cookie, and of the previous one, which stays valid briefly. */
     validator_hash: string
     previous_hash: string | null
     rotated_at: number
@@ -92,7 +91,7 @@ export type Tables = {
     last_login_at: number
     created_at: number
     ended_at: number | null
-    /** The row of `provider_logins` that it rests on, or null. */
+    /** The related row of `provider_logins`, or null. */
     provider_login: string | null
     /** The `custom_*` fields of the sign-in as JSON, encrypted; null in rows older than this column. */
     custom: string | null
@@ -100,7 +99,7 @@ export type Tables = {
     /** Null in rows older than this column. */
     locale: string | null
   }
-  /** Single-use tokens that were used, until they would have expired. */
+  /** Single-use tokens that were used, stored until they expire. */
   used_tokens: { id: string; expires_at: number }
   /** What the operator granted to a solution, as JSON; passwords in it are encrypted. */
   grants: { solution: string; value: string }
@@ -127,22 +126,25 @@ export type Tables = {
     correlation_id: string | null
     correlation: string | null
   }
-  /** The operator's OAuth settings of a solution, as JSON. */
+  /** The operator's OAuth settings for a solution, as JSON. */
   oauth_settings: { solution: string; value: string; updated_at: number }
-  /** A sign-in by a provider that was begun; `content` is encrypted, and empty once it was used. */
+  /** A sign-in at a provider that was started; `content` is encrypted, and empty after use. */
   oauth_transactions: {
     id: string
     solution: string
     network: string
     /** SHA-256 of the transaction's cookie. */
     browser_hash: string
-    /** Path and query of the page that was asked for. */
+    /** Path and query of the requested page. */
     return_to: string
     content: string
     created_at: number
     used_at: number | null
   }
-  /** A sign-in by a provider that succeeded. The hashes find it for the provider's own logout; `content` is encrypted. */
+  /**
+   * A successful sign-in at a provider. The hashes find it for logout requests from the provider; `content` is
+   * encrypted.
+   */
   provider_logins: {
     id: string
     solution: string
@@ -151,22 +153,22 @@ export type Tables = {
     sid_hash: string | null
     content: string
     refreshed_at: number
-    /** Set while one host asks the provider for new tokens. */
+    /** Set while a host refreshes the provider's tokens. */
     refreshing_since: number | null
     created_at: number
     ended_at: number | null
   }
-  /** A browser that is signed in to the pages of the administration. */
+  /** A browser that is signed in to the admin pages. */
   admin_sessions: {
     /** SHA-256 of the cookie's value. */
     id_hash: string
-    /** The fingerprint of the admin account's name and password. */
+    /** A fingerprint of the admin account's name and password. */
     account: string
     address: string
     created_at: number
     last_seen_at: number
   }
-  /** Login pages of PLATFORM_CLOUD as the control center gave them; `content` is a `LoginPageAnswer` as JSON. */
+  /** Login pages of PLATFORM_CLOUD as received from the control center; `content` is a `LoginPageAnswer` as JSON. */
   cloud_login_pages: { solution: string; content: string; tag: string | null; source: string; checked_at: number }
   /** Counters of sign-in attempts; `points` counts until `expires_at`. */
   throttle: { key: string; points: number; expires_at: number }

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { storedHash } from './stored-hash.ts'
 
-/** Tokens of one kind: 256 random bits that their bearer alone knows, and of which the database keeps the hash. */
+/** One kind of token: 256 random bits. The database stores only the hash. */
 export interface TokenForm {
   make(): { readonly token: string; readonly hash: string }
-  /** What the row of a token has; null: a text of another form, which there is no row of. */
+  /** The hash under which the token is stored; null if the text does not have this form. */
   hashOf(text: string): string | null
 }
 
-/** @param prefix such as `sol_`, by which people and scanners of leaks know the kind; '': it stands in links alone */
+/**
+ * @param prefix such as `sol_`, so that people and secret scanners recognize the kind; '' for tokens that appear only
+ * in links
+ */
 export function tokenForm(prefix: string): TokenForm {
   const form = new RegExp(`^${prefix}[A-Za-z0-9_-]{43}$`)
   return {

@@ -13,9 +13,9 @@ import { chooseLocale } from './languages.ts'
 import { createNonce, stateOf } from './request.ts'
 
 export type ErrorOptions = {
-  /** See `HostOptions`: pages of errors that a new version may mend ask again each second. */
+  /** See `HostOptions`: error pages that a new version may fix reload every second. */
   readonly isLive?: boolean | undefined
-  /** The page for people; unless given, one that knows nobody. */
+  /** Renders the error page; the default doesn't know the user. */
   readonly page?: (ctx: Context, frame: PageFrame, model: ErrorModel) => string
 }
 
@@ -48,7 +48,8 @@ function answer(ctx: Context, error: unknown, log: Logger, page: NonNullable<Err
   const known = knownError(error)
   const { status, isExpected } = rowOf(known.code)
   if (status >= 500 && !isExpected) {
-    // The stack tells the operator where; messages of foreign errors may quote what was sent, so they stay out.
+    // The stack shows the operator where it failed. Messages of foreign errors may quote the request, so they aren't
+    // logged.
     log.error({ code: known.code, correlationId, stack: stackOf(known.cause ?? known) }, 'a request failed')
   }
   const { retryAfter, allow } = known.details as { retryAfter?: number; allow?: string }
@@ -89,7 +90,7 @@ export function sendProblem(ctx: Context, error: PlatformError): void {
   ctx.type = 'application/problem+json'
   ctx.body = JSON.stringify({
     type: 'about:blank',
-    // Not `ctx.message`: HTTP/2 has no such line, and Node warns who asks.
+    // Not `ctx.message`: HTTP/2 has no status message, and Node warns when it is read.
     title: STATUS_CODES[status],
     status,
     code: error.code,

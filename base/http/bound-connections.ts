@@ -4,11 +4,11 @@ import { networkOf } from './network.ts'
 
 /** Pages need most. The separate ports of operators and tools keep their share while the pages are full. */
 const PARTS = { pages: 3 / 8, other: 1 / 16 } as const
-/** Chosen here: an idle connection holds about 20 kB, so that these hold about 320 MB. */
+/** Chosen here: an idle connection takes about 20 kB, so these take about 320 MB. */
 const MOST = 16_384
 /** Fraction of `most` that is accepted above it, while others are being closed to make room. */
 const CLOSING = 1 / 8
-/** Where the system reports no limit. */
+/** Used if the system reports no limit. */
 const USUAL_DESCRIPTORS = 1024
 
 export type ConnectionBound = {
@@ -18,7 +18,8 @@ export type ConnectionBound = {
 }
 
 /**
- * How many connections a server accepts, so that sign-ins, databases and sandbox processes keep descriptors of the process.
+ * How many connections a server accepts. The rest of the process's descriptors are for sign-ins, databases and sandbox
+ * processes.
  * @param descriptors see `descriptorLimit`
  */
 export function mostConnections(port: keyof typeof PARTS, descriptors = descriptorLimit()): number {
@@ -49,9 +50,10 @@ function readLimit(): number {
 }
 
 /**
- * Bounds the connections of a server, WebSockets included. Chosen here: no network has its own bound while there is room, since
- * an office or a proxy that is not listed in `TRUSTED_PROXIES` is one address for many people. Without room, a connection from
- * another network replaces the newest one of the network that has most; further ones from that network are refused.
+ * Bounds the connections of a server, including WebSockets. Chosen here: while there is room, networks have no separate
+ * bound, since an office or a proxy that is not listed in `TRUSTED_PROXIES` is one address for many people. When there
+ * is no room, a connection from another network replaces the newest one of the network with the most connections;
+ * further ones from that network are refused.
  */
 export function boundConnections(server: Server, { most, trustedProxies }: ConnectionBound): void {
   const isTrusted = proxyAddr.compile([...trustedProxies])
@@ -85,7 +87,7 @@ export function boundConnections(server: Server, { most, trustedProxies }: Conne
     if (own?.size === 0) networks.delete(network)
   }
 
-  /** @param network null: of a trusted proxy */
+  /** @param network null: the connection is from a trusted proxy */
   function makeRoom(network: string | null): boolean {
     let [largest, sockets] = ['', new Set<Socket>()]
     for (const [name, some] of networks) if (some.size > sockets.size) [largest, sockets] = [name, some]

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import proxyAddr from 'proxy-addr'
 import { plainAddress } from './network.ts'
 
-/** What a request says of the browser's side, forwarding headers counted only from trusted proxies. */
+/** The browser's side of a request. Forwarding headers count only if a trusted proxy sent them. */
 export type ClientSide = {
   /** As `plainAddress` writes it. */
   readonly address: string
@@ -12,7 +12,10 @@ export type ClientSide = {
   readonly host: string
 }
 
-/** @param trusted addresses or networks of `TRUSTED_PROXIES` @returns whether a request comes directly from one of them */
+/**
+ * @param trusted addresses or networks of `TRUSTED_PROXIES`
+ * @returns whether a request comes directly from one of them
+ */
 export function createProxyCheck(trusted: readonly string[]): (request: IncomingMessage) => boolean {
   const isTrusted = proxyAddr.compile([...trusted])
   return (request) => trusted.length > 0 && isTrusted(request.socket.remoteAddress ?? '', 0)
@@ -36,7 +39,7 @@ export function createClientReader(trusted: readonly string[]): (request: Incomi
 
 /**
  * The last address that a trusted proxy did not add. If a proxy forwards anything else, such as `unknown`, the request
- * counts as the proxy's own: otherwise any string would get a counter of its own.
+ * counts as the proxy's own: otherwise any string would get a separate counter.
  */
 function addressOf({ socket, headers }: IncomingMessage, isTrusted: Trust): string {
   let address = plainAddress(socket.remoteAddress ?? '') ?? ''
@@ -52,7 +55,7 @@ function addressOf({ socket, headers }: IncomingMessage, isTrusted: Trust): stri
 
 type Trust = ReturnType<typeof proxyAddr.compile>
 
-/** Of the connection itself, which may end at the host or at a proxy. */
+/** The protocol of the connection itself, which may end at the host or at a proxy. */
 function ownProtocol({ socket }: IncomingMessage): 'http' | 'https' {
   return (socket as Partial<TLSSocket>).encrypted === true ? 'https' : 'http'
 }

@@ -7,17 +7,17 @@ const PAGE = (nonce: string, connect: "'none'" | "'self'") =>
   `base-uri 'none'; frame-ancestors 'none'`
 
 /**
- * Where solutions share an origin, a login page opens no windows: COOP cuts a window from the page that opened it, but
- * a blank one keeps reading its opener when that goes on to another solution (tried in Chromium).
+ * Where solutions share an origin, a login page must not open windows: COOP separates a window from the page that
+ * opened it, but a blank window can still read its opener after that navigates to another solution (tried in Chromium).
  */
 const NO_POPUPS = '; sandbox allow-scripts allow-forms allow-same-origin allow-modals allow-downloads'
 
 const NOT_HTML = "default-src 'none'; frame-ancestors 'none'"
 
-/** Media that a browser would run scripts of. */
+/** For media whose scripts a browser would run. */
 const ACTIVE_MEDIA = "sandbox; default-src 'none'"
 
-/** The headers that every response carries, errors and probes included; what a page needs more it sets itself. */
+/** The headers of every response, including errors and probes. Pages that need more permissions set them separately. */
 export const SECURITY_HEADERS = {
   'Content-Security-Policy': NOT_HTML,
   'Cross-Origin-Opener-Policy': 'noopener-allow-popups',
@@ -31,19 +31,19 @@ export function setSecurityHeaders(ctx: Context): void {
   ctx.set(SECURITY_HEADERS)
 }
 
-/** For the login page, which runs the solution's own template: nothing may be fetched. */
+/** For the login page, which runs the solution's own template and must not fetch anything. */
 export function allowLoginPage(ctx: Context, nonce: string, sharedOrigin: boolean): void {
   ctx.set('Content-Security-Policy', PAGE(nonce, "'none'") + (sharedOrigin ? NO_POPUPS : ''))
 }
 
-/** For the client and the platform's other pages. @param options `frames`: the page holds a frame of its own origin */
+/** For the client and the platform's other pages. @param options `frames`: the page has a frame of its own origin */
 export function allowPage(ctx: Context, nonce: string, options: { readonly frames?: boolean } = {}): void {
   ctx.set('Content-Security-Policy', PAGE(nonce, "'self'") + (options.frames === true ? "; frame-src 'self'" : ''))
 }
 
 /**
- * For a login page that is shown in a frame of the administration, with its author's scripts and an origin of nobody.
- * @param media the address below which the solution's media are; nothing else is loaded as image, style or font
+ * For the preview of a login page in a frame of the admin pages. It runs its author's scripts, in an opaque origin.
+ * @param media the address of the solution's media; images, styles and fonts load only from there
  */
 export function allowLoginPreview(ctx: Context, nonce: string, media: string): void {
   ctx.set(

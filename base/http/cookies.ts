@@ -1,14 +1,14 @@
 import type { Context } from 'koa'
 
-/** Where a solution's cookies live: its own host, or a path of the shared one. */
+/** Where a solution's cookies are valid: on its own host, or on a path of the shared one. */
 export type CookieScope = { readonly solution: string; readonly secure: boolean; readonly ownHost: boolean }
 
-/** A sign-in by a provider has a cookie of its own, with the transaction's id in its name. */
+/** Each OAuth sign-in has a separate cookie, with the transaction's id in its name. */
 export type CookieKind = 'session' | 'login' | 'remember' | 'known' | 'signed-out' | `oauth-${string}`
 
 /**
- * `__Host-` on a host of the solution's own; on a shared host `__Secure-` with the solution's path, so that many
- * solutions do not add up in one request; without TLS no prefix (design section 8).
+ * `__Host-` on a solution's own host. `__Secure-` with the solution's path on a shared host, so that the cookies of
+ * many solutions don't add up in one request. No prefix without TLS (design section 8).
  */
 function cookieName(kind: CookieKind, scope: CookieScope): string {
   const prefix = scope.secure ? (scope.ownHost ? '__Host-' : '__Secure-') : ''
@@ -29,8 +29,8 @@ export function readCookies(ctx: Context, kind: CookieKind, scope: CookieScope):
 const MOST_COOKIES = 10
 
 /**
- * All cookies of a name, those with longer paths first (RFC 6265, 5.4). Another site on the same host, or on another of its
- * ports, can add some with another path. The last ones have the shortest paths, so other pages send them too.
+ * All cookies of a name, those with longer paths first (RFC 6265, 5.4). Another site on the same host, or on another
+ * port, can add some with another path. The last ones have the shortest paths, so other pages send them too.
  */
 export function cookieValues(ctx: Context, name: string): readonly string[] {
   return ctx
@@ -42,7 +42,7 @@ export function cookieValues(ctx: Context, name: string): readonly string[] {
     .slice(-MOST_COOKIES)
 }
 
-/** The kinds of the cookies that this browser sent for the solution and that begin so. */
+/** The kinds that start with `prefix` among the cookies that this browser sent for the solution. */
 export function cookieKinds<Prefix extends 'oauth-'>(
   ctx: Context,
   prefix: Prefix,
@@ -58,9 +58,7 @@ export function cookieKinds<Prefix extends 'oauth-'>(
     .map((name) => `${prefix}${name.slice(start.length, -end.length)}` as const)
 }
 
-/**
- * A cookie until the browser closes, or for `maxAge` ms: the server side has the times. null clears it.
- */
+/** Sets a cookie until the browser closes, or for `maxAge` ms. The server checks the expiry. A null value clears it. */
 export function setCookie(
   ctx: Context,
   kind: CookieKind,
@@ -68,7 +66,7 @@ export function setCookie(
   value: string | null,
   maxAge?: number,
 ): void {
-  // Whether the connection is secure was decided by the site's address; behind a proxy the socket does not show it.
+  // The site's address decides whether the connection is secure: behind a proxy the socket doesn't show it.
   ctx.cookies.secure = scope.secure
   ctx.cookies.set(cookieName(kind, scope), value, {
     httpOnly: true,

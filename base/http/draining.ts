@@ -3,28 +3,31 @@ import type { Middleware } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 
 /**
- * The steps of a host's end. While it drains it is not ready and serves everything, so that balancers lead new work to
- * another host before this one takes none; then it takes no new connections, and in the end no new requests.
+ * The steps of a shutdown. A draining host reports that it isn't ready but still serves everything, so that load
+ * balancers send new work to other hosts first. Then it accepts no new connections, and finally no new requests.
  */
 export interface Draining {
-  /** Whether new work should be led here. */
+  /** Whether load balancers should send new work here. */
   isReady(): boolean
-  /** Whether a request that comes now could not end in time. */
+  /** Whether new requests are refused because they couldn't finish in time. */
   isRefusing(): boolean
   /**
-   * @param move is called once half of the time is over, with the ms that are left: what lives longer than a request
-   *   moves to another host now, since by then balancers know
-   * @returns when the time is over, or `hurry` was called
+   * @param move called after half of the time, with the remaining ms. Anything that lives longer than a request moves
+   *   to another host then, since load balancers know by that time.
+   * @returns when the time is over or `hurry` was called
    */
   drain(move: (within: number) => void): Promise<void>
-  /** Whoever waits waits no longer. */
+  /** Ends the wait of `drain`. */
   hurry(): void
 }
 
-/** Requests on connections that were open before are taken for so many ms after draining: these can end within the stop's grace. */
+/**
+ * Requests on open connections are accepted for this long after draining, in ms: they can finish within the stop's
+ * grace.
+ */
 const LAST_REQUESTS = 1000
 
-/** @param time in ms, see `DRAIN_TIME`; 0: whoever stops the host wants it gone */
+/** @param time in ms, see `DRAIN_TIME`; 0: stop without draining */
 export function createDraining(time: number): Draining {
   let isReady = true
   let isRefusing = false
@@ -47,18 +50,18 @@ export function createDraining(time: number): Draining {
   }
 }
 
-/** Kept connections end with their next answer: nobody asks over one that is about to be closed. */
+/** Closes keep-alive connections with their next response, so that clients send no request on a closing connection. */
 export function endKeptConnections({ isReady }: Pick<Draining, 'isReady'>): Middleware {
   return (ctx, next) => {
     if (isReady()) return next()
     if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
-    // Tells that no further request is taken (RFC 9113, section 6.8); those that are under way are answered.
+    // Announces that no further requests are accepted (RFC 9113, section 6.8); those in progress are answered.
     else (ctx.req as typeof ctx.req & Pick<Http2ServerRequest, 'stream'>).stream.session?.close()
     return next()
   }
 }
 
-/** @throws ERR_STOPPING for what comes too late to end in time; by then balancers have led all but a few elsewhere */
+/** @throws ERR_STOPPING for requests that couldn't finish in time; load balancers have redirected almost all by then */
 export function refuseWhileStopping({ isRefusing }: Pick<Draining, 'isRefusing'>): Middleware {
   return (_ctx, next) => {
     if (isRefusing()) throw new PlatformError('ERR_STOPPING', 'The host is stopping.', { retryAfter: 5 })

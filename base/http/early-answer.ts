@@ -2,14 +2,16 @@ import { STATUS_CODES } from 'node:http'
 import type { PlatformError } from '../../runtime/errors.ts'
 import { statusOf } from './errors.ts'
 
-/** An answer to a request that never reaches the app. */
+/** A response to a request that never reaches the app. */
 export type EarlyAnswer = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Problem details (RFC 9457) for pages too, without a correlation ID: the app that would give one has not run. */
+/**
+ * Problem details (RFC 9457), for pages too. There is no correlation ID, because the app that assigns it has not run.
+ */
 export function earlyAnswer(error: PlatformError): EarlyAnswer {
   const { code, message } = error
   const status = statusOf(error)

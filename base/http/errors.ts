@@ -3,13 +3,16 @@ import type { ErrorKind } from '../web/pages.ts'
 
 export type ErrorRow = {
   readonly status: number
-  /** Who can put it right: the one who sent the request, the solution's author, or the operator. */
+  /** Who can fix it: the sender of the request, the solution's author, or the operator. */
   readonly fixedBy: 'caller' | 'solution' | 'operator'
-  /** The text on the page that a person sees. Codes without one rarely reach a person. */
+  /** The text on the error page. Codes without one are rarely shown to a person. */
   readonly page?: ErrorKind
-  /** The operator's own doing: nothing to report, and the message may be shown whatever the status is. */
+  /** Follows from the operator's own settings: it isn't logged, and the message is shown whatever the status is. */
   readonly isExpected?: true
-  /** The message is shown although the status is 500 or more: it reveals nothing internal, and the caller needs it to continue. */
+  /**
+   * The message is shown even if the status is 500 or more: it reveals nothing internal, and the caller needs it to
+   * continue.
+   */
   readonly isShown?: true
   /** The next version of the solution may fix it. */
   readonly maybeFixedByVersion?: true
@@ -18,8 +21,8 @@ export type ErrorRow = {
 }
 
 /**
- * Every stable code of the platform's own errors. Outcomes of scripts (`script_error`, `script_timeout`, …) are a vocabulary of
- * their own: see `runtime/outcome.ts`.
+ * Every stable code of the platform's errors. Outcomes of scripts (`script_error`, `script_timeout`, …) are a separate
+ * vocabulary: see `runtime/outcome.ts`.
  */
 export const ERRORS = {
   ERR_BAD_REQUEST: {
@@ -412,7 +415,7 @@ export function statusOf({ code }: PlatformError): number {
   return ERRORS[code].status
 }
 
-/** Whether it is the request that was wrong, so that whoever sent it may see the message. */
+/** Whether the request was invalid, so that its sender may see the message. */
 export function isRefusal(error: unknown): error is PlatformError {
   return error instanceof PlatformError && statusOf(error) < 500
 }

@@ -2,32 +2,42 @@ import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
 import { repeat } from '../work/repeat.ts'
 
-/** Where the events of a stream go. */
+/** Sends the events of a stream. */
 export type EventSink = {
-  /** One event: `data` as a line of JSON; `id` is what a reader who comes back names as `Last-Event-ID`. */
+  /** Sends `data` as a line of JSON. A reader that reconnects sends `id` as `Last-Event-ID`. */
   readonly send: (data: object, id?: number) => void
-  /** Ends the stream; calling it twice changes nothing. */
+  /** Ends the stream. Further calls are no-ops. */
   readonly end: () => void
 }
 
 export type EventStream = {
-  /** A comment, sent first: the reader sees that the stream is there. */
+  /** A comment that is sent first, so that the reader knows that the stream is open. */
   readonly greeting: string
-  /** Whether who asked may still read. A question that fails, as while the database is away, sends nobody off. */
+  /**
+   * Whether the reader is still authorized. If the check fails, as while the database is down, the stream continues.
+   */
   readonly isStillIn: () => Promise<boolean>
   /**
-   * Begins to send. @returns what is called once when the stream is over, however it ended
-   * @throws what is answered in place of the stream
+   * Starts sending. @returns a function that is called once when the stream ends for any reason
+   * @throws an error that is sent instead of the stream
    */
   readonly begin: (sink: EventSink) => (() => void) | Promise<() => void>
 }
 
-/** A reader that leaves so many bytes unread, beside what it was sent at the beginning, is cut off: it can come back. */
+/**
+ * Most bytes that a reader may leave unread, beyond those sent at the beginning. Then it is disconnected; it can
+ * reconnect.
+ */
 const MOST_UNREAD = 1024 ** 2
-/** So often, in ms, a comment keeps proxies from ending a quiet stream, and it is asked whether its reader may still read. */
+/**
+ * In ms. A comment at this interval keeps proxies from closing a quiet stream, and the authorization is checked again.
+ */
 const KEEP_ALIVE = 15_000
 
-/** Answers with server-sent events (HTML standard, section 9.2) until they are over, the reader goes or may not read any more. */
+/**
+ * Responds with server-sent events (HTML standard, section 9.2) until they end, or the reader disconnects or loses
+ * access.
+ */
 export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }: EventStream): Promise<void> {
   const stream = new PassThrough()
   let allowed = Number.POSITIVE_INFINITY
@@ -62,10 +72,10 @@ export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }:
   ctx.status = 200
   ctx.type = 'text/event-stream'
   ctx.req.socket.setTimeout(0)
-  // Nothing else comes over this connection: a server that stops waits for those that are open.
+  // This connection carries nothing else; otherwise a stopping server would wait for it.
   if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
   ctx.body = stream
-  // Ended while it began.
+  // It ended during `begin`.
   if (isOver) return leave()
   stopAsking = repeat(KEEP_ALIVE, goOn)
   ctx.req.on('close', end)

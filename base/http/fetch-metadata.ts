@@ -1,7 +1,9 @@
 import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** HTML answers only navigations: a page that is fetched, framed or embedded could be read or dressed up by another. */
+/**
+ * HTML is sent only for navigations: another page could read or disguise a page that is fetched, framed or embedded.
+ */
 export function requireNavigation(ctx: Context): void {
   if (isNavigation(ctx)) return
   throw new PlatformError(
@@ -16,23 +18,23 @@ export function isNavigation(ctx: Context): boolean {
 }
 
 /**
- * For the few pages that stand in a frame of our own origin. Browsers say neither over http, but on loopback: then the
- * page's own `frame-ancestors` and `sandbox` have to do.
+ * For the few pages that are shown in a frame of our own origin. Browsers send neither header over http, except on
+ * loopback: the page's own `frame-ancestors` and `sandbox` have to suffice then.
  */
 export function isFrameOfOurs(ctx: Context): boolean {
   const [destination, site] = [ctx.get('Sec-Fetch-Dest'), ctx.get('Sec-Fetch-Site')]
   return (destination === '' && site === '') || (destination === 'iframe' && site === 'same-origin')
 }
 
-/** Data are for fetch and the address bar: as an image or script their status and size would tell another page. */
+/** Data is for fetch and the address bar. As an image or script, its status and size would leak to another page. */
 export function requireDataRequest(ctx: Context): void {
   if (['', 'empty', 'document'].includes(ctx.get('Sec-Fetch-Dest'))) return
   throw new PlatformError('ERR_NOT_A_NAVIGATION', 'This address answers fetch, not elements of a page.')
 }
 
 /**
- * Where a POST came from, by Fetch Metadata, where absent by Origin.
- * `unknown`: the sender said neither (curl); then the form's hidden token has to do.
+ * Where a POST came from, by Fetch Metadata or, if that is absent, by Origin. `unknown`: the sender sent neither
+ * (curl); the form's hidden token has to suffice then.
  */
 export function sourceOfPost(ctx: Context, origin: string): 'same-origin' | 'foreign' | 'unknown' {
   const site = ctx.get('Sec-Fetch-Site')

@@ -1,10 +1,7 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import { type EarlyAnswer, earlyAnswer } from './early-answer.ts'
 
-/**
- * Reports that a request's headers are too large, before anything else of it was read.
- * @param most such as "16384 bytes"
- */
+/** Reports that a request's headers are too large, before the rest is read. @param most such as "16384 bytes" */
 export function headersTooLarge(most: string): EarlyAnswer {
   return earlyAnswer(
     new PlatformError(

@@ -9,12 +9,12 @@ export type HstsSettings = Pick<ServiceSettings, 'certificate' | 'publicUrl' | '
 }
 
 /**
- * Strict-Transport-Security (RFC 6797) on answers over https, where https is meant to stay: the host serves TLS, or its
- * public address is https and a trusted proxy says that the browser came so.
+ * Sends Strict-Transport-Security (RFC 6797) over https if https is permanent: the host serves TLS, or its public
+ * address is https and a trusted proxy reports that the browser used it.
  *
- * Chosen here: without `includeSubDomains`, since names below the platform's may be others'; each host name of a solution
- * says it for itself. Not for loopback names: browsers keep it for a name with all its ports, and so the plain ones of
- * everything else on that machine, the admin port among them, could be reached no longer.
+ * Chosen here: without `includeSubDomains`, since names below the platform's may belong to others; each host name of a
+ * solution sends the header separately. Not for loopback names: browsers apply it to all ports of a name, so everything
+ * else on that machine that is served without TLS, including the admin port, would be unreachable.
  */
 export function sendHsts(settings: HstsSettings): Middleware {
   const { certificate, publicUrl, solutionOrigin, hstsMaxAge } = settings

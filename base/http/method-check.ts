@@ -3,7 +3,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 
 type Matched = { readonly matched?: readonly { readonly methods: readonly string[] }[] }
 
-/** An address that exists, asked with another method than it knows: 405 with the methods that it knows. */
+/** Responds with 405 and the supported methods if the address exists but not for this method. */
 export async function checkMethod(ctx: Context, next: Next): Promise<void> {
   await next()
   if (ctx.status !== 404 || ctx.body !== undefined) return
@@ -13,7 +13,7 @@ export async function checkMethod(ctx: Context, next: Next): Promise<void> {
   throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `${ctx.method} is not possible here; ${allow} are.`, { allow })
 }
 
-/** For a path that is read only. @throws ERR_METHOD_NOT_ALLOWED */
+/** For read-only paths. @throws ERR_METHOD_NOT_ALLOWED */
 export function requireReading(ctx: Context): void {
   if (ctx.method === 'GET' || ctx.method === 'HEAD') return
   const allow = 'HEAD, GET'

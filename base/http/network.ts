@@ -1,6 +1,6 @@
 /**
- * An address in its canonical form, for counting, display and comparison: without port, brackets and zone, IPv6 as RFC 5952
- * writes it, and IPv4 in IPv6 as IPv4. Some proxies, such as Azure's gateways, forward `address:port`.
+ * An address in its canonical form, for counting, display and comparison: without port, brackets and zone, IPv6 as in
+ * RFC 5952, and IPv4-mapped IPv6 as IPv4. Some proxies, such as Azure's gateways, forward `address:port`.
  * @returns null if the text is not an address
  */
 export function plainAddress(text: string): string | null {
@@ -13,7 +13,7 @@ export function plainAddress(text: string): string | null {
   return high === undefined || low === undefined ? ipv6 : [...bytesOf(high), ...bytesOf(low)].join('.')
 }
 
-/** Four decimal numbers without leading zeros, which some parsers take for octal. */
+/** Four decimal numbers without leading zeros, which some parsers read as octal. */
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/
 
 function bytesOf(group: string): readonly number[] {

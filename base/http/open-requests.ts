@@ -3,19 +3,20 @@ import type { Socket } from 'node:net'
 
 /** Requests of one HTTP/1.1 connection that are processed at the same time. Browsers don't pipeline. */
 export const MOST_OPEN = 8
-/** Requests that arrived in one piece and wait behind those. One piece has up to 64 kB; a connection that sends more is closed. */
+/** Most queued requests. A connection that sends more is closed. One chunk of up to 64 kB can contain many requests. */
 export const MOST_WAITING = 1000
 
 type Connection = {
   open: number
   readonly waiting: (() => void)[]
-  /** Whether the socket was paused here; Node pauses and resumes sockets for reasons of its own too. */
+  /** Whether the socket was paused here; Node also pauses and resumes sockets for its own reasons. */
   isPaused: boolean
 }
 
 /**
- * Processes at most `MOST_OPEN` pipelined requests of a connection (RFC 9112, 9.3.2); its socket isn't read while more wait.
- * Answers are sent in the order of the requests, so each of the others would hold an answer that can't be sent yet.
+ * Processes at most `MOST_OPEN` pipelined requests of a connection (RFC 9112, 9.3.2) and doesn't read its socket while
+ * more are queued. Responses are sent in the order of the requests, so each further one would hold a response that
+ * can't be sent yet.
  */
 export function inTurn(handle: RequestListener): RequestListener {
   const connections = new WeakMap<Socket, Connection>()
@@ -57,7 +58,7 @@ export function inTurn(handle: RequestListener): RequestListener {
     if (connection.open < MOST_OPEN && connection.waiting.length === 0) return begin(connection, request, response)
     if (connection.waiting.length >= MOST_WAITING) return void socket.destroy()
     connection.waiting.push(() => begin(connection, request, response))
-    // After the rest of the piece was parsed: Node would resume the socket at the end of each request in it.
+    // After the rest of the chunk was parsed: Node would resume the socket at the end of each request in it.
     process.nextTick(pause, socket, connection)
   }
 }

@@ -16,11 +16,11 @@ export type OpeningParts = {
   readonly log: Logger
   readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
   readonly errors: ErrorOptions
-  /** Sees each request that has a target, and how it was answered. */
+  /** Measures each request that has a readable target, and its response. */
   readonly measure?: Middleware
 }
 
-/** What every request goes through first, on all ports of both services. */
+/** The first middleware for every request, on all ports of both services. */
 export function openingSteps({ settings, log, draining, errors, measure }: OpeningParts): Middleware[] {
   return [
     identify(createClientReader(settings.trustedProxies)),
@@ -37,7 +37,7 @@ export function openingSteps({ settings, log, draining, errors, measure }: Openi
 
 export function appOf(steps: readonly Middleware[]): Koa {
   const app = new Koa()
-  // Errors are answered by the step `answerErrors`; what fails after it is a broken connection.
+  // `answerErrors` responds to errors; what fails after it is a broken connection.
   app.silent = true
   for (const step of steps) app.use(step)
   return app

@@ -5,14 +5,14 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 
 /**
- * The fields of a posted form, in their order; of a repeated name the last value wins.
+ * The fields of a posted form, in order. The last value of a repeated name wins.
  * @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_TOO_MANY_FIELDS
  */
 export async function readForm(ctx: Context, limits: Limits): Promise<Map<string, string>> {
   return new Map(await readFormPairs(ctx, limits))
 }
 
-/** The same with every value of a repeated name. */
+/** As `readForm`, with every value of a repeated name. */
 export async function readFormPairs(ctx: Context, limits: Limits): Promise<[name: string, value: string][]> {
   const { rawBody } = await parseBody(ctx, 'text', 'application/x-www-form-urlencoded', limits.FORM_BODY)
   const fields = new URLSearchParams(rawBody)
@@ -25,7 +25,7 @@ export async function readFormPairs(ctx: Context, limits: Limits): Promise<[name
   return [...fields]
 }
 
-/** The parameters of the address, in their order; of a repeated name the last value wins. */
+/** The query parameters, in order. The last value of a repeated name wins. */
 export function readQuery(ctx: Context): Map<string, string> {
   return new Map(new URLSearchParams(ctx.querystring))
 }
@@ -38,7 +38,7 @@ export async function readJson(ctx: Context, limits: Limits): Promise<unknown> {
   return body
 }
 
-/** The same; null where the request has no body. */
+/** As `readJson`, or null if the request has no body. */
 export async function readOptionalJson(ctx: Context, limits: Limits): Promise<unknown> {
   const hasBody = ctx.get('Transfer-Encoding') !== '' || (ctx.request.length ?? 0) > 0
   return hasBody ? readJson(ctx, limits) : null
@@ -54,7 +54,10 @@ export async function readBytes(ctx: Context, types: readonly string[], limit: n
   }
 }
 
-/** Reads the body with `@koa/bodyparser`. `text` leaves it unparsed in `rawBody`; CONTRIBUTING.md says why forms are read so. */
+/**
+ * Reads the body with `@koa/bodyparser`. `text` leaves it unparsed in `rawBody`; CONTRIBUTING.md says why forms need
+ * that.
+ */
 async function parseBody(ctx: Context, as: 'json' | 'text', type: string, limit: number): Promise<Context['request']> {
   needReadable(ctx, [type], limit)
   const parse = bodyParser({
@@ -63,7 +66,7 @@ async function parseBody(ctx: Context, as: 'json' | 'text', type: string, limit:
     extendTypes: { [as]: [type] },
     jsonLimit: limit,
     textLimit: limit,
-    // Strict mode would turn an empty body into {}. The schemas of the routes refuse what is not an object.
+    // Strict mode would turn an empty body into {}. The routes' schemas refuse anything that is not an object.
     jsonStrict: false,
   })
   try {
@@ -77,8 +80,8 @@ async function parseBody(ctx: Context, as: 'json' | 'text', type: string, limit:
 }
 
 /**
- * Checks what the headers say about the body, before any of it is read. Without these checks the library would
- * decompress a body, wait forever when a compressed one is cut off, and cut its announced length to 32 bits.
+ * Checks the headers of the body before reading it. Without these checks the library would decompress a body, wait
+ * forever if a compressed one is truncated, and truncate its announced length to 32 bits.
  */
 function needReadable(ctx: Context, types: readonly string[], limit: number): void {
   needType(ctx, types)
@@ -91,7 +94,7 @@ function needReadable(ctx: Context, types: readonly string[], limit: number): vo
   if ((ctx.request.length ?? 0) > limit) throw tooLarge(limit)
 }
 
-/** Errors of the JSON parser quote the body and have all of it as a property, so they are not set as `cause`. */
+/** Errors of the JSON parser quote the body and contain all of it in a property, so they are not set as `cause`. */
 function unread(error: unknown, limit: number): PlatformError {
   if (error instanceof SyntaxError) return error.message.includes('forbidden prototype') ? hasProto() : notJson()
   return (error as { type?: string }).type === 'entity.too.large' ? tooLarge(limit) : endedEarly(error)

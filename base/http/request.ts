@@ -5,11 +5,11 @@ import type { CookieScope } from './cookies.ts'
 import { requireNavigation } from './fetch-metadata.ts'
 import type { Site, Sites } from './sites.ts'
 
-/** What the first steps find out about a request; later steps read it from `ctx.state`. */
+/** What the first steps learn about a request; later steps read it from `ctx.state`. */
 export type RequestState = {
   correlationId: string
   client: ClientSide
-  /** null: the request came under a host name of nobody, or to the admin port. */
+  /** null: the host name is unknown, or the request was sent to the admin port. */
   site: Site | null
 }
 
@@ -17,12 +17,11 @@ export function stateOf(ctx: Context): RequestState {
   return ctx.state as RequestState
 }
 
-/** A fresh nonce for one page. */
 export function createNonce(): string {
   return randomBytes(18).toString('base64url')
 }
 
-/** Where the cookies of a solution live, for this request. */
+/** The cookie scope of a solution for this request. */
 export function cookieScope(ctx: Context, sites: Sites, solution: string): CookieScope {
   const secure = sites.originOf(solution, stateOf(ctx).client).startsWith('https:')
   return { solution, secure, ownHost: !sites.shared }

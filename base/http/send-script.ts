@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import type { BrowserScript } from '../web/browser-script.ts'
 import { allowMedia } from './content-security.ts'
 
-/** A script of our own pages: public as their looks are, and kept by browsers as media are. */
+/** Sends a script of our own pages. It is public, as their styles are, and browsers cache it like media. */
 export function sendScript(ctx: Context, { text, hash }: BrowserScript): void {
   allowMedia(ctx, false)
   ctx.type = 'text/javascript; charset=utf-8'

@@ -3,22 +3,22 @@ import { hostnameOf, isHostLabel, isLoopback } from '../config/host-names.ts'
 import type { SolutionOrigin } from '../config/properties.ts'
 import type { ClientSide } from './client.ts'
 
-/** What a host name stands for: the platform with all solutions, or one solution alone. */
+/** What a host name refers to: the platform with all solutions, or a single solution. */
 export type Site =
   | { readonly kind: 'platform'; readonly origin: string }
   | { readonly kind: 'solution'; readonly solution: string; readonly origin: string }
 
 export interface Sites {
-  /** The site of a request; null for a host name of nobody (421). */
+  /** The site of a request; null for an unknown host name (421). */
   find(client: ClientSide): Site | null
-  /** The address of a solution, as its users see it, without a path. */
+  /** The address of a solution as its users see it, without a path. */
   originOf(solution: string, client: ClientSide): string
   /**
-   * The same for a reader of the admin port: without `SOLUTION_ORIGIN` and `PUBLIC_URL`, the host name that he uses there,
-   * with the port of the pages.
+   * As `originOf`, for readers of the admin port: without `SOLUTION_ORIGIN` and `PUBLIC_URL`, it is the host name that
+   * they use there, with the port of the pages.
    */
   originForAdmin(solution: string, client: ClientSide): string
-  /** Whether all solutions share an origin, and so must trust one another. */
+  /** Whether all solutions share an origin, and so must trust each other. */
   readonly shared: boolean
 }
 

@@ -13,15 +13,15 @@ const SLOW = 12 * 1024
 type Seen = {
   readonly network: string | null
   readonly answers: Set<ServerResponse>
-  /** At the last check, in bytes. */
+  /** In bytes, at the last check: sent to the peer, and held. */
   taken: number
   held: number
 }
 
 /**
- * Bounds the memory of HTTP/1.1 responses that the peer doesn't read: while slow connections hold more than `mostHeld` bytes in
- * total, those that hold most are closed. HTTP/2 has the same bound in base/tls/http2-sessions.ts.
- * @returns checks now; the server does so once a second while responses are open
+ * Bounds the memory of HTTP/1.1 responses that the peer doesn't read: while slow connections hold more than `mostHeld`
+ * bytes in total, those that hold most are closed. HTTP/2 has the same bound in base/tls/http2-sessions.ts.
+ * @returns a function that checks now; the server does so once per second while responses are open
  */
 export function boundUnreadAnswers(
   server: Server | SecureServer,

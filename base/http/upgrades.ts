@@ -13,17 +13,19 @@ type Upgrade = { readonly socket: Socket; readonly head: Buffer; readonly respon
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
 /** Handshakes that every server refuses, with the reason. */
 const refused = new WeakMap<IncomingMessage, string>()
-/** How many requests of a connection have no complete answer yet. */
+/** Requests per connection without a complete response. */
 const openRequests = new WeakMap<Socket, number>()
 
-/** Whether a request asks for a WebSocket; any other upgrade, such as h2c, is answered as if it had not asked. */
+/**
+ * Whether the request is for a WebSocket. Any other upgrade, such as h2c, is ignored and answered as a plain request.
+ */
 export function asksForWebSocket(request: IncomingMessage): boolean {
   return request.method === 'GET' && /^websocket$/i.test(request.headers.upgrade ?? '')
 }
 
 /**
- * Node's `shouldUpgradeCallback`. Node hands a connection over while the body of the request is still arriving, as a stream that
- * is not a socket, and while earlier requests still wait for their answers; neither could be answered in order.
+ * Node's `shouldUpgradeCallback`. Node emits an upgrade while the request's body is still arriving, as a stream that is
+ * not a socket, and while earlier requests still wait for their responses. Neither could be answered in order.
  */
 export function takesUpgrade(request: IncomingMessage): boolean {
   if (!asksForWebSocket(request)) return false
@@ -43,7 +45,7 @@ function whyRefused({ headers, socket }: IncomingMessage): string | null {
   return null
 }
 
-/** Every request that is not a handshake; those that `takesUpgrade` refused are answered with 400. */
+/** Handles every request that is not a handshake. Those that `takesUpgrade` refused get a 400. */
 export function requestListener(app: Koa): RequestListener {
   const handle = app.callback()
   return (request, response) => {
@@ -69,20 +71,20 @@ function refuse(response: ServerResponse, reason: string): void {
 }
 
 /**
- * Lets the handshake of a WebSocket go through every step of the app, as any other request: what refuses it there answers
- * it with its status. The step that wants it takes it with `takeWebSocket`.
+ * Passes WebSocket handshakes through every step of the app, like any other request. A step that refuses one sets the
+ * status of its response. The step that accepts it calls `takeWebSocket`.
  */
 export function passUpgrades(server: Server, app: Koa): void {
   const handle = app.callback()
   server.on('upgrade', (request, socket, head) => {
-    // What `takesUpgrade` lets through has no body, so this is the connection itself.
+    // Handshakes that `takesUpgrade` accepts have no body, so this is the connection itself.
     if (!(socket instanceof Socket)) return void socket.destroy()
-    // Whoever leaves during the handshake must not end the host.
+    // A client that disconnects during the handshake must not crash the host.
     socket.on('error', () => socket.destroy())
     const response = new ServerResponse(request)
     response.shouldKeepAlive = false
     response.assignSocket(socket)
-    // Nothing else would end a connection whose other side does not: the server looks after it no longer.
+    // Node no longer manages this connection, so nothing else would close it if the peer doesn't.
     response.on('finish', () => socket.destroySoon())
     upgrades.set(request, { socket, head, response })
     void handle(request, response)
@@ -90,9 +92,9 @@ export function passUpgrades(server: Server, app: Koa): void {
 }
 
 /**
- * Takes the socket of a request that asked for it. `use` is not called when the browser left meanwhile or the handshake is
- * no good, which the library answers by itself.
- * @returns false for a request that does not ask for a WebSocket
+ * Takes over the socket of a WebSocket request. `use` is not called if the browser disconnected or the handshake is
+ * invalid, to which the library responds automatically.
+ * @returns false if the request is not for a WebSocket
  */
 export function takeWebSocket(ctx: Context, sockets: WebSocketServer, use: (socket: WebSocket) => void): boolean {
   const upgrade = upgrades.get(ctx.req)
@@ -106,12 +108,14 @@ export function takeWebSocket(ctx: Context, sockets: WebSocketServer, use: (sock
   return true
 }
 
-/** Parts of a frame: browsers send frames of our size in one or a few. Each part that waits for the last takes memory. */
+/**
+ * Most fragments per message. Browsers send messages of our size in one or a few; each buffered fragment takes memory.
+ */
 const MOST_PARTS = 64
 
-/** @param longest bytes of a frame: the connection of a browser that sends more ends */
+/** @param longest in bytes per message; a connection that sends more is closed */
 export function createWebSocketServer(longest: number): WebSocketServer {
-  // Without compression: each connection would need memory of its own for it.
+  // Without compression, which would need memory per connection.
   return new WebSocketServer({
     noServer: true,
     maxPayload: longest,

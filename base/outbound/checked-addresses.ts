@@ -7,36 +7,39 @@ import { canonicalAddress, isPublicAddress } from './public-address.ts'
 
 export type Address = { readonly address: string; readonly family: number }
 
-/** What a connection goes to: `host` is a name or an address without brackets, `place` is `host:port` as settings write it. */
+/**
+ * The target of a connection: `host` is a name or an address without brackets, `place` is `host:port` as settings write
+ * it.
+ */
 export type Place = { readonly host: string; readonly place: string }
 
 export type AddressRules = {
   /** `host:port` entries that may be in a private network, on loopback or on this machine. */
   readonly allowedPrivate: readonly string[]
-  /** The property that holds them, for the text that says what to do. */
+  /** The property that lists them, for the error message. */
   readonly setting: string
-  /** All addresses of a name; the system's own look-up unless given. */
+  /** Returns all addresses of a name. Default: the system's resolver. */
   readonly lookUp?: (host: string) => Promise<readonly Address[]>
-  /** Addresses of this machine: on some of them the platform itself listens. */
+  /** Addresses of this machine, since the platform itself listens on some of them. */
   readonly ownAddresses?: () => readonly string[]
 }
 
 /**
- * Looks a place up, once, and gives the addresses that may be connected to: whoever connects to these alone cannot be led
- * elsewhere by a name that means another machine a moment later.
- * @throws ERR_OUTBOUND_PRIVATE when one of them is not on the public internet, and the place is not listed
- * @throws ERR_OUTBOUND_FAILED when the name has no address
+ * Resolves a place once and returns the addresses that may be used. Connecting only to these is safe from DNS
+ * rebinding: a name that resolves to another machine a moment later.
+ * @throws ERR_OUTBOUND_PRIVATE if one of them is not on the public internet and the place is not listed
+ * @throws ERR_OUTBOUND_FAILED if the name has no address
  */
 export type CheckedAddresses = (place: Place) => Promise<readonly Address[]>
 
-/** Addresses of one name that are tried, one after the other. */
+/** Addresses per name that are tried, in order. */
 const MOST_ADDRESSES = 8
 
 export function createCheckedAddresses(rules: AddressRules): CheckedAddresses {
   const { setting, lookUp = lookUpAll, ownAddresses = addressesOfMachine } = rules
   const listed = new Set(rules.allowedPrivate.map(listedPlace))
 
-  // Every address counts, not only the one that will be used: a name that is partly private is not public.
+  // Checks every address, not only the one that will be used: a name that is partly private is not public.
   return async ({ host, place }) => {
     const addresses = isIP(host) === 0 ? await lookUp(host) : [{ address: host, family: isIP(host) }]
     if (addresses.length === 0) {
@@ -54,7 +57,7 @@ export function createCheckedAddresses(rules: AddressRules): CheckedAddresses {
   }
 }
 
-/** Gives a connection the addresses that were checked, whatever it asks for. */
+/** A lookup that always returns the checked addresses, for any name. */
 export function only(addresses: readonly Address[]): LookupFunction {
   return (_host, { all }, done) => {
     const first = addresses[0] as Address
@@ -71,7 +74,7 @@ function addressesOfMachine(): readonly string[] {
   return Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address))
 }
 
-/** @throws TypeError for what the settings would have refused */
+/** @throws TypeError for entries that the settings' validation would have refused */
 function listedPlace(entry: string): string {
   const read = readHostPort(entry)
   if (read === null || read.port === null) throw new TypeError(`"${entry}" is no host:port`)

@@ -5,9 +5,10 @@ import type { Format } from '../work/batch-queue.ts'
 import { readAtMost, waitOf, whyNoAnswer } from './read-answer.ts'
 
 /**
- * What a collector said to one request.
- * `later`: it is away or busy; `wait` in ms where it named one. `barred`: it is the wrong address or token, which only the
- * operator can put right; `status` 0: there is no address to try. `refused`: it never takes this body.
+ * The collector's response to one request.
+ *
+ * `later`: it is down or busy; `wait` in ms if it sent one. `barred`: the address or token is wrong, which only the
+ * operator can fix; `status` 0: there is no address to try. `refused`: it never accepts this body.
  */
 export type PostResult =
   | { readonly kind: 'taken'; readonly rejected: number }
@@ -24,18 +25,18 @@ export type PostOptions = {
   readonly rejectedOf: (answer: Uint8Array, format: Format) => number
 }
 
-/** Of an answer: the collector says little, and what is not one may say much. */
+/** Bytes of a response that are read: a collector sends little, but another server may send a lot. */
 const MOST_ANSWER = 64 * 1024
-/** A collector cannot put us off for longer, in ms. */
+/** Longest `Retry-After` that is honored, in ms. */
 const LONGEST_WAIT = 10 * 60_000
 const zip = promisify(gzip)
 
-/** Statuses of OTLP that are worth trying again; 408 of proxies. @see https://opentelemetry.io/docs/specs/otlp/#failures-1 */
+/** Retryable statuses of OTLP; proxies send 408. @see https://opentelemetry.io/docs/specs/otlp/#failures-1 */
 const RETRIED = [408, 429, 502, 503, 504]
-/** The operator's to put right. Chosen here: OTLP drops what got 404, but an address can be corrected. */
+/** For the operator to fix. Chosen here: OTLP drops batches on 404, but an address can be corrected. */
 const BARRED = [401, 403, 404, 405, 407]
 
-/** One request to the collector. It follows no redirect: the token is for that address alone. */
+/** Sends one request to the collector. It follows no redirects: the token is for that address alone. */
 export async function post(
   body: Uint8Array,
   format: Format,
@@ -63,7 +64,8 @@ export async function post(
       return { kind: 'later', wait: waitOf(answer, LONGEST_WAIT), why: `it answers ${status}` }
     }
     if (BARRED.includes(status) || status < 400) return { kind: 'barred', status }
-    // Chosen here: 500 and 501 too may be a collector in trouble, and tell nothing of the body.
+    // Chosen here: 500 and 501 are retried too. They may be a failure of the collector and don't mean that the body is
+    // invalid.
     if (status >= 500) return { kind: 'later', wait: null, why: `it answers ${status}` }
     return { kind: 'refused', status }
   } catch (error) {

@@ -1,20 +1,20 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** What of IPv6 is given out to the public internet. @see RFC 4291, and IANA's registry of IPv6 global unicast */
+/** The IPv6 range for the public internet. @see RFC 4291, and IANA's registry of IPv6 global unicast */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
-/** IPv6 networks reach IPv4 through it: what counts is the IPv4 address in its last 32 bits. @see RFC 6052, 2.1 */
+/** The NAT64 prefix for IPv4 addresses: the IPv4 address in the last 32 bits decides. @see RFC 6052, 2.1 */
 const NAT64 = ipaddr.IPv6.parse('64:ff9b::')
 /**
- * Public by their range, but answered by the machine that a container runs on: Azure's channel to its virtual machines,
- * which gives out what belongs to the machine.
+ * In a public range, but served by the machine that a container runs on: Azure's channel to its virtual machines, which
+ * exposes data of the machine.
  */
 const OF_THE_MACHINE = ['168.63.129.16']
 
 /**
- * Whether `text` is an address on the public internet. Everything that is not certainly so is not: loopback, private,
- * link-local, shared (100.64/10), multicast, reserved, documentation and benchmark ranges, and the IPv6 forms that
- * stand for an IPv4 address (mapped, compatible, translated, 6to4, Teredo), but for NAT64's of a public one.
+ * Whether `text` is an address on the public internet. False if that isn't certain: for loopback, private, link-local,
+ * shared (100.64/10), multicast, reserved, documentation and benchmark ranges, and for IPv6 forms of IPv4 addresses
+ * (mapped, compatible, translated, 6to4, Teredo), except NAT64 of a public one.
  */
 export function isPublicAddress(text: string): boolean {
   if (isIP(text) === 0) return false
@@ -24,7 +24,7 @@ export function isPublicAddress(text: string): boolean {
   return address.zoneId === undefined && address.match(GLOBAL_UNICAST, 3) && address.range() === 'unicast'
 }
 
-/** One text for all spellings of an address; null for what is none. */
+/** The same text for all spellings of an address; null if `text` is not an address. */
 export function canonicalAddress(text: string): string | null {
   return isIP(text) === 0 ? null : ipaddr.process(text).toNormalizedString()
 }

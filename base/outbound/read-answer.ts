@@ -1,6 +1,6 @@
-/* What is read of the answers of a control center or a collector: each may be odd, long, or none. */
+/* Reads responses of a control center or collector, which may be malformed, too long or missing. */
 
-/** @param most in bytes @returns null for an answer that is longer, of which the rest is not read */
+/** @param most in bytes @returns null if the response is longer; the rest is not read */
 export async function readAtMost(answer: Response, most: number): Promise<Uint8Array | null> {
   const chunks: Uint8Array[] = []
   let length = 0
@@ -13,9 +13,9 @@ export async function readAtMost(answer: Response, most: number): Promise<Uint8A
 }
 
 /**
- * How long the other side wants to be left alone, by its `Retry-After`: seconds or a date (RFC 9110, section 10.2.3).
- * @param longest in ms: it cannot put us off for longer
- * @returns in ms; null where it does not say
+ * The delay that the server requests with `Retry-After`: seconds or a date (RFC 9110, section 10.2.3).
+ * @param longest upper bound for the result, in ms
+ * @returns in ms; null if the header is missing or invalid
  */
 export function waitOf(answer: Response, longest: number): number | null {
   const header = answer.headers.get('retry-after')
@@ -24,13 +24,15 @@ export function waitOf(answer: Response, longest: number): number | null {
   return Number.isNaN(wait) ? null : Math.min(Math.max(wait, 0), longest)
 }
 
-/** A code such as ECONNREFUSED; null where there is none. */
+/** A code such as ECONNREFUSED; null if there is none. */
 export function codeOfFailure(error: unknown): string | null {
   const code = (error as { cause?: { code?: unknown } } | undefined)?.cause?.code
   return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : null
 }
 
-/** Why there is no answer, for the operator: by its code, since a text may name addresses of our network. */
+/**
+ * Why there is no response, for the operator: the error code, since the message may contain addresses of our network.
+ */
 export function whyNoAnswer(error: unknown): string {
   if ((error as Error | undefined)?.name === 'TimeoutError') return 'it does not answer in time'
   return codeOfFailure(error) ?? 'there is no connection'

@@ -3,27 +3,27 @@ import type { Signal, Target } from '../config/telemetry-settings.ts'
 import type { BatchQueue, DropReason } from '../work/batch-queue.ts'
 import { type PostOptions, type PostResult, post } from './post.ts'
 
-/** How the sending of one signal goes, for the health report. */
+/** The state of the exporter for one signal, for the health report. */
 export type SenderState = {
   readonly signal: Signal
   /** `barred`: the collector refuses address or token. */
   readonly state: 'ok' | 'away' | 'barred'
-  /** The property that has to be corrected where it is barred; else null. */
+  /** The property that the operator must correct if `state` is `barred`; else null. */
   readonly correct: string | null
   /** In bytes, on disk. */
   readonly waiting: number
-  /** Items since the start that never arrive. */
+  /** Items dropped since the start of the process. */
   readonly dropped: number
-  /** The last time that one was dropped, in epoch ms; null: none was. */
+  /** When an item was last dropped, in epoch ms; null: never. */
   readonly droppedAt: number | null
 }
 
 export interface Sender {
-  /** Something came into the queue. */
+  /** Call it after adding to the queue. */
   wake(): void
   dropped(count: number, reason: DropReason): void
   state(): SenderState
-  /** Tries to empty the queue for so long, in ms; what is left is for the next start. */
+  /** Tries to empty the queue for up to `patience` ms. The rest is sent after the next start. */
   stop(patience: number): Promise<void>
 }
 
@@ -37,13 +37,16 @@ export type SenderParts = PostOptions & {
   readonly random?: () => number
 }
 
-/** The first wait after a failure, and the longest, in ms; each is drawn from its upper half, so that hosts spread. */
+/**
+ * The first and the longest wait after failures, in ms. The actual wait is random, between half and all of that, so
+ * that hosts spread their retries.
+ */
 const FIRST_WAIT = 1000
 const LONGEST_WAIT = 60_000
-/** A wrong token or address is tried so rarely, in ms. */
+/** Time between two tries with a wrong token or address, in ms. */
 const BARRED_WAIT = 5 * 60_000
 
-/** Sends the batches of one signal one after the other. Nobody waits for it. */
+/** Sends the batches of one signal sequentially, in the background. */
 export function createSender(parts: SenderParts): Sender {
   const { signal, queue, log, counted, sent, target, random = Math.random } = parts
   const { host } = new URL(target.url)
@@ -56,7 +59,7 @@ export function createSender(parts: SenderParts): Sender {
   let failures = 0
   let running: Promise<void> | null = null
   let isStopping = false
-  /** Wakes the loop from its wait. */
+  /** Ends the current wait of the loop. */
   let goOn = () => {}
 
   function countDropped(count: number, reason: DropReason): void {
@@ -95,7 +98,7 @@ export function createSender(parts: SenderParts): Sender {
     return Math.max(result.wait ?? 0, longest * (0.5 + random() / 2))
   }
 
-  /** Each state is said once. */
+  /** Logs each change of state once. */
   function isGone(result: Extract<PostResult, { kind: 'later' | 'barred' }>): void {
     const next = result.kind === 'barred' ? 'barred' : 'away'
     const toCorrect = result.kind === 'barred' ? toBeCorrected(target, result.status) : null
@@ -129,7 +132,7 @@ export function createSender(parts: SenderParts): Sender {
     running ??= drain().then(
       () => {
         running = null
-        // It came just when the queue was found empty.
+        // A batch was added just after the queue was found empty.
         if (!isStopping && queue.oldest() !== null) start()
       },
       (error: Error) => {
@@ -150,7 +153,7 @@ export function createSender(parts: SenderParts): Sender {
       isStopping = true
       goOn()
       await running
-      // One more try for what came last, unless the collector is known to be away.
+      // One more try for the last batches, unless the collector is known to be down.
       if (state === 'ok') await drain().catch(() => {})
       clearTimeout(timer)
       stopping.abort()

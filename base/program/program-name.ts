@@ -8,7 +8,7 @@ const WINDOWS_SHIM = process.platform === 'win32' ? '.cmd' : ''
 
 export type Program = 'solhost' | 'control-center'
 
-/** In a clone nothing is installed: npm runs both. */
+/** In a clone nothing is installed: npm runs both programs. */
 const IN_CLONE: Readonly<Record<Program, string>> = {
   solhost: 'npx solhost',
   'control-center': 'npm run control-center --',
@@ -17,8 +17,8 @@ const IN_CLONE: Readonly<Record<Program, string>> = {
 type Place = { readonly environment: Readonly<Record<string, string | undefined>>; readonly folder: string }
 
 /**
- * The words that start the program where this process was started, for lines that are printed to be copied: `solhost` where it
- * is installed, such as in a container; `npx solhost` in a clone; else its launcher's path.
+ * The command that starts the program from the folder where this process was started, for printed commands: `solhost`
+ * if it is installed, such as in a container; `npx solhost` in a clone; else its launcher's path.
  */
 export function programName(program: Program, { environment, folder }: Place = here()): string {
   const isNpx = environment.npm_command === 'exec'
@@ -27,14 +27,14 @@ export function programName(program: Program, { environment, folder }: Place = h
   return `node ${shellWord(relative(folder, join(ROOT, 'bin', `${program}.js`)))}`
 }
 
-/** How the command line is started here. */
+/** The command that starts the command line here. */
 export const SOLHOST = programName('solhost')
 
 function here(): Place {
   return { environment: process.env, folder: process.cwd() }
 }
 
-/** npm adds its own folders to PATH, which the shell that reads the line does not have. */
+/** Ignores the folders that npm adds to PATH, because the user's shell doesn't have them. */
 function isInstalled(program: Program, path: string): boolean {
   const folders = path
     .split(delimiter)

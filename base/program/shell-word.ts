@@ -1,4 +1,4 @@
-/** A word of a command that is printed to be copied: quoted where the shell needs it. */
+/** A word of a printed command, quoted if the shell needs it. */
 export function shellWord(word: string): string {
   return /^[\w./:@%+=~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -2,9 +2,9 @@ import { OAUTH_SETTINGS, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifes
 import { z } from '../../runtime/zod.ts'
 
 /*
- * What a Satellite and the control center say to one another (design section 9), always asked by the Satellite, below
- * `CLOUD_URL/satellite/v1/` with the remote environment token as bearer. Both sides check with these schemas. Released
- * Satellites rely on it: what is added is optional, what is there stays.
+ * The protocol between a Satellite and the control center (design section 9). The Satellite sends all requests, below
+ * `CLOUD_URL/satellite/v1/`, with the remote environment token as bearer. Both sides validate with these schemas.
+ * Released Satellites rely on them: additions must be optional, and existing parts must not change.
  */
 
 export const SATELLITE_API = '/satellite/v1'
@@ -20,20 +20,23 @@ const Time = z.int().min(0)
 const Text = z.string().max(2000)
 export const MOST_SOLUTIONS = 200
 
-/** A text of the settings: no `%%NAME%%` in it, which would put a secret in. */
+/** A text in the settings. It must not contain `%%NAME%%`, which would insert a secret. */
 function plain<Schema extends z.ZodType<string>>(schema: Schema) {
   return schema.refine((text) => !text.includes('%%'), { error: 'must hold no %%NAME%%' }).optional()
 }
 
 /**
- * OAuth settings as the control center may set them: without secrets and without addresses, so that nobody who holds it can
- * send users, codes, tokens or a secret to a place of his own. Addresses, and where a failed login leads, are those of the
- * manifest or of the Satellite's operator; parameters that are sent on can hold addresses too, and are left out as well.
+ * The OAuth settings that the control center may set. They contain no secrets and no addresses, so that anyone who
+ * controls the control center can't send users, codes, tokens or a secret elsewhere. Addresses, and where a failed
+ * login redirects to, come only from the manifest or the Satellite's operator. Parameters that are passed on can
+ * contain addresses too, so they are also excluded.
  */
 const DesiredOAuth = z.strictObject({
   api: OAUTH_SETTINGS.api.optional(),
   clientId: plain(OAUTH_SETTINGS.clientId),
-  /** A secret can only be named: `%%NAME%%` is one that the Satellite's operator stored there, for hosts of his choice. */
+  /**
+   * A reference to a secret: `%%NAME%%` is one that the Satellite's operator stored there, for hosts of their choice.
+   */
   apiSecret: z
     .string()
     .max(100)
@@ -50,7 +53,7 @@ const DesiredOAuth = z.strictObject({
 })
 export type DesiredOAuth = z.infer<typeof DesiredOAuth>
 
-/** A map with the names of solutions as keys, of which there are so many at most. */
+/** A map by name of solution, with at most `MOST_SOLUTIONS` entries. */
 function bySolution<Schema extends z.ZodType>(schema: Schema) {
   return z
     .record(SolutionName, schema)
@@ -59,9 +62,9 @@ function bySolution<Schema extends z.ZodType>(schema: Schema) {
 
 export const DesiredSettings = z
   .strictObject({
-    /** Null: the list of solutions. Absent: what the Satellite's own environment says. */
+    /** Null: the list of solutions. Absent: the value from the Satellite's own environment. */
     defaultSolution: SolutionName.nullable().optional(),
-    /** Absent: what the Satellite's own environment says. */
+    /** Absent: the value from the Satellite's own environment. */
     logLevel: z.enum(['debug', 'info', 'warn', 'error']).optional(),
     /** By solution. */
     oauth: bySolution(DesiredOAuth).optional(),
@@ -70,39 +73,43 @@ export const DesiredSettings = z
 export type DesiredSettings = z.infer<typeof DesiredSettings>
 
 /**
- * What the control center wants of an environment: a closed list. Anything else in it makes it void, so that nobody who
- * holds the control center can reach grants, secrets, the admin account or addresses of a Satellite through it.
+ * The desired state of an environment: a closed list of properties. Any other property makes it invalid, so that anyone
+ * who controls the control center can't reach grants, secrets, the admin account or addresses of a Satellite through
+ * it.
  */
 export const DesiredState = z
   .strictObject({
-    /** The environment's id; the Satellite keeps the one of its first statement and takes no other's. */
+    /** The environment's id. The Satellite stores the id of its first statement and accepts no other. */
     environment: z.uuid(),
-    /** Rises with each change; a Satellite never takes a lower one, nor another text under the same one. */
+    /** Increases with each change. A Satellite never accepts a lower number, or another text with the same number. */
     number: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
     issuedAt: Time,
-    /** Solutions that are not named stay as they are. */
+    /** Solutions that are not listed stay unchanged. */
     solutions: bySolution(z.strictObject({ sha256: Sha256, version: z.string().max(100) })),
     settings: DesiredSettings,
   })
   .meta({ id: 'DesiredState' })
 export type DesiredState = z.infer<typeof DesiredState>
 
-/** `typ` of the JWS (RFC 7515, compact, alg `EdDSA` with Ed25519) that a desired state comes in. */
+/** `typ` of the JWS (RFC 7515, compact, alg `EdDSA` with Ed25519) that contains a desired state. */
 export const DESIRED_TYPE = 'solhost-desired+jws'
-/** Characters of that JWS. */
+/** Longest JWS, in characters. */
 export const LONGEST_STATEMENT = 256 * 1024
 
 /**
- * GET `desired?after={number}&wait={seconds}`: 200 `{statement}` as soon as there is one with a higher number (0: any), 204 when
- * there was none within `wait` (at most `LONGEST_WAIT` s).
+ * GET `desired?after={number}&wait={seconds}`: 200 `{statement}` as soon as there is one with a higher number (0: any),
+ * or 204 if there is none within `wait` (at most `LONGEST_WAIT` s).
  */
 export const DesiredAnswer = z.object({ statement: z.string().max(LONGEST_STATEMENT) }).meta({ id: 'DesiredAnswer' })
 export const LONGEST_WAIT = 55
 
-/** GET `key`: the public key that statements are signed with, kept from the first contact where none is pinned. */
+/**
+ * GET `key`: the public key that verifies statements. If none is pinned, the Satellite keeps the key of the first
+ * contact.
+ */
 export const KeyAnswer = z.object({ publicKey: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }).meta({ id: 'KeyAnswer' })
 
-/* GET `bundles/{sha256}`: `application/zip`, only of a bundle that the environment's desired state names. */
+/* GET `bundles/{sha256}`: `application/zip`, only for bundles that the environment's desired state lists. */
 
 /** All other fields of an error are dropped: anyone with a token could send anything. */
 const ReportedFault = z.object({
@@ -112,7 +119,7 @@ const ReportedFault = z.object({
   column: z.int().min(0).optional(),
 })
 
-/** How one solution of a desired state came out. `code` and `faults` are those of an upload (design section 7). */
+/** The result for one solution of a desired state. `code` and `faults` are those of an upload (design section 7). */
 export const SolutionResult = z.object({
   name: SolutionName,
   sha256: Sha256,
@@ -123,24 +130,24 @@ export const SolutionResult = z.object({
 })
 export type SolutionResult = z.infer<typeof SolutionResult>
 
-/** POST `report`: what a node of an environment is and runs, at least every `REPORT_EVERY`, and after each change. */
+/** POST `report`: the state of a node of an environment, sent at least every `REPORT_EVERY` and after each change. */
 export const Report = z
   .object({
-    /** One per process, made at its start: an environment can have several nodes. */
+    /** Created when the process starts: an environment can have several nodes. */
     node: z.uuid(),
     /** The Satellite's version. */
     version: z.string().max(100),
-    /** The number of the desired state that it tried last; 0: none yet. */
+    /** The number of the last desired state that it tried; 0: none yet. */
     number: z.int().min(0),
-    /** `refused`: the statement itself was not taken; `reason` says why. */
+    /** `refused`: the statement itself was not accepted; `reason` says why. */
     outcome: z.enum(['none', 'applied', 'failed', 'refused']),
     reason: Text.optional(),
     results: z.array(SolutionResult).max(MOST_SOLUTIONS),
-    /** What runs now. */
+    /** The solutions that are running now. */
     solutions: z
       .array(z.object({ name: SolutionName, sha256: Sha256.nullable(), version: z.string().max(100) }))
       .max(MOST_SOLUTIONS),
-    /** What its health page shows first: in words of its own, for people. */
+    /** The first items on its health page, as sentences for the operator. */
     health: z.enum(['good', 'warning', 'bad']),
     findings: z.array(Text).max(20),
   })
@@ -150,8 +157,8 @@ export type Report = z.infer<typeof Report>
 export const REPORT_EVERY = 30_000
 
 /**
- * GET `solutions/{name}/login-page` with `If-None-Match`: 200 with ETag, or 304. `template` is a login template under the rules
- * of design section 8; `texts` are i18n tables, locale (`default`, `nl`, …) to key to text.
+ * GET `solutions/{name}/login-page` with `If-None-Match`: 200 with ETag, or 304. `template` is a login template under
+ * the rules of design section 8. `texts` are i18n tables: locale (`default`, `nl`, …) to key to text.
  */
 export const LoginPageAnswer = z
   .object({
@@ -161,12 +168,12 @@ export const LoginPageAnswer = z
   .meta({ id: 'LoginPageAnswer' })
 export type LoginPageAnswer = z.infer<typeof LoginPageAnswer>
 
-/** POST `solutions/{name}/authenticate`. `address` is the browser's, for the throttle. */
+/** POST `solutions/{name}/authenticate`. `address` is the browser's address, for the throttle. */
 export const AuthenticateRequest = z
   .strictObject({
     username: z.string().max(200),
     password: z.string().max(1000),
-    /** Further fields of the login page, `custom_…`. */
+    /** The `custom_…` fields of the login page. */
     custom: z.record(z.string().max(100), z.string().max(1000)).optional(),
     address: z.string().max(100),
   })
@@ -174,13 +181,13 @@ export const AuthenticateRequest = z
 export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>
 
 /**
- * POST `solutions/{name}/refresh`: asks again about a remembered user. `since` is when the user last gave credentials: a password
- * that was changed after it ends the remembered login.
+ * POST `solutions/{name}/refresh`: checks a remembered user again. `since` is when the user last entered credentials: a
+ * later change of the password ends the remembered login.
  */
 export const RefreshRequest = z.strictObject({ uid: z.string().max(200), since: Time }).meta({ id: 'RefreshRequest' })
 export type RefreshRequest = z.infer<typeof RefreshRequest>
 
-/** Both are answered so, with 200: a refusal is an answer. 429 with Retry-After when throttled. */
+/** The response to both, with status 200 even for a refusal. 429 with Retry-After when throttled. */
 export const AuthenticateAnswer = z
   .discriminatedUnion('outcome', [
     z.object({
@@ -188,7 +195,7 @@ export const AuthenticateAnswer = z
       uid: z.string().min(1).max(200),
       username: z.string().min(1).max(200),
       permissions: z.array(z.string().min(1).max(200)).max(1000),
-      /** As `security.setTenantValue` takes it; null: none. */
+      /** As `security.setTenantValue` accepts it; null: none. */
       tenant: z
         .array(z.union([z.string().max(200), z.number()]))
         .max(100)
@@ -196,7 +203,7 @@ export const AuthenticateAnswer = z
     }),
     z.object({
       outcome: z.literal('refused'),
-      /** `verify`: the e-mail address was not confirmed yet; told only after the right password. */
+      /** `verify`: the email address is not confirmed yet; reported only after the right password. */
       reason: z.enum(['credentials', 'verify']),
     }),
   ])

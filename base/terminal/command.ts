@@ -15,7 +15,7 @@ export type Exit = keyof typeof EXIT_CODES
 
 export type Argument = {
   readonly what: string
-  /** What it is where it is left out; without it the argument must be there. */
+  /** Describes the value if the argument is omitted. Without it, the argument is required. */
   readonly default?: string
 }
 
@@ -27,20 +27,20 @@ export type Option = {
   readonly value?: string
 }
 
-/** One command of the command line: a file of `commands/`. */
+/** A command of the command line: a file in `commands/`. */
 export interface Command {
   /** One line for the list of commands. */
   readonly summary: string
-  /** In their order. */
+  /** In order. */
   readonly arguments: Readonly<Record<string, Argument>>
   readonly options: Readonly<Record<string, Option>>
-  /** Further lines of its help. */
+  /** More lines for its help. */
   readonly notes?: () => string
-  /** What goes wrong for the user's part is thrown as a `CommandError`. */
+  /** @throws CommandError for errors that the user can fix */
   run(given: Given, terminal: Terminal): Promise<Exit>
 }
 
-/** What stands on the command line. Options that are not given are absent. */
+/** The parsed command line. Options that are not given are absent. */
 export type Given = {
   readonly arguments: Readonly<Record<string, string>>
   readonly options: Readonly<Record<string, string | boolean>>
@@ -51,7 +51,7 @@ type ValuesOf<Options extends Command['options']> = {
   readonly [Name in NamesOf<Options>]?: Options[Name]['type'] extends 'boolean' ? boolean : string
 }
 
-/** Gives `run` the types of its arguments and options; what is given was checked against them. */
+/** Gives `run` the types of its arguments and options. The parser has validated the values. */
 export function command<
   const Arguments extends Command['arguments'],
   const Options extends Command['options'],
@@ -65,11 +65,11 @@ export function command<
     terminal: Terminal,
   ) => Promise<Exit>
 }): Command {
-  // What is given was checked against the definition, at run time only.
+  // The parser validates the values against the definition, but only at run time.
   return { ...definition, run: (given, terminal) => definition.run(given as never, terminal) }
 }
 
-/** Ends a command with a text for people that says what to do. */
+/** Ends a command with a message that says what to do. */
 export class CommandError extends Error {
   readonly exit: Exit
 

@@ -1,10 +1,10 @@
 /**
- * Answers the launcher (bin/run-with.js), which asks after a signal whether this process still reacts. Called before anything that
- * may take long.
+ * Replies to the launcher (bin/run-with.js), which checks after a signal whether this process still responds. Call it
+ * before anything that may take long.
  */
 export function answerLauncher(): void {
   process.on('message', () => {
-    // The launcher may be gone by now.
+    // The launcher may have exited by now.
     if (process.connected) process.send?.('here', () => {})
   })
 }

@@ -1,13 +1,13 @@
 import { printable, type Terminal } from './terminal.ts'
 
-/** One line of a terminal that says what is being done, and is gone at the end. Elsewhere nothing is said. */
+/** A progress line on a terminal, erased at the end. Without a terminal, nothing is printed. */
 export function partProgress(terminal: Terminal): {
   show(doing: string, name: string): void
   end(): void
 } {
   let isShown = false
   const write = (text: string) => {
-    // Back to the line's beginning, and the rest of it away.
+    // Moves to the start of the line and erases it.
     if (terminal.isInteractive) terminal.err(`\r\x1b[K${text}`)
   }
   return {

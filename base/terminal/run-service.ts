@@ -13,22 +13,22 @@ export async function createLog(level: LogLevel, isTerminal: boolean): Promise<L
   if (!isTerminal) return pino(options)
   const { default: pretty } = await import('pino-pretty')
   const shown = pretty({ sync: true, translateTime: 'SYS:HH:MM:ss' })
-  // Errors may quote what came from outside.
+  // Errors may quote untrusted input.
   return pino(options, { write: (line) => void shown.write(printableJson(line)) })
 }
 
-/** In ms: a signal to the whole process group comes from the launcher once more. */
+/** In ms. If a signal is sent to the whole process group, the launcher forwards it a second time within this time. */
 const SAME_SIGNAL = 500
 
 /**
- * Ends on a signal, and with the launcher: its channel closes when it dies in whatever way.
- * @param stop called again for each further signal: who sends one does not want to wait
+ * Stops on a signal or when the launcher exits: its channel closes however it dies.
+ * @param stop called again for each further signal, since another signal means that the user doesn't want to wait
  */
 export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) => void): void {
   let since: number | null = null
   const end = () => {
     if (since !== null) {
-      // How it ends is told of the first call.
+      // The first call reports how it ends.
       if (performance.now() - since > SAME_SIGNAL) stop().catch(() => {})
       return
     }
@@ -41,14 +41,14 @@ export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) =
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end)
   leaveEarlySignals()
   process.on('disconnect', end)
-  // The launcher gave us a channel; if that is gone already, so is the launcher.
+  // The launcher gave us a channel; if that is closed already, the launcher has exited.
   if (process.env.SOLHOST_LAUNCHER !== undefined && !process.connected) end()
 }
 
-/** The system says which number it is, and not which of these asked for it. */
+/** The system reports the port number, but not which of these settings it is from. */
 const PORTS = 'PORT, ADMIN_PORT, METRICS_PORT or HTTP_REDIRECT_PORT, whichever it is,'
 
-/** Why a host could not start, for people. */
+/** Why a host could not start, as a message for the operator. */
 export function whyNot(error: unknown): string {
   if (error instanceof PlatformError) return error.message
   const { code, port, address, syscall } = error as NodeJS.ErrnoException & { port?: number; address?: string }
@@ -65,7 +65,7 @@ export function whyNot(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** A folder that is mounted into a container belongs to whom its machine says, and there only numbers count. */
+/** The owner of a folder that is mounted into a container is set by number on the machine outside. */
 function whoseFolder(code: string): string {
   if (code === 'EROFS') return 'It lies on a file system that is read-only: mount it for writing.'
   const user = process.getuid?.()

@@ -2,19 +2,19 @@ import { styleText } from 'node:util'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Where a command writes. Styles show on a terminal only, and not with NO_COLOR. */
+/** Where a command writes. Styles are used only on a terminal, and not with NO_COLOR. */
 export interface Terminal {
-  /** What was asked for. */
+  /** The requested output. */
   out(text: string): void
-  /** What is said beside it: problems, progress. */
+  /** Everything else: problems, progress. */
   err(text: string): void
-  /** Text in a style where `out` shows styles, else as it is. */
+  /** The text in a style if `out` supports styles, else unchanged. */
   styled(style: Style, text: string): string
-  /** The same for `err`. */
+  /** As `styled`, for `err`. */
   styledError(style: Style, text: string): string
-  /** Whether a person can be asked, and sees progress. */
+  /** Whether the command can prompt the user and show progress. */
   readonly isInteractive: boolean
-  /** The environment properties of whoever types there. */
+  /** The user's environment variables. */
   readonly environment: Environment
 }
 
@@ -36,23 +36,28 @@ export function createTerminal(
   }
 }
 
-/** What a terminal acts upon: moves of the cursor, colours, the direction of writing. Line breaks and tabs are none. */
+/**
+ * Control characters that a terminal interprets: cursor movement, colors, text direction. Line breaks and tabs are
+ * allowed.
+ */
 const CONTROL = '\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'
 const CONTROLS = new RegExp(`[${CONTROL}]`, 'g')
-/** The same where JSON has it: escaped, or as it is. Other escapes are passed over whole, without the group. */
+/** The same in JSON: escaped or literal. Other escapes match as a whole, without the group. */
 const CONTROLS_OF_JSON = new RegExp(`(\\\\(?:u00[01][\\da-f]|[bfr])|[${CONTROL}])|\\\\.`, 'g')
 
-/** A text from a file or a host as it may stand on a terminal: what that would act upon becomes �. */
+/** Makes a text from a file or a host safe for a terminal: control characters become �. */
 export function printable(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(CONTROLS, '�')
 }
 
-/** The same for a text that is JSON, and stays so. */
+/** As `printable`, for JSON, which stays valid. */
 export function printableJson(text: string): string {
   return text.replace(CONTROLS_OF_JSON, (found: string, control?: string) => (control === undefined ? found : '�'))
 }
 
-/** A value for machines, in lines or in one; a terminal that shows it does not act upon anything in it. */
+/**
+ * A value as JSON, on several lines or one. Control characters are escaped, so that a terminal doesn't interpret them.
+ */
 export function jsonText(value: object, isInOneLine = false): string {
   const escaped = (one: string) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`
   return `${JSON.stringify(value, null, isInOneLine ? 0 : 2).replace(CONTROLS, escaped)}\n`

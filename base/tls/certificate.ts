@@ -8,30 +8,30 @@ import { readSecretFile } from '../config/secret-file.ts'
 import { unreadSecret } from '../config/unread-secret.ts'
 import { whyRefused } from './why-refused.ts'
 
-/** Where the certificate of the host lies; the password, too, may lie in a file that changes with it. */
+/** The certificate file of the host and its password, which may be in a file that changes with it. */
 export type CertificateSource = {
-  /** An absolute path. */
+  /** Absolute path. */
   readonly file: string
   readonly passphrase: string
-  /** `CERTIFICATE_PASS_FILE`; null: the password is `passphrase` and stays it. */
+  /** `CERTIFICATE_PASS_FILE`; null: the password is always `passphrase`. */
   readonly passphraseFile: string | null
 }
 
-/** A certificate with its private key, of which TLS can be served. */
+/** A certificate with its private key, checked for use with TLS. */
 export type Certificate = {
   readonly pfx: Buffer
   readonly passphrase: string
   readonly x509: X509Certificate
-  /** SHA-256 of file and password: whether a file that was touched holds anything new. */
+  /** SHA-256 of file and password: shows whether a touched file really changed. */
   readonly digest: string
 }
 
-/** Chosen here: real files have 2 to 10 kB, so that what is larger is another file. In bytes. */
+/** Chosen here: real files have 2 to 10 kB, so a larger one is some other file. In bytes. */
 const LARGEST = 1024 ** 2
 
 /**
- * Reads and checks a PKCS12 file. At once and not asynchronously: the settings are read so, and the file is small.
- * @throws ERR_CERTIFICATE with a sentence that says what the file is and what to do, never with the password
+ * Reads and checks a PKCS12 file. Synchronously, like the settings: the file is small.
+ * @throws ERR_CERTIFICATE with a sentence that says what the file is and what to do; it never contains the password
  */
 export function readCertificate(source: CertificateSource): Certificate {
   const { file } = source
@@ -46,7 +46,7 @@ export function readCertificate(source: CertificateSource): Certificate {
   }
 }
 
-/** By public means alone: a server's side of a connection that is never made tells its own certificate. */
+/** Uses only Node's public API: the server side of a connection that is never opened returns its own certificate. */
 function ownCertificate(pfx: Buffer, passphrase: string): X509Certificate {
   const secureContext = createSecureContext({ pfx, passphrase })
   const nowhere = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
@@ -64,7 +64,7 @@ function ownCertificate(pfx: Buffer, passphrase: string): X509Certificate {
 function readFile(file: string): Buffer {
   let descriptor: number
   try {
-    // Without O_NONBLOCK the start would wait for ever where the name is that of a pipe.
+    // Without O_NONBLOCK, startup would hang if the path is a named pipe.
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     throw refused(file, whyUnreadable(file, error as NodeJS.ErrnoException), error)
@@ -100,7 +100,6 @@ function whyUnreadable(file: string, { code }: NodeJS.ErrnoException): string {
   return `cannot be read (${code}): ${file}`
 }
 
-/** As a setting is read from a file. */
 function readPassphrase(file: string): string {
   try {
     return readSecretFile(file)

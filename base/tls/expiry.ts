@@ -1,9 +1,9 @@
 import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 
-/** What an operator must know of a certificate that works today. */
+/** What the operator must know about the certificate in use. */
 export type CertificateState = {
-  /** The names that it is for, as the certificate has them: `DNS:apps.example.org`. */
+  /** The names that it is valid for, as the certificate lists them: `DNS:apps.example.org`. */
   readonly names: string
   /** Epoch ms. */
   readonly validFrom: number
@@ -11,7 +11,7 @@ export type CertificateState = {
   readonly problem: 'expired' | 'not-yet-valid' | 'expires-soon' | null
 }
 
-/** Of what authorities issue, the shortest (90 days) are renewed after 60: what is left then is a month. */
+/** The shortest-lived common certificates (90 days) are renewed after 60 days, when 30 are left. In ms. */
 export const SOON = 30 * 86_400_000
 
 /** @param now epoch ms */
@@ -23,7 +23,7 @@ export function stateOfCertificate(x509: X509Certificate, now: number): Certific
   return { names: x509.subjectAltName ?? x509.subject, validFrom, validTo, problem }
 }
 
-/** The problem as a sentence; null: there is none. @param now epoch ms */
+/** The problem as a sentence; null if there is none. @param now epoch ms */
 export function sayProblem({ problem, validFrom, validTo }: CertificateState, now: number): string | null {
   if (problem === null) return null
   if (problem === 'expired') {
@@ -36,7 +36,7 @@ export function sayProblem({ problem, validFrom, validTo }: CertificateState, no
   return `The certificate of the host expires at ${iso(validTo)}, in ${days} ${days === 1 ? 'day' : 'days'}. Put a new file in its place; no restart is needed.`
 }
 
-/** Names under which browsers come, for which the certificate is none; each as an example of its kind. */
+/** Names that browsers use but the certificate doesn't cover; each stands for its kind. */
 export function namesNotCovered(x509: X509Certificate, names: readonly string[]): readonly string[] {
   return names.filter((name) => {
     const host = name.replace(/^\[|\]$/g, '')
@@ -44,7 +44,7 @@ export function namesNotCovered(x509: X509Certificate, names: readonly string[])
   })
 }
 
-/** The host names of `PUBLIC_URL` and `SOLUTION_ORIGIN`; of the latter one of a solution called "name". */
+/** The host names of `PUBLIC_URL` and `SOLUTION_ORIGIN`; for the latter, that of a solution called "name". */
 export function publicNames(settings: {
   readonly publicUrl: URL | null
   readonly solutionOrigin: { readonly suffix: string } | null

@@ -5,64 +5,64 @@ import { networkOf } from '../http/network.ts'
 import { endLargest, MOST_HELD } from '../http/slow-connections.ts'
 import { repeat } from '../work/repeat.ts'
 
-/** A connection without an open request is closed after so long, in ms. */
+/** A connection without an open request is closed after this time, in ms. */
 const IDLE_TIME = 60_000
-/** A request must have come whole within this time, in ms: as long as Node gives it by HTTP/1.1. */
+/** A request must be received completely within this time, in ms, as in Node's HTTP/1.1 server. */
 const REQUEST_TIME = 300_000
-/** An answer whose bytes nobody takes for so long ends, with its connection, in ms. */
+/** If the peer reads too little of a response for this time, in ms, its connection is closed. */
 const STUCK_TIME = 120_000
-/** In that time at least this part of what waits is taken, so that nobody holds answers by taking a byte now and then. */
+/**
+ * The peer must read at least this fraction of the pending bytes in `STUCK_TIME`, so that it can't hold responses by
+ * reading a byte now and then.
+ */
 const LEAST_TAKEN = 1 / 10
-/** Who takes fewer bytes between two looks is slow: 12 kB a second. */
+/** A connection that reads fewer bytes than this between two checks is slow: 12 kB per second. */
 const SLOW = 60 * 1024
 const LOOK_EVERY = 5000
-/** One that makes room for another gets less time to go by itself, in ms. */
+/** A connection that is closed to make room gets this time to end gracefully, in ms. */
 const ROOM_TIME = 1000
 /**
- * More connections than that close the one that was idle longest; where none is idle, one of the network that has most of
- * them, or the newest.
+ * Beyond this many connections, a new one closes the connection that was idle longest. If none is idle, it closes one
+ * of the network with the most connections, or is refused.
  */
 const MOST_SESSIONS = 4096
 
-/** How many connections one network may have, and whose are not counted by their address. */
+/** How many connections a network may have, and which addresses don't count as a network. */
 export type ConnectionSettings = {
   readonly limits: Pick<Limits, 'HTTP2_CONNECTIONS_ADDRESS'>
   readonly trustedProxies: readonly string[]
 }
 
 type Seen = {
-  /** Null: a trusted proxy, behind which everybody may be. */
+  /** Null: a trusted proxy, since anyone may be behind it. */
   readonly network: string | null
   readonly streams: Map<ServerHttp2Stream, number>
   /** When the last request began or ended. */
   lastUse: number
-  /** At the last look: what had been written, and what its answers held, in bytes. */
+  /** At the last check, in bytes: what had been written, and what its responses held. */
   written: number
   held: number
-  /** The last time that nothing waited, or enough had been taken since; with what had been written and waited then, in bytes. */
+  /** The last time that nothing was pending or enough had been read, with the bytes written and pending then. */
   progress: { at: number; written: number; held: number }
-  /** What its answers held over the time between two looks, in bytes, if it took them slowly. */
+  /** The bytes that its responses held between the last two checks; 0 if the peer read them fast enough. */
   heldSlowly: number
-  /** It was told to go, and its time to do so by itself is the next `LOOK_EVERY`. */
+  /** Whether GOAWAY was sent. The peer has until the next check, `LOOK_EVERY` later, to close the connection. */
   isTold: boolean
 }
 
-/** With an error, since a code alone is not sent; the session's own listener takes it. */
+/** With an error, since Node doesn't send a code alone; the session's `error` listener handles it. */
 function turnAway(session: ServerHttp2Session): void {
   session.destroy(new Error('too much is asked of this connection'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
 }
 
 export interface SessionWatch {
   add(session: ServerHttp2Session): void
-  /** Tells each that no further request is taken; it ends with its last answer. */
+  /** Announces on each connection that no further requests are accepted. It ends with its last response. */
   goAway(): void
   destroy(): void
 }
 
-/**
- * Keeps an eye on the connections of HTTP/2, for which Node has no limits of time by itself.
- * @param now monotonic, in ms
- */
+/** Limits HTTP/2 connections: Node has no time limits for them. @param now monotonic, in ms */
 export function createSessionWatch(
   { limits, trustedProxies }: ConnectionSettings,
   now: () => number = () => performance.now(),
@@ -71,13 +71,13 @@ export function createSessionWatch(
   const mostOfNetwork = limits.HTTP2_CONNECTIONS_ADDRESS
   const isTrusted = proxyAddr.compile([...trustedProxies])
   const sessions = new Map<ServerHttp2Session, Seen>()
-  /** Sessions by network; trusted proxies are in none. */
+  /** Sessions by network, without those of trusted proxies. */
   const networks = new Map<string, Set<ServerHttp2Session>>()
   let stopLooking: (() => Promise<void>) | null = null
   let isGoing = false
 
   function add(session: ServerHttp2Session): void {
-    // One whose handshake ended during the stop: a browser asks again elsewhere.
+    // The handshake finished during the stop: the browser retries on another host.
     if (isGoing) {
       session.close()
       return
@@ -117,7 +117,7 @@ export function createSessionWatch(
     })
   }
 
-  /** It counts no longer. */
+  /** Stops counting the session. */
   function forget(session: ServerHttp2Session): void {
     const network = sessions.get(session)?.network ?? null
     sessions.delete(session)
@@ -126,7 +126,7 @@ export function createSessionWatch(
     if (network !== null && others?.size === 0) networks.delete(network)
   }
 
-  /** Whether one more of that network may be there, after what is idle made room. */
+  /** Whether there is room for another connection of that network, after closing idle ones. */
   function hasRoom(network: string | null): boolean {
     const own = () => (network === null ? undefined : networks.get(network))
     const isOwnFull = () => (own()?.size ?? 0) >= mostOfNetwork
@@ -138,7 +138,7 @@ export function createSessionWatch(
 
   function makeRoom(among: Iterable<ServerHttp2Session>, of: number): void {
     const idle = [...among].filter((session) => !session.destroyed && sessions.get(session)?.streams.size === 0)
-    // Some at once: under such a load this is not to be done for each new connection.
+    // Closes several together: under such a load, sorting for each new connection would cost too much.
     for (const session of idle.sort(byLastUse).slice(0, Math.ceil(of / 64))) {
       forget(session)
       session.goaway()
@@ -146,10 +146,13 @@ export function createSessionWatch(
     }
   }
 
-  /** All are in use: so that one network, or a few, cannot keep the others out, the one that has most gives one up. */
+  /**
+   * If all connections are in use, closes one of the network with the most, so that a few networks can't block the
+   * others.
+   */
   function takeFromLargest(own: number): boolean {
     const largest = [...networks.values()].reduce((one, other) => (other.size > one.size ? other : one), new Set())
-    // Otherwise two networks would take it from one another.
+    // Otherwise two networks would keep closing each other's connections.
     if (largest.size <= own + 1) return false
     const [longest] = [...largest].sort(byLastUse)
     if (longest === undefined) return false
@@ -179,7 +182,7 @@ export function createSessionWatch(
     )
   }
 
-  /** Not by `close`: its socket would stay for as long as the other side neither reads nor ends it. */
+  /** Not with `close`: the socket would stay open while the peer neither reads nor closes it. */
   function endIdle(session: ServerHttp2Session, seen: Seen): void {
     if (seen.isTold) session.destroy()
     else session.goaway()
@@ -201,7 +204,7 @@ export function createSessionWatch(
   return watch
 }
 
-/** Ends its requests that do not arrive. @returns whether its peer has not read for too long */
+/** Cancels requests that take too long to arrive. @returns whether the peer has not read for too long */
 function isTooLong(session: ServerHttp2Session, seen: Seen, now: () => number): boolean {
   let isWaiting = false
   let held = 0

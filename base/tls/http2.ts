@@ -5,38 +5,46 @@ import { SECURITY_HEADERS } from '../http/content-security.ts'
 import { headersTooLarge } from '../http/headers-too-large.ts'
 import { type ConnectionSettings, createSessionWatch } from './http2-sessions.ts'
 
-/** In bytes, with 32 for each field (RFC 9113, 6.5.2): about what 16 kB of HTTP/1.1 hold. */
+/** In bytes, counting 32 extra per field (RFC 9113, 6.5.2): corresponds to about 16 kB in HTTP/1.1. */
 const HEADERS_SIZE = 32 * 1024
-/** Browsers send each cookie as a field of its own. */
+/** Browsers send each cookie as a separate field. */
 const HEADER_FIELDS = 512
 
-/** What a connection may do before it ends; of what is not here Node's own bounds are good. */
+/** Limits per connection. For the options that are not listed, Node's defaults are fine. */
 const BOUNDS = {
   maxSessionInvalidFrames: 100,
   /**
-   * In MB (10^6 bytes): with more of answers that wait to be taken, further requests of that connection are refused. Chosen
-   * here: Node's own default, since a browser that loads a large picture needs other files of the page meanwhile.
+   * In MB (10^6 bytes): if more response data is unread, further requests on that connection are refused. Chosen here:
+   * Node's default, since a browser that loads a large image needs other files of the page in the meantime.
    */
   maxSessionMemory: 10,
-  /** Twice what is taken, in fields and in bytes: up to here the answer is 431, beyond Node ends the stream without one. */
+  /**
+   * Twice the accepted number of fields; `maxHeaderListSize` is twice the bytes. Up to here the response is 431;
+   * beyond, Node closes the stream without one.
+   */
   maxHeaderListPairs: 2 * HEADER_FIELDS,
   maxSessionRejectedStreams: 100,
-  /** Requests that are cancelled: so many at once, so many a second (CVE-2023-44487, "rapid reset"). */
+  /** Cancelled requests: burst, and rate per second (CVE-2023-44487, "rapid reset"). */
   streamResetBurst: 200,
   streamResetRate: 20,
   settings: {
     maxConcurrentStreams: 100,
     maxHeaderListSize: 2 * HEADERS_SIZE,
-    /** Bytes of a body that may come before somebody reads them; the default of 64 kB makes uploads over far lines slow. */
+    /**
+     * Bytes of a body that may arrive before they are read. The default of 64 kB slows uploads over high-latency
+     * connections.
+     */
     initialWindowSize: 256 * 1024,
-    /** WebSockets over HTTP/2 (RFC 8441) are not offered: browsers then open them by HTTP/1.1. */
+    /** WebSockets over HTTP/2 (RFC 8441) are not offered: browsers use HTTP/1.1 for them then. */
     enableConnectProtocol: false,
   },
 } as const
-/** The same for all bodies of one connection together. */
+/** As `initialWindowSize`, for all bodies of a connection together. */
 const SESSION_WINDOW = 1024 ** 2
 
-/** The part of a TLS server that answers on connections of HTTP/2; the requests go through the same steps. */
+/**
+ * The part of a TLS server that handles HTTP/2 connections. Requests pass through the same middleware as over HTTP/1.1.
+ */
 export function createHttp2(
   app: Koa,
   settings: ConnectionSettings,
@@ -52,11 +60,11 @@ export function createHttp2(
   server.on('checkExpectation', (_request, response) => refuse(response, 417))
   server.on('session', (session: ServerHttp2Session) => {
     session.setLocalWindowSize(SESSION_WINDOW)
-    // What ends a session is the other side's doing: a broken line, or a frame that is no good.
+    // Only the peer causes session errors: a broken connection or an invalid frame.
     session.on('error', () => session.destroy())
     watch.add(session)
   })
-  // Errors of single streams reach the step that reads or writes them; without a listener they would end the host.
+  // The step that reads or writes a stream handles its errors. Without this listener they would crash the host.
   server.on('sessionError', () => undefined)
   return {
     take: (socket) => void server.emit('connection', socket),
@@ -66,9 +74,9 @@ export function createHttp2(
 }
 
 /**
- * The steps of the app read `Host` and whether there is a body as HTTP/1.1 says them; so these are put there (RFC 9113,
- * 8.3.1 and 8.1). @returns false for a request that names two hosts or none, or another scheme: only of these two does
- * Node make sure that the path is one
+ * The app reads `Host` and whether there is a body from HTTP/1.1 headers, so this sets them (RFC 9113, 8.3.1 and 8.1).
+ * @returns false if the request has two different hosts or none, or another scheme: Node validates the path only for
+ *   http and https
  */
 function readAsHttp1(request: Http2ServerRequest): boolean {
   const { headers } = request
@@ -82,7 +90,7 @@ function readAsHttp1(request: Http2ServerRequest): boolean {
   return true
 }
 
-/** @param headers names and values in turn */
+/** @param headers names and values, alternating */
 function isTooLarge(headers: readonly string[]): boolean {
   const fields = headers.length / 2
   const size = headers.reduce((sum, text) => sum + text.length, 32 * fields)

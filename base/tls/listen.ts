@@ -3,7 +3,7 @@ import type { ConnectionSettings } from './http2-sessions.ts'
 import { httpServer, httpsServer, type WebServer } from './server.ts'
 import type { HostCertificate } from './watch-certificate.ts'
 
-/** Running requests get this long at a stop, in ms. */
+/** Requests in progress get this long during a stop, in ms. */
 const STOP_GRACE = 3_000
 
 /** @param certificate null: without TLS */
@@ -17,14 +17,14 @@ export function listening(server: WebServer, port: number, host: string): Promis
     server.once('error', reject)
     server.listen(port, host, () => {
       server.off('error', reject)
-      // A connection could not be accepted, such as without free descriptors or memory. The next one may succeed.
+      // A connection could not be accepted, for example for lack of descriptors or memory. The next one may succeed.
       server.on('error', () => {})
       resolve(server)
     })
   })
 }
 
-/** No new connections; idle ones end at once, busy ones after their answer or when `STOP_GRACE` is over. */
+/** Accepts no new connections. Idle ones end immediately, busy ones after their response or after `STOP_GRACE`. */
 export function closeServer(server: WebServer): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), STOP_GRACE)
@@ -36,12 +36,12 @@ export function closeServer(server: WebServer): Promise<void> {
   })
 }
 
-/** The address that a server is found at from this machine, without a path. */
+/** The server's address as seen from this machine, without a path. */
 export function originOf(certificate: HostCertificate | null, host: string, port: number): string {
   return `${certificate === null ? 'http' : 'https'}://${urlHost(host)}:${port}`
 }
 
-/** The host part of an address for a listening address: any address is reached by loopback. */
+/** The host part of the URL for a listening address. Wildcard addresses are reached by loopback. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host

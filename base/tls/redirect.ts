@@ -6,9 +6,9 @@ import { stateOf } from '../http/request.ts'
 import type { Sites } from '../http/sites.ts'
 
 /**
- * All that the port without TLS does (`HTTP_REDIRECT_PORT`): leads whoever reads to the same address by https. The host name
- * must be one that the site gate knows, so that nobody is led anywhere else. What was sent is not processed: a form, and
- * a request with credentials, which a tool would else go on sending unencrypted without anybody noticing.
+ * Handles all requests on the port without TLS (`HTTP_REDIRECT_PORT`): redirects GET and HEAD to the same address over
+ * https. The host name must be one that the site gate knows, so that nobody can be redirected elsewhere. It refuses
+ * forms and requests with credentials, which a tool would otherwise keep sending unencrypted without anyone noticing.
  *
  * @param port where the host serves TLS, for names without `PUBLIC_URL` and `SOLUTION_ORIGIN`
  */
@@ -28,7 +28,7 @@ export function redirectToHttps(sites: Sites, port: () => number): Middleware {
       )
     }
     ctx.status = 308
-    // From the origin on, so that a path of two slashes names no other host.
+    // Starts with the origin, so that a path that starts with two slashes can't name another host.
     ctx.set('Location', `${site.origin}${ctx.path.startsWith('/') ? ctx.path : '/'}${ctx.search}`)
   }
 }

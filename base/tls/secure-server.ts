@@ -9,7 +9,10 @@ import { createHttp2 } from './http2.ts'
 import type { ConnectionSettings } from './http2-sessions.ts'
 import type { HostCertificate } from './watch-certificate.ts'
 
-/** Ciphers with forward secrecy and authenticated encryption (Mozilla's "intermediate"); HTTP/2 forbids the others anyway. */
+/**
+ * Ciphers with forward secrecy and authenticated encryption (Mozilla's "intermediate"). HTTP/2 forbids all others
+ * anyway.
+ */
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -22,13 +25,13 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** In ms; Node's own is 120 s, in which each connection without a word would hold a socket. */
+/** In ms. Node's default is 120 s, for which each silent connection would hold a socket. */
 const HANDSHAKE_TIME = 20_000
 
 /**
- * A server that speaks TLS and behind it HTTP/1.1 or HTTP/2, as the browser chooses (ALPN). Chosen here: Node's own server
- * for HTTPS, so that HTTP/1.1 is exactly that of the server without TLS (time limits, upgrades, stop), with a server for
- * HTTP/2 beside it that gets its sockets. A browser opens WebSockets on a second connection, by HTTP/1.1.
+ * A TLS server for HTTP/1.1 and HTTP/2, as the browser chooses (ALPN). Chosen here: Node's HTTPS server, so that
+ * HTTP/1.1 behaves exactly as without TLS (time limits, upgrades, stop), with a separate HTTP/2 server that gets its
+ * sockets. A browser opens WebSockets on a second connection, over HTTP/1.1.
  */
 export function createSecureServer(app: Koa, certificate: HostCertificate, settings: ConnectionSettings): Server {
   const server = new SecureServer(
@@ -41,7 +44,7 @@ export function createSecureServer(app: Koa, certificate: HostCertificate, setti
     app,
     settings,
   )
-  // Connections that are open keep theirs: the certificate counts in the handshake alone.
+  // Open connections are not affected: the certificate is used only in the handshake.
   certificate.onChange((next) => server.setSecureContext(contextOf(next)))
   return server
 }
@@ -52,7 +55,7 @@ function contextOf({ pfx, passphrase }: Certificate): SecureContextOptions {
 
 class SecureServer extends Server {
   readonly #http2: ReturnType<typeof createHttp2>
-  /** Below TLS, so that those whose handshake never ends are among them: the server waits for these too. */
+  /** TCP sockets, so that those whose handshake never ends are included: `close` waits for these too. */
   readonly #sockets = new Set<Socket>()
 
   constructor(options: ServerOptions, app: Koa, settings: ConnectionSettings) {
@@ -68,12 +71,12 @@ class SecureServer extends Server {
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))
     })
-    // Who fails in the handshake could not read an answer of HTTP.
+    // A peer whose handshake failed can't read an HTTP response.
     this.removeAllListeners('tlsClientError')
     this.on('tlsClientError', (_error, socket) => void socket.destroy())
   }
 
-  /** Called by `close` too. Sessions of HTTP/2 are told to go, and end with their last answer. */
+  /** `close` calls this too. HTTP/2 sessions get GOAWAY and end with their last response. */
   override closeIdleConnections(): void {
     super.closeIdleConnections()
     this.#http2.goAway()

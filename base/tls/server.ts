@@ -12,13 +12,16 @@ import type { HostCertificate } from './watch-certificate.ts'
 
 export type WebServer = Server | SecureServer
 
-/** An HTTP server for an app, which WebSockets go through as well. What is no HTTP at all is answered here, with the header set that every answer has. */
+/**
+ * An HTTP server for an app, including its WebSockets. The server itself responds to invalid HTTP, with the security
+ * headers of all responses.
+ */
 export function httpServer(app: Koa, settings?: ConnectionSettings): Server {
   const server = createServer({ shouldUpgradeCallback: takesUpgrade }, inTurn(requestListener(app)))
   return answering(server, app, settings)
 }
 
-/** The same with TLS, for HTTP/1.1 and HTTP/2; new connections get the certificate that is in use then. */
+/** The same with TLS, for HTTP/1.1 and HTTP/2. New connections use the certificate that is current then. */
 export function httpsServer(app: Koa, certificate: HostCertificate, settings: ConnectionSettings): SecureServer {
   return answering(createSecureServer(app, certificate, settings), app, settings)
 }

@@ -4,21 +4,21 @@ import type { Values } from '../config/property-groups.ts'
 import type { CertificateSource } from '../config/service-settings.ts'
 import { readCertificate } from './certificate.ts'
 
-/** As they were read: a property that is wrong has no value. */
+/** As they were read: an invalid property has no value. */
 type ReadValues = Partial<Values>
 
-/** Null: no TLS. @param passphraseFile the file of `CERTIFICATE_PASS_FILE`, where that is set */
+/** @param passphraseFile the file of `CERTIFICATE_PASS_FILE`, if set @returns null: no TLS */
 export function certificateOf(values: ReadValues, passphraseFile: string | null): CertificateSource | null {
   const { CERTIFICATE_NAME: name, CERTIFICATE_FOLDER: folder, CERTIFICATE_PASS: passphrase } = values
   if (!name || folder === undefined || passphrase === undefined) return null
   return { file: resolve(folder, name), passphrase, passphraseFile }
 }
 
-/** What is wrong with TLS: a file that cannot be served, and settings that contradict it. */
+/** The errors in the TLS settings: an unusable certificate file, and settings that contradict it. */
 export function tlsFaults(values: ReadValues, certificate: CertificateSource | null): string[] {
   if (certificate === null) {
     if (values.CERTIFICATE_NAME !== '') return []
-    // Somebody who set these expects TLS; to go on without it would be unsafe.
+    // Operators who set these expect TLS; to continue without it would be unsafe.
     return [
       values.CERTIFICATE_PASS ? 'CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set both, or none' : '',
       typeof values.HTTP_REDIRECT_PORT === 'number'

@@ -5,10 +5,10 @@ import { repeat } from '../work/repeat.ts'
 import { type Certificate, readCertificate } from './certificate.ts'
 import { type CertificateState, namesNotCovered, sayProblem, stateOfCertificate } from './expiry.ts'
 
-/** The certificate of a running host, which follows its file. */
+/** The certificate of a running host. It is reloaded when its file changes. */
 export interface HostCertificate {
   readonly current: () => Certificate
-  /** For the health report; `refused` is why the newest file is not in use. */
+  /** For the health report. `refused` says why the newest file is not in use. */
   readonly state: () => CertificateState & { readonly refused: string | null }
   /** Called with each new certificate. */
   onChange(take: (certificate: Certificate) => void): void
@@ -17,20 +17,23 @@ export interface HostCertificate {
 
 export type WatchOptions = {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** Names that browsers use, see `publicNames`. */
+  /** Host names that browsers use, see `publicNames`. */
   readonly names: readonly string[]
-  /** In ms. A change counts when it is seen twice, so that a file that is being written is not read. */
+  /**
+   * Polling interval in ms. A change counts after two equal polls, so that a file that is still being written is not
+   * read.
+   */
   readonly every?: number
   /** Epoch ms. */
   readonly now?: () => number
 }
 
 /**
- * Chosen here: the files are looked at by `stat` every second. What the file system tells by itself fails on network volumes and
- * after a secret of Kubernetes was swapped, which replaces a link two folders up; `stat` follows links.
+ * Chosen here: polls the files with `stat` every second. File system events fail on network volumes and after a
+ * Kubernetes secret is swapped, which replaces a symbolic link two folders up; `stat` follows links.
  */
 const EVERY = 1000
-/** What is wrong with the certificate in use is said again after so long, in ms. */
+/** A problem with the certificate in use is logged again after this time, in ms. */
 const SAY_AGAIN = 86_400_000
 
 /** @throws ERR_CERTIFICATE */
@@ -61,7 +64,7 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
   async function look(): Promise<void> {
     const before = seen
     seen = await footprint(source)
-    // The first look only remembers: the file was read a moment ago. A change in between is found by the digest.
+    // The first poll only stores the state, since the file has just been read. The digest reveals a change in between.
     if (seen !== before || seen === readAs) return
     readAs = seen
     read()
@@ -102,7 +105,7 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
   }
 }
 
-/** What changes when a file does: written over, put in its place, or a link to it led elsewhere. */
+/** Changes whenever the file does: if it is overwritten, replaced, or a link to it changes. */
 async function footprint({ file, passphraseFile }: CertificateSource): Promise<string> {
   const files = passphraseFile === null ? [file] : [file, passphraseFile]
   const stats = await Promise.all(

@@ -1,10 +1,10 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 
 /**
- * What a file is that TLS cannot be served of, and the command that makes one of it that can be: the rest of a sentence
- * that begins with the file's name. The password is in none of the texts; the commands take it from the environment.
+ * Says what an unusable file is, and the command that converts it: the rest of a sentence that begins with the file's
+ * name. The password is in none of the texts; the commands read it from the environment.
  *
- * @param error what Node said when it tried
+ * @param error Node's error when it tried to use the file
  */
 export function whyRefused(name: string, bytes: Buffer, passphrase: string, error: Error): string {
   const file = quoted(name)
@@ -17,7 +17,8 @@ export function whyRefused(name: string, bytes: Buffer, passphrase: string, erro
       : `CERTIFICATE_PASS does not open: it is another password, or the file is damaged. Try it: openssl pkcs12 -in ${file} -noout -passin env:CERTIFICATE_PASS`
   }
   if (/unsupported/i.test(message)) {
-    // By a file, since openssl cannot read key and certificate from one pipe; the key is encrypted in it too.
+    // Through a file, since openssl can't read key and certificate from one pipe. The key is encrypted in that file
+    // too.
     const pem = quoted(`${name}.pem`)
     return (
       'is encrypted in the old way (RC2 with 40 bits, which PKCS12 files of Java before 8u301, of mkcert and of "openssl -legacy" ' +
@@ -79,7 +80,7 @@ function joined(input: string, file: string): string {
   return `openssl pkcs12 -export ${input} -out ${converted(bare(file))} -passout env:CERTIFICATE_PASS`
 }
 
-/** PKCS12 (RFC 7292): a SEQUENCE that begins with the version, INTEGER 3. */
+/** PKCS12 (RFC 7292): a SEQUENCE that starts with the version, INTEGER 3. */
 const PKCS12 = /^30(?:8[0-4](?:..){0,4}?|[0-7].)020103/
 /** OID 1.2.840.113549.1.7.2, signed data. */
 const SIGNED_DATA = Buffer.from('06092a864886f70d010702', 'hex')
@@ -110,7 +111,7 @@ function isReadBy(read: () => unknown): boolean {
   }
 }
 
-/** A name as a shell takes it. */
+/** A name, quoted for a shell if needed. */
 function quoted(name: string): string {
   return /^[\w.+@-]+$/.test(name) && !name.startsWith('-') ? name : `'./${name.replaceAll("'", `'\\''`)}'`
 }
@@ -119,7 +120,7 @@ function bare(file: string): string {
   return file.replace(/^'\.\/(.*)'$/s, '$1').replaceAll(`'\\''`, "'")
 }
 
-/** Beside the old one and not in its place: a command that fails must not leave an empty file. */
+/** A new file beside the old one: a failing command must not leave an empty file in its place. */
 function converted(name: string): string {
   return quoted(`${name.replace(/\.[^.]*$/, '')}-new.p12`)
 }

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { withoutTypes } from '../../runtime/without-types.ts'
 
-/** A script for browsers as one text, made once at the start. */
+/** A browser script as one text, built once at the start. */
 export type BrowserScript = {
   readonly text: string
-  /** Names this text, for an address that may be cached and for the ETag. */
+  /** Identifies this text, for a cacheable URL and the ETag. */
   readonly hash: string
 }
 
@@ -13,10 +13,10 @@ export type BrowserScript = {
 const IMPORT = /^import\s+(type\s+)?[^'"]*?from\s+'([^']+)'\n?/gm
 
 /**
- * Puts a module and those that it imports after one another, each after what it needs, in one strict function. Types become
- * white space, so there is no build and no source map to keep. All modules share that function's scope: a test sees to it
- * that no name is there twice.
- * @param library a script that comes before them
+ * Bundles a module and its imports, dependencies first, into one strict-mode function. Types are replaced by white
+ * space, so no build step and no source map is needed. All modules share the function's scope; a test checks that no
+ * name is declared twice.
+ * @param library a script that is put before them
  */
 export function makeScript(main: URL, library = ''): BrowserScript {
   const modules: string[] = []

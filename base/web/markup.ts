@@ -1,4 +1,4 @@
-/** Markup that a template shows as it stands. Everything else is escaped. */
+/** Trusted markup that a template inserts unchanged. Everything else is escaped. */
 export class Markup {
   readonly text: string
 
@@ -19,7 +19,7 @@ const REFERENCES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** How a value stands in a template: the values of an array one after the other, `null` and `undefined` as nothing. */
+/** The text of a value in a template: arrays are joined, `null` and `undefined` are empty. */
 export function escaped(value: unknown): string {
   if (value instanceof Markup) return value.text
   if (Array.isArray(value)) return value.map(escaped).join('')
@@ -27,12 +27,12 @@ export function escaped(value: unknown): string {
   return String(value).replace(/[&<>"']/g, (character) => REFERENCES[character] ?? '')
 }
 
-/** Markup in which all values are escaped, so that a name from outside stays a text. */
+/** Builds markup and escapes all values, so that untrusted text cannot add tags. */
 export function html(parts: TemplateStringsArray, ...values: readonly unknown[]): Markup {
   return new Markup(String.raw({ raw: parts }, ...values.map(escaped)))
 }
 
-/** Attributes of a tag: `true` is one without a value; those that are `false`, `null` or `undefined` are left out. */
+/** The attributes of a tag: `true` gives one without a value; `false`, `null` and `undefined` are left out. */
 export function attributes(named: Readonly<Record<string, unknown>>): Markup {
   const present = Object.entries(named).filter(([, value]) => value !== false && value !== null && value !== undefined)
   return new Markup(

@@ -28,21 +28,21 @@ export type ErrorModel = {
   readonly retry?: { readonly href: string }
 }
 
-/** Templates that the pages of both services have. */
+/** Templates shared by the pages of both services. */
 export const SHARED_PAGES = new URL('pages/', import.meta.url)
 
 const templates = loadTemplates([SHARED_PAGES])
 const loginTemplate = templates.render('login', { styles: sharedStyles('tokens', 'fields', 'login') })
 const page = createPageRenderer(templates, PLATFORM_TEXTS, sharedStyles('tokens', 'fields', 'pages'))
 
-/** What happened, what the person can do next, and the reference for support. Never a stack. */
+/** Says what happened and what to do next, with the reference for support. Never shows a stack. */
 export function errorPage(frame: PageFrame, model: ErrorModel): string {
   return page('error', frame, platformText(frame.locale, `platform.error.${model.kind}.title`), model)
 }
 
 /**
- * The login template of a solution that brings none, and the start of a customer's own: placeholders still in it,
- * no nonces yet.
+ * The login template for solutions without one, and the starting point for a customer's. It still has its placeholders
+ * and no nonces.
  *
  * @see product guide 2.4
  */
@@ -50,7 +50,7 @@ export function defaultLoginTemplate(): string {
   return loginTemplate
 }
 
-/** These of the styles that both services have, as they stand in a page's head. */
+/** The named styles, of those shared by both services, indented for a page's head. */
 export function sharedStyles(...names: readonly string[]): string {
   return indent(names.map((name) => readFileSync(new URL(`styles/${name}.css`, import.meta.url), 'utf8')).join(''))
 }

@@ -4,7 +4,7 @@ import { attributes, escaped, html, Markup } from './markup.ts'
 import type { TextTables } from './texts.ts'
 import { timeFormat } from './time-format.ts'
 
-/** What every page needs: whom it speaks to and the nonce of its Content-Security-Policy. */
+/** What every page needs: the reader's locale and the nonce of its Content-Security-Policy. */
 export type PageFrame = {
   /** A BCP 47 tag such as 'nl-BE'. Texts fall back to 'nl', then 'en'; dates follow the whole tag. */
   readonly locale: string
@@ -13,27 +13,27 @@ export type PageFrame = {
   readonly title?: string
 }
 
-/** What the layout needs to know of a page that belongs to a service: the administration or the control center. */
+/** What the layout needs for a page of a service: the admin pages or the control center. */
 export type ServiceFrame = {
-  /** What the keys of its texts begin with. */
+  /** The prefix of its text keys. */
   readonly texts: 'admin' | 'center'
-  /** What the addresses of its sign-in and sign-out begin with. */
+  /** The prefix of its sign-in and sign-out URLs. */
   readonly root: '/admin' | ''
-  /** The address of the page's script. */
+  /** The URL of the page's script. */
   readonly script: string
-  /** What the page's script sends along with requests to the API; null where nobody is signed in. */
+  /** Sent by the page's script with each API request; null if nobody is signed in. */
   readonly csrfToken: string | null
-  /** The part of the navigation that the page belongs to; null: none. */
+  /** The current item of the navigation; null: none. */
   readonly part: string | null
-  /** Names and addresses of the navigation; empty: none. */
+  /** Names and URLs of the navigation; empty: none. */
   readonly parts: readonly (readonly [name: string, href: string])[]
-  /** Who is signed in, where that is shown. */
+  /** The signed-in person, if the page shows them. */
   readonly person?: string | null
-  /** The organisation that the page is about. */
+  /** The organisation that the page shows. */
   readonly organisation?: { readonly name: string; readonly title: string } | null
 }
 
-/** What else the layout needs. */
+/** Optional data for the layout. */
 type More = { readonly service?: ServiceFrame; readonly goesOnTo?: string }
 
 /**
@@ -43,8 +43,8 @@ type More = { readonly service?: ServiceFrame; readonly goesOnTo?: string }
 export type PageRenderer = (template: string, frame: PageFrame, heading: string, model: object, more?: More) => string
 
 /**
- * Every template below these folders by its path without ending, compiled once: nothing is read from disk while a request
- * waits. Of two of one name the later folder's counts.
+ * Compiles every template in these folders once, named by path without extension, so that requests never wait for the
+ * disk. Of two with the same name, the later folder's is used.
  */
 export function loadTemplates(folders: readonly URL[]): Eta {
   const templates = new Eta({ autoEscape: true, escapeFunction: escaped })
@@ -57,7 +57,7 @@ export function loadTemplates(folders: readonly URL[]): Eta {
   return templates
 }
 
-/** States of a solution and how they look. */
+/** The visual style of each state of a solution. */
 const STATES: Readonly<Record<string, 'good' | 'bad' | 'quiet'>> = {
   active: 'good',
   quarantined: 'bad',
@@ -65,7 +65,7 @@ const STATES: Readonly<Record<string, 'good' | 'bad' | 'quiet'>> = {
 }
 
 const MOST_FORMATS = 100
-/** Characters of a name from outside that a page shows. */
+/** Maximum characters shown of an untrusted name. */
 const MOST_SHOWN = 120
 const secondsFormat = keptByLocale(
   (language) => new Intl.NumberFormat(language, { style: 'unit', unit: 'second', unitDisplay: 'long' }),
@@ -73,22 +73,22 @@ const secondsFormat = keptByLocale(
 const minuteFormat = keptByLocale((locale) => timeFormat(known(locale)))
 const secondFormat = keptByLocale((locale) => timeFormat(known(locale), 'second'))
 const countFormat = keptByLocale((locale) => new Intl.NumberFormat(known(locale), { maximumFractionDigits: 1 }))
-/** What browsers send as a language may be none. */
+/** The language that a browser sends may not exist. */
 const known = (locale: string) => (Intl.DateTimeFormat.supportedLocalesOf(locale).length > 0 ? locale : 'en')
 
 const BYTE_UNITS = ['B', 'KB', 'MB', 'GB'] as const
 
-/** Such as '1.2 MB'; a unit is 1024 of the one before. */
+/** Such as '1.2 MB'; each unit is 1024 times the previous one. */
 function bytesText(locale: string, count: number): string {
   const step = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10))
   return `${countFormat(locale).format(count / 1024 ** step)} ${BYTE_UNITS[step]}`
 }
 
 /**
- * Makes what renders pages in the shared layout. The model stays below a key of its own, so that no value can take the
- * place of the layout's.
+ * Creates a renderer for pages in the shared layout. The model is nested under `model`, so that its values cannot
+ * override the layout's.
  *
- * @param folder whose templates count before those of the same name that are shared
+ * @param folder its templates override shared ones of the same name
  */
 export function createPageRenderer(templates: Eta, texts: TextTables, styles: string, folder = ''): PageRenderer {
   return (template, frame, heading, model, more = {}) => {
@@ -122,14 +122,14 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       attributes,
       nothing: html`<span class="quiet" aria-hidden="true">–</span><span class="hidden">${text('platform.admin.none')}</span>`,
       partial,
-      // What each takes is said in its template.
+      // Each template documents its parameters.
       table: (table: object) => partial('table', { table }),
       row: (row: object) => partial('row', { row }),
       field: (field: object) => partial('field', { field }),
       form: (form: object) => partial('form', { form }),
       card: (card: object) => partial('card', { card }),
       empty: (said: string) => partial('empty', { said }),
-      /** A value by its beginning, all of it when it is pointed at; null: none. */
+      /** Shows the beginning of a value, and the full value as a tooltip; null: none. */
       code: (value: string | null | undefined, beginning = value) =>
         value == null ? null : html`<code title="${value}">${beginning}</code>`,
       badge: (kind: string, name: string) => html`<span class="state state-${kind}">${name}</span>`,
@@ -139,7 +139,7 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
   }
 }
 
-/** A text taken apart at its placeholders, so that a value's direction of writing leaves the rest alone. */
+/** Splits a text at its placeholders, so that each value can be isolated from the surrounding text direction. */
 function partsOf(text: string, values: readonly (string | null)[]): { text: string; value: string | null }[] {
   return text.split(/(\{\d+\})/).map((part) => {
     const value = /^\{\d+\}$/.test(part) ? values[Number(part.slice(1, -1))] : undefined
@@ -153,8 +153,8 @@ function shortened(name: string): string {
 }
 
 /**
- * Formats that are made anew cost more than the rest of a page. Locales come from scripts and browsers, so only some are
- * kept.
+ * Creating a format costs more than rendering the rest of a page. Locales come from scripts and browsers, so the cache
+ * is bounded.
  */
 function keptByLocale<T>(make: (locale: string) => T): (locale: string) => T {
   const made = new Map<string, T>()
@@ -173,7 +173,7 @@ function firstLetter(title: string): string {
   return first?.segment.toLocaleUpperCase() ?? '·'
 }
 
-/** Styles as they stand in a page's head. */
+/** Indents styles for a page's head. */
 export function indent(styles: string): string {
   return styles.trimEnd().replace(/^(?=.)/gm, '    ')
 }

@@ -1,30 +1,29 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { z } from '../../runtime/zod.ts'
 
-/** The platform's own texts: locale ('en', 'nl', …) -> key -> text. `{0}`, `{1}` stand for values. */
+/** The platform's own texts: locale ('en', 'nl', …) -> key -> text. `{0}`, `{1}` are placeholders for values. */
 export type Texts = ReadonlyMap<string, ReadonlyMap<string, string>>
 
-/** The languages of the platform's own pages. The first is the fallback for everybody else. */
+/** The languages of the platform's own pages. The first is the fallback for all other languages. */
 export const PLATFORM_LOCALES = ['en', 'nl', 'de', 'fr', 'es'] as const satisfies readonly string[]
 
-/** Texts by language and key, for whoever renders pages with them. */
+/** Texts by language and key, for rendering pages. */
 export type TextTables = {
   /**
-   * One text in the language of `locale`: 'nl-BE' (or 'nl_BE') takes 'nl', a language that there is none of takes 'en'. An
-   * unknown key becomes `!key!`, as in a solution's own i18n table. Values are put in as they are: whoever writes the text
-   * into a page escapes it.
+   * A text in the language of `locale`: 'nl-BE' (or 'nl_BE') uses 'nl'; an unsupported language uses 'en'. An unknown
+   * key becomes `!key!`, as in a solution's i18n table. Values are not escaped: the caller that writes the text into a
+   * page escapes it.
    */
   readonly text: (locale: string, key: string, values?: readonly (string | number)[]) => string
-  /** The language that the texts have for `locale`; fit for the `lang` attribute of a page. */
+  /** The language of the texts for `locale`, for a page's `lang` attribute. */
   readonly language: (locale: string) => string
   readonly has: (language: string, key: string) => boolean
   readonly all: Texts
 }
 
 /**
- * Reads them once.
- * @param folders of each: a folder for each subject, in it a file for each language
- * @throws TypeError when a text is missing or there twice
+ * @param folders each has a folder for each subject, with a file for each language
+ * @throws TypeError if a text is missing or defined twice
  */
 export function readTextTables(folders: readonly URL[]): TextTables {
   const all = checkTexts(new Map(PLATFORM_LOCALES.map((locale) => [locale, tableOf(folders, locale)])))
@@ -46,7 +45,7 @@ export function readTextTables(folders: readonly URL[]): TextTables {
 
 /**
  * @returns the same texts
- * @throws TypeError that names every key which one language has and another lacks
+ * @throws TypeError that names every key that one language has and another lacks
  */
 export function checkTexts(texts: Texts): Texts {
   const keys = new Set([...texts.values()].flatMap((table) => [...table.keys()]))
@@ -57,7 +56,7 @@ export function checkTexts(texts: Texts): Texts {
   return texts
 }
 
-/** @throws TypeError that names every key which two subjects have */
+/** @throws TypeError that names every key that two subjects have */
 function tableOf(folders: readonly URL[], locale: string): ReadonlyMap<string, string> {
   const entries = folders.flatMap((folder) =>
     readdirSync(folder).flatMap((subject) => readEntries(new URL(`${subject}/${locale}.json`, folder))),
@@ -72,7 +71,7 @@ function readEntries(file: URL): [key: string, text: string][] {
   return Object.entries(z.record(z.string(), z.string().min(1)).parse(JSON.parse(readFileSync(file, 'utf8'))))
 }
 
-/** Texts that the pages of both services have. */
+/** Texts shared by the pages of both services. */
 export const SHARED_TEXTS = new URL('texts/', import.meta.url)
 export const PLATFORM_TEXTS = readTextTables([SHARED_TEXTS])
 export const TEXTS = PLATFORM_TEXTS.all

@@ -1,9 +1,9 @@
 /**
- * How the pages of the administration and of the control center write a time: `22 Nov 2026, 17:43`, in the reader's language.
- * Chosen here: the month by its name and the hours to 24, so that nobody takes the month for the day or evening for morning; the
- * day first in English too, which readers outside America expect and those inside cannot misread; UTC, as logs are, whatever
- * the browser's clock says. The scripts of the pages write times by the same function.
- * @param precision `second` for lines of which many fall into one minute
+ * The time format of the admin pages and the control center: `22 Nov 2026, 17:43`, in the reader's language. Chosen
+ * here: month names, so that nobody confuses day and month; the 24-hour clock; the day first in English too, which
+ * readers outside America expect and Americans cannot misread; UTC, as in logs, whatever the browser's time zone.
+ * Scripts of the pages use the same function.
+ * @param precision `second` for lists with many lines per minute
  */
 export function timeFormat(locale: string, precision: 'minute' | 'second' = 'minute'): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat(dayFirst(locale), {
@@ -18,7 +18,7 @@ export function timeFormat(locale: string, precision: 'minute' | 'second' = 'min
   })
 }
 
-/** The locale to write days in. */
+/** The locale for formatting dates, with the day first. */
 export function dayFirst(locale: string): string {
   return /^en\b/i.test(locale) ? 'en-GB' : locale
 }

@@ -1,28 +1,28 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A request's body that waits for the collector. `count`: the data points, log records or spans in it. */
+/** A queued request body for the collector. `count`: the data points, log records or spans in it. */
 export type Batch = { readonly name: string; readonly count: number; readonly format: Format; readonly size: number }
 export type Format = 'pb' | 'json'
 
 /**
- * Batches of one signal, oldest first, each a file of a folder, so that they outlive the process. What is over the bound
- * is dropped from the oldest end. Nothing of it is synchronous.
+ * The batches of one signal, oldest first. Each is a file in a folder, so that it survives the process. Above the
+ * bound, the oldest batches are dropped. All operations are asynchronous.
  */
 export interface BatchQueue {
-  /** Finds what an earlier process left. */
+  /** Loads the batches that an earlier process left. */
   open(): Promise<void>
-  /** Never rejects: what the disk does not take is dropped and told. */
+  /** Never rejects: batches that can't be written are dropped and reported. */
   put(body: Uint8Array, count: number, format: Format): Promise<void>
   oldest(): Batch | null
-  /** @returns null when the file is gone or cannot be read; then the batch is gone from the queue too */
+  /** @returns null if the file is missing or unreadable; the batch is then removed from the queue */
   read(batch: Batch): Promise<Uint8Array | null>
   remove(batch: Batch): Promise<void>
   /** In bytes. */
   size(): number
 }
 
-/** `busy`: more came at once than are taken. */
+/** `busy`: too many arrived at the same time. */
 export type DropReason = 'queue_full' | 'disk' | 'refused' | 'busy'
 
 export type BatchQueueOptions = {
@@ -32,7 +32,7 @@ export type BatchQueueOptions = {
   readonly dropped: (count: number, reason: DropReason) => void
 }
 
-/** Numbers are of one width, so that names sort as the batches came. */
+/** Numbers have a fixed width, so that names sort in the order of arrival. */
 const DIGITS = 12
 const NAME = /^(\d{12})-(\d{1,9})\.(pb|json)$/
 
@@ -40,7 +40,7 @@ export function createBatchQueue({ folder, bound, dropped }: BatchQueueOptions):
   let batches: Batch[] = []
   let size = 0
   let number = 0
-  /** One write after the other, so that order and bound hold. */
+  /** Writes are sequential, which preserves the order and the bound. */
   let writing: Promise<void> = Promise.resolve()
 
   function forget(batch: Batch): boolean {
@@ -84,7 +84,7 @@ export function createBatchQueue({ folder, bound, dropped }: BatchQueueOptions):
       const found: Batch[] = []
       for (const name of (await readdir(folder)).sort()) {
         const [, digits, count, format] = NAME.exec(name) ?? []
-        // What a process was writing when it ended.
+        // A file that a process was writing when it ended.
         if (name.endsWith('.part')) await rm(join(folder, name), { force: true })
         if (digits === undefined) continue
         number = Math.max(number, Number(digits))

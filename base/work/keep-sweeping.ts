@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { repeat } from './repeat.ts'
 
-/** Old rows are looked for this often, in ms. */
+/** In ms, between two sweeps. */
 const EVERY = 10 * 60_000
 
-/** Has each part that keeps rows for a time remove the old ones, again and again. @returns what ends it */
+/** Has all parts delete their expired rows, periodically. @returns a function that stops it */
 export function keepSweeping(
   parts: readonly { sweep(): Promise<unknown> }[],
   log: Pick<Logger, 'error'>,

@@ -1,9 +1,9 @@
-/** How long a thing is no news after it was told, in ms. */
+/** Window in ms during which a repeated event is suppressed. */
 const TOLD_FOR = 60_000
-/** Things that are remembered at once. */
+/** Most events that are remembered; then all are forgotten. */
 const MOST_TOLD = 10_000
 
-/** Says of each thing once a minute that it is new. @param now the clock, in epoch milliseconds */
+/** Returns true for each event once per minute. @param now the clock, in epoch milliseconds */
 export function createNews(now: () => number = Date.now): (thing: string) => boolean {
   const told = new Map<string, number>()
   return (thing) => {

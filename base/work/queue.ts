@@ -1,4 +1,4 @@
-/** Runs what has the same key one after the other. */
+/** Runs work with the same key sequentially. */
 export function createQueue() {
   const last = new Map<string, Promise<unknown>>()
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {

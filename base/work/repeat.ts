@@ -1,7 +1,8 @@
 /**
- * Does `work` every `milliseconds`, never twice at once: where one takes longer, the next is left out. It keeps no process alive.
- * @param onError hears what `work` throws; without it, that is an error which nobody handles
- * @returns what ends it; resolves once the work under way is done
+ * Runs `work` every `milliseconds`, never in parallel: while a run takes longer, the next ones are skipped. The timer
+ * doesn't keep the process alive.
+ * @param onError called with what `work` throws; without it, that is an unhandled rejection
+ * @returns a function that stops it; it resolves when the current run is done
  */
 export function repeat(
   milliseconds: number,

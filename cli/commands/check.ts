@@ -31,7 +31,7 @@ host without settings of its own. solhost.d.ts, where there is one, is brought u
   },
 })
 
-/** Shows the faults of a solution that pack and deploy shall not go on with. */
+/** Prints the errors that stop pack and deploy. */
 export function refuseFaults({ files }: SolutionFolder, found: Findings, terminal: Terminal): Exit {
   terminal.err(findingsText(found, files, { styled: terminal.styledError }))
   terminal.err(`${countText(found)}. Next: mend the faults, then run it again.\n`)

@@ -74,7 +74,7 @@ export const deployCommand = command({
 
 type Version = { readonly version: string; readonly sha256: string }
 
-/** The active version; null where the host has no such solution. */
+/** The active version; null if the host does not have the solution. */
 async function versionBefore(api: HostApi, url: URL, name: string): Promise<Version | null> {
   const answer = await api.get(`/admin/api/solutions/${name}`)
   if (answer.status === 404 && (answer.body as { code?: unknown } | null)?.code === 'ERR_SOLUTION_NOT_FOUND')
@@ -92,7 +92,10 @@ function change(before: Version | null, sha256: string, isNew: boolean): string 
   return isNew ? `a new version, ${place}` : `a version that the host had, again, ${place}`
 }
 
-/** Where users find it: the host leads on from the short address, to another host name if solutions have their own. */
+/**
+ * The solution's URL for users. The host redirects from the short path, to a separate host name if solutions have their
+ * own.
+ */
 async function addressOf(api: HostApi, url: URL, name: string): Promise<string> {
   const { location } = await api.get(`/solution/${name}`)
   const address = new URL(location ?? `/solution/${name}/`, url)
@@ -101,7 +104,7 @@ async function addressOf(api: HostApi, url: URL, name: string): Promise<string> 
 
 const BAR_WIDTH = 24
 
-/** On a terminal alone, in one line that is gone afterwards. */
+/** Only on a terminal, in one line that is cleared at the end. */
 function progressBar(name: string, total: number, terminal: Terminal) {
   if (!terminal.isInteractive) return { show: () => {}, clear: () => {} }
   return {

@@ -42,7 +42,7 @@ type DevOptions = InspectOptions & { readonly port?: string }
 
 type Running = { readonly host: Host; readonly live: LiveSolutions; readonly notes: readonly string[] }
 
-/** Resolves when it was ended, or could not start. */
+/** Resolves when it was stopped, or failed to start. */
 async function dev(folder: SolutionFolder, options: DevOptions, terminal: Terminal): Promise<Exit> {
   const stopped = Promise.withResolvers<Exit>()
   const home = openDevHome(folder.path, terminal.environment)
@@ -52,12 +52,12 @@ async function dev(folder: SolutionFolder, options: DevOptions, terminal: Termin
     watching?.close()
     await (await starting).host.stop()
   }
-  // A signal that comes while it starts stops it as soon as it has started; a failed start ends by itself.
+  // A signal during the start stops the host as soon as it has started; a failed start exits anyway.
   stopOnSignals(stop, stopped.resolve)
   try {
     const running = await starting
     const saves = createSaves({ shown: folder.path, ...createLiveEnd(home, running, terminal), terminal })
-    // Before the first version: what is saved meanwhile is not lost.
+    // Before the first version, so that no save during the upload is missed.
     watching = watchFolder(folder.path, {
       changed: (since) => void saves.saved(since),
       gone() {
@@ -72,7 +72,7 @@ async function dev(folder: SolutionFolder, options: DevOptions, terminal: Termin
     tellWhere(home, running, terminal)
     terminal.out(await inspectText(running.host))
   } catch (error) {
-    // Where the host itself did not start there is nothing to stop.
+    // If the host did not start, there is nothing to stop.
     await stop().catch(() => {})
     if (error instanceof CommandError) throw error
     throw new CommandError('failed', whyNot(error))
@@ -98,14 +98,14 @@ async function startLive(home: string, options: DevOptions, { environment }: Ter
   return { host, live: host.live, notes }
 }
 
-/** @returns null where nothing is given. @throws CommandError */
+/** @returns null if none is given. @throws CommandError */
 function readPort(text: string): number | null {
   if (text === '') return null
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
   throw new CommandError('usage', `A port is a number from 0 (any free one) to 65535, not "${text}".`)
 }
 
-/** What becomes of each version: its log is shown, and its address and user where they are others than before. */
+/** Handles each new version: streams its log, and prints its URL and user if they changed. */
 function createLiveEnd(
   home: string,
   { host, live }: Running,
@@ -143,7 +143,7 @@ Each save shows in open pages at once; a login page has to be loaded again. Ctrl
 `)
 }
 
-/** A password of the settings wins over the one that was made. */
+/** A password in the settings takes precedence over the generated one. */
 function adminPassword(home: string, { environment }: Terminal): string {
   const isSet = (environment.SERVLET_PASSWORD ?? environment.SERVLET_PASSWORD_FILE ?? '') !== ''
   return isSet ? 'password as SERVLET_PASSWORD has it' : `password in ${join(home, 'admin-password')}`

@@ -16,7 +16,7 @@ import { isSolhost } from '../host-api.ts'
 import { listenOnce } from '../listen-once.ts'
 import { memoryFinding } from '../memory-finding.ts'
 
-/** What one look came to; `advice` says what to do about a fault. */
+/** The result of one check; `advice` says how to fix a problem. */
 type Finding = { readonly ok: boolean; readonly what: string; readonly found: string; readonly advice?: string }
 
 type Check = (settings: Settings) => Promise<Omit<Finding, 'what'>>
@@ -71,7 +71,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   clock: checkClock,
 }
 
-/** Where `METRICS_PORT` is set. */
+/** Only if `METRICS_PORT` is set. */
 const METRICS_CHECKS: Readonly<Record<string, Check>> = {
   'port of the metrics': ({ telemetry: { scraping } }) =>
     scraping === null
@@ -79,7 +79,7 @@ const METRICS_CHECKS: Readonly<Record<string, Check>> = {
       : checkPort('METRICS_PORT', scraping.host, scraping.port),
 }
 
-/** Where the host serves TLS. */
+/** Only if the host serves TLS. */
 const TLS_CHECKS: Readonly<Record<string, Check>> = {
   'port that leads to https': ({ host, httpRedirectPort }) =>
     httpRedirectPort === null
@@ -88,7 +88,7 @@ const TLS_CHECKS: Readonly<Record<string, Check>> = {
   certificate: checkCertificate,
 }
 
-/** That it can be served is looked at with the settings. */
+/** Reading the settings has already checked that the certificate can be served. */
 async function checkCertificate(settings: Settings): Promise<Omit<Finding, 'what'>> {
   const { certificate } = settings
   if (certificate === null) return { ok: true, found: 'none' }
@@ -139,7 +139,7 @@ function settingsFrom(environment: Environment): Settings | { readonly faults: r
   }
 }
 
-/** A whole one, from its start to a script that it compiled. */
+/** Starts a real sandbox process and loads a solution in it. */
 async function checkSandbox(): Promise<Omit<Finding, 'what'>> {
   const [{ createSupervisor }, { builtInPlugins, checkGuests, usableTrusted }, { createSandboxSolutionMaker }] =
     await Promise.all([
@@ -174,7 +174,7 @@ async function checkPort(
   const problem = await listenOnce(host, port)
   if (problem === null) return { ok: true, found: `${place} is free` }
   if (problem === 'EADDRINUSE') {
-    // Every port of a host but that of the metrics answers probes.
+    // Every port of a host except that of the metrics answers probes.
     const isOurs = await isSolhost(addressOf(host, port, isSecure))
     const who = isOurs ? 'a Solhost that runs already' : 'another program'
     return { ok: false, found: `${place} is used by ${who}`, advice: `Stop it, or set ${property} to a free port.` }
@@ -199,7 +199,7 @@ async function checkHome({ home }: Settings): Promise<Omit<Finding, 'what'>> {
       return { ok: false, found: `${existing} is no folder`, advice: 'Set PLATFORM_HOME to a folder.' }
     }
     await access(existing, constants.R_OK | constants.W_OK | constants.X_OK)
-    // The rights say little where a disk is mounted to be read alone, or is full.
+    // Access rights are not enough if the disk is mounted read-only or full, so create a folder.
     rmSync(mkdtempSync(join(existing, '.solhost-doctor-')), { recursive: true })
   } catch (error) {
     return { ok: false, found: `${home} cannot be written to (${(error as NodeJS.ErrnoException).code})`, advice }
@@ -215,14 +215,14 @@ function nearestExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 }
 
-/** Files with secrets that others on this machine can read. */
+/** A file with secrets that other accounts on this machine can read. */
 function openToOthers(home: string): string | null {
   if (process.platform === 'win32' || (statSync(home).mode & 0o077) === 0) return null
   const files = ['platform-key', 'admin-password', 'platform.sqlite'].map((name) => join(home, name))
   return files.find((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0) ?? null
 }
 
-/** Chosen here: some bundles, logs and an upload at once fit into it. */
+/** Chosen here: enough for a few bundles, logs and an upload. */
 const LEAST_SPACE = 512 * 1024 ** 2
 
 async function checkSpace({ home }: Settings): Promise<Omit<Finding, 'what'>> {
@@ -246,9 +246,9 @@ async function checkDatabase(settings: Settings): Promise<Omit<Finding, 'what'>>
   return { ok: false, found: problem.what, advice: problem.advice }
 }
 
-/** A clock that is behind this version's making is wrong: certificates and tokens would be refused. */
+/** A clock before the release of this version is wrong: certificates and tokens would be refused. */
 const MADE = Date.parse('2026-01-01T00:00:00Z')
-/** What file system and process may differ by, in ms. */
+/** Maximum difference between the clocks of the file system and the process, in ms. */
 const MOST_DIFFERENCE = 5000
 
 async function checkClock({ home }: Settings): Promise<Omit<Finding, 'what'>> {
@@ -260,7 +260,7 @@ async function checkClock({ home }: Settings): Promise<Omit<Finding, 'what'>> {
   return { ok: false, found: `${found}; the disk’s is ${Math.round(apart / 1000)} s off`, advice }
 }
 
-/** In ms; 0 where nothing can be written, which another line tells. */
+/** In ms; 0 if nothing can be written, which another check reports. */
 function differenceOfDisk(place: string): number {
   try {
     const folder = mkdtempSync(join(place, '.solhost-doctor-'))

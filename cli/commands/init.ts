@@ -6,7 +6,7 @@ import { CommandError, command } from '../../base/terminal/command.ts'
 import { ManifestSchema } from '../../runtime/bundle/manifest.ts'
 import { editorFiles } from '../editor-files.ts'
 
-/** What a new solution starts with; {{name}} and {{title}} are filled in. */
+/** The files of a new solution; {{name}} and {{title}} are replaced. */
 const NEW_SOLUTION = fileURLToPath(new URL('../new-solution', import.meta.url))
 
 export const initCommand = command({
@@ -27,7 +27,7 @@ export const initCommand = command({
   },
 })
 
-/** Each file by its path in the solution's folder. */
+/** File contents by path in the solution's folder. */
 function newSolution(name: string): Map<string, string> {
   const title = name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', ' ')
   const files = new Map<string, string>()
@@ -41,7 +41,7 @@ function newSolution(name: string): Map<string, string> {
   return new Map([...files, ...editorFiles(written)])
 }
 
-/** The rule is that of the manifest, in its words. */
+/** Applies the manifest's rule and its error message. */
 function checkName(name: string): void {
   const problem = ManifestSchema.shape.name.safeParse(name).error?.issues[0]?.message
   if (problem === undefined) return
@@ -57,7 +57,7 @@ function checkFolder(name: string): void {
   throw new CommandError('failed', `"${name}" ${problem}, and nothing in it is changed. ${advice}`)
 }
 
-/** @returns null for an empty folder */
+/** @returns null if the folder is empty */
 function whyNotEmpty(path: string): string | null {
   try {
     return readdirSync(path).length === 0 ? null : 'is a folder that is not empty'

@@ -27,7 +27,7 @@ export const loginTemplateCommand = command({
   },
 })
 
-/** A solution that is open to everybody has no login page. */
+/** Warns about a solution that is open to everyone, since it has no login page. */
 function noteOf(files: ReadonlyMap<string, Buffer>): string {
   const isOpen = /"authenticator"\s*:\s*"NONE"/.test(files.get('solution.json')?.toString('utf8') ?? '')
   if (!isOpen) return ''

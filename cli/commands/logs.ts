@@ -13,7 +13,7 @@ const Page = z.object({ items: z.array(LogLine) })
 
 const LINES = 50
 const MOST_LINES = 1000
-/** A host that went away is looked for again after so long, in ms; then less often, up to the second. */
+/** Reconnect delay in ms: starts at the first and doubles up to the last. */
 const COME_BACK = { first: 1000, last: 30_000 }
 
 export const logsCommand = command({
@@ -47,7 +47,7 @@ export const logsCommand = command({
   },
 })
 
-/** The command that shows a log, as whoever asked for this one may type it. */
+/** The command that shows a log, ready to be pasted into a shell. */
 export function logsLine(name: string, url: URL, user: string | undefined): string {
   return [`${SOLHOST} logs`, name, url.origin, ...(user === undefined ? [] : ['--user', shellWord(user)])].join(' ')
 }
@@ -61,7 +61,10 @@ async function newest({ api, url, name, path }: Log, count: number): Promise<Log
   return count === 0 ? [] : page.data.items
 }
 
-/** Never ends by itself: a host that goes away is waited for. One that was never there, or refuses, is told. */
+/**
+ * Never returns: reconnects when the host becomes unreachable. Throws if the first connection fails or the host
+ * refuses.
+ */
 async function follow(log: Log, count: number, show: (line: LogLine) => void, terminal: Terminal): Promise<never> {
   let last = 0
   const showLast = (line: LogLine) => {
@@ -76,7 +79,7 @@ async function follow(log: Log, count: number, show: (line: LogLine) => void, te
       isThere = true
     }
     try {
-      // After a gap those of the last moment before it are not shown again.
+      // After a reconnect, skips lines up to the last one shown.
       await followOnce(log, isFirst ? count : MOST_LINES, last, onThere, showLast)
     } catch (error) {
       const isAway = error instanceof CommandError && error.exit === 'unreachable'
@@ -89,7 +92,7 @@ async function follow(log: Log, count: number, show: (line: LogLine) => void, te
   }
 }
 
-/** The newest lines that came after a moment, then each new one, until the host ends it. */
+/** Shows the newest lines after a time, then streams new ones until the host closes the connection. */
 async function followOnce(
   log: Log,
   count: number,
@@ -97,7 +100,7 @@ async function followOnce(
   onThere: () => void,
   show: (line: LogLine) => void,
 ): Promise<void> {
-  /** What comes before the older lines are there waits for them; null: nothing waits any more. */
+  /** Streamed lines that wait until the older ones are shown; null afterwards. */
   let waiting: LogLine[] | null = []
   let older: Promise<void> | null = null
   const onLine = (data: string) => {
@@ -120,7 +123,7 @@ async function followOnce(
   const onOpen = () => {
     onThere()
     older = showOlder()
-    // Told below; until then it is nobody's.
+    // Awaited below; until then, a rejection must not count as unhandled.
     older.catch(() => {})
   }
   const answer = await log.api.follow(log.path, onOpen, onLine)
@@ -128,7 +131,7 @@ async function followOnce(
   await older
 }
 
-/** @returns null for what is no line of a log */
+/** @returns null if it is not a log line */
 function readLine(data: string): LogLine | null {
   try {
     return LogLine.safeParse(JSON.parse(data)).data ?? null

@@ -27,7 +27,7 @@ export const packCommand = command({
     }
     const { name, version } = manifest
     const file = output ?? `${name}-${version}.zip`
-    // The name is the manifest's: whoever wrote that may have put a link under it.
+    // The name comes from the manifest, whose author may have put a link under it.
     if (output === undefined) refuseLink('.', file)
     write(file, packed)
     const bytes = packed.length

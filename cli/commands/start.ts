@@ -18,18 +18,19 @@ ${Object.entries(PROPERTIES as Record<string, Property>)
   run: (_given, terminal) => start(terminal),
 })
 
-/** Resolves when the host has stopped, or could not start. */
+/** Resolves when the host has stopped, or failed to start. */
 async function start(terminal: Terminal): Promise<Exit> {
   const stopped = Promise.withResolvers<Exit>()
   try {
     const settings = readSettings(terminal.environment)
     const isTerminal = process.stdout.isTTY === true
     const log = await createLog(settings.logLevel, isTerminal)
-    // Told of signals before the host is even loaded: process 1 of a container gets only those that it asked for.
+    // Signal handlers are installed before the host is even loaded: process 1 of a container gets only the signals that
+    // it handles.
     const starting = import('../../host/main.ts').then(({ startHost }) =>
       startHost({ settings, log, version, terminal: isTerminal }),
     )
-    // A signal that comes while it starts stops it as soon as it has started; a failed start ends by itself.
+    // A signal during the start stops the host as soon as it has started; a failed start exits anyway.
     stopOnSignals(async () => (await starting).stop(), stopped.resolve)
     const host = await starting
     const { startMessage } = await import('../../host/start-message.ts')

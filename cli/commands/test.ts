@@ -11,7 +11,7 @@ import { readSolutionFolder, readTestFiles, type SolutionFolder } from '../solut
 import { createTestReport } from '../test-report.ts'
 import { refuseFaults } from './check.ts'
 
-/** Chosen here: a test asks several calls of 2 s each; one that takes longer hangs. In seconds. */
+/** Chosen here: a test makes several calls of up to 2 s each; one that takes longer hangs. In seconds. */
 const TEST_TIME = 10
 const LONGEST_TIME = 300
 
@@ -44,7 +44,7 @@ docs/testing-solutions.md says what they can do. They run in sandboxes too, with
     const packed = await packSolution(folder)
     if (packed.manifest === null || packed.faults.length > 0) return refuseSolution(folder, packed, report, terminal)
     using _ = endOnSignals()
-    // Half of all that a command line could load, and no other command needs it.
+    // Loaded on demand: half of all code that the command line can load, and only this command needs it.
     const [{ createStage }, { runTests }] = await Promise.all([
       import('../../host/solution-tests/stage.ts'),
       import('../../host/solution-tests/run-tests.ts'),
@@ -72,11 +72,11 @@ docs/testing-solutions.md says what they can do. They run in sandboxes too, with
   },
 })
 
-/** By the process's own end, at which the parts of the stage are ended too: by default a signal leaves them as they are. */
+/** Exits the process on a signal, so that exit handlers stop the test hosts; by default, a signal would skip them. */
 function endOnSignals(): Disposable {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   const end = () => process.exit(EXIT_CODES.interrupted.code)
-  // Not once: Ctrl-C comes from the terminal and from the launcher, and the second must not cut off what the first began.
+  // Not `once`: Ctrl-C arrives from the terminal and from the launcher, and the second must not interrupt the cleanup.
   for (const signal of signals) process.on(signal, end)
   return {
     [Symbol.dispose]() {
@@ -108,13 +108,13 @@ function needTestFiles({ path, shown }: SolutionFolder): ReadonlyMap<string, Buf
   throw new CommandError('usage', `"${shown}" has no tests. ${advice}`)
 }
 
-/** Nothing ran: with a filter that is a mistake of it. */
+/** Fails if no test ran: with a filter, the filter is wrong. */
 function needAny(results: readonly FileResult[], filter: string | undefined): void {
   const isAny = results.some(({ tests, failure }) => tests.length > 0 || failure !== null)
   if (!isAny) throw new CommandError('usage', `No test holds ${JSON.stringify(filter)} in its name or file.`)
 }
 
-/** A host would not take it, so there is nothing to test. */
+/** Reports errors that a host would refuse too, so there is nothing to test. */
 function refuseSolution(
   folder: SolutionFolder,
   findings: Findings,

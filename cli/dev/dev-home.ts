@@ -6,9 +6,10 @@ import { CommandError } from '../../base/terminal/command.ts'
 import type { Environment } from '../../base/terminal/terminal.ts'
 
 /**
- * Makes where `dev` keeps users, grants, secrets, sessions and data of a solution, for its owner alone. Chosen here: beside
- * what other programs keep for this account (XDG_STATE_HOME), by the folder's path, so that each folder has its own and all
- * is there again at the next start. Not in the folder: one that somebody else made would bring users and grants along.
+ * Creates the folder, readable by its owner only, where `dev` stores a solution's users, grants, secrets, sessions and
+ * data. Chosen here: in the account's state folder (XDG_STATE_HOME), by the path of the solution's folder, so that each
+ * solution has separate data that survives a restart. Not in the solution's folder: one from someone else would bring
+ * users and grants along.
  */
 export function openDevHome(folder: string, environment: Environment): string {
   const path = realpathSync(folder)
@@ -26,15 +27,15 @@ export function openDevHome(folder: string, environment: Environment): string {
   return home
 }
 
-/** As the XDG Base Directory Specification has it: a path that is not absolute does not count. */
+/** As the XDG Base Directory Specification requires, a relative path is ignored. */
 function stateHome({ XDG_STATE_HOME = '' }: Environment): string {
   return isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : join(homedir(), '.local', 'state')
 }
 
-/** The user whom `dev` makes for solutions that sign in the platform's own users. */
+/** The user that `dev` creates for solutions that use the platform's users. */
 export const DEV_USER = 'dev'
 
-/** The password of that user, made at the first start and known to nobody else. */
+/** The password of that user, generated at the first start and stored only there. */
 export function devPassword(home: string): string {
   const file = join(home, 'dev-password')
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()

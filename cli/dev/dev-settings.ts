@@ -2,8 +2,8 @@ import { readSettings, type Settings } from '../../host/config/settings.ts'
 import { DEV_HOST } from './free-port.ts'
 
 /**
- * Where a host is, what it is and what it keeps is `dev`'s own; whatever a shell has set for another host. All other
- * properties count: databases, hosts that may be reached, limits, time zone.
+ * Properties that `dev` sets itself, overriding what the shell sets for another host: addresses, identity and storage.
+ * All others apply: database servers, allowed hosts, limits, time zone.
  */
 const OWN = {
   HOST: DEV_HOST,
@@ -36,6 +36,6 @@ export function devSettings(
   { home, port, adminPort }: { readonly home: string; readonly port: number; readonly adminPort: number },
 ): Settings {
   const places = { PLATFORM_HOME: home, PORT: String(port), ADMIN_PORT: String(adminPort) }
-  // Its own log is for operators; of what goes wrong with the solution the solution's log tells.
+  // The host's log is for operators; problems of the solution are in the solution's log.
   return readSettings({ LOG_LEVEL: 'warn', ...environment, ...OWN, ...places })
 }

@@ -1,15 +1,15 @@
 import { CommandError } from '../../base/terminal/command.ts'
 import { listenOnce } from '../listen-once.ts'
 
-/** Where `dev` listens: nobody else on the network gets to a solution that is being worked on. */
+/** `dev` listens on loopback only, so that a solution in development is not reachable from the network. */
 export const DEV_HOST = '127.0.0.1'
 
-/** So many ports above the wanted one are tried. */
+/** How many ports to try, starting at the wanted one. */
 const TRIES = 50
 
 /**
- * The wanted port, or the next one that is free. @param wanted 0: any free one. @param isTaken ports that will be in use
- * @throws CommandError where none is, or the system does not give it
+ * The wanted port, or the next free one. @param wanted 0: any free port. @param isTaken ports that are about to be used
+ * @throws CommandError if there is none, or the system refuses
  */
 export async function freePort(wanted: number, isTaken: (port: number) => boolean = () => false): Promise<number> {
   if (wanted === 0) return 0
@@ -22,7 +22,7 @@ export async function freePort(wanted: number, isTaken: (port: number) => boolea
   )
 }
 
-/** @throws CommandError for a port that this account may not use */
+/** @throws CommandError if this account may not use the port */
 export async function isFree(port: number): Promise<boolean> {
   const problem = await listenOnce(DEV_HOST, port)
   if (problem === null || problem === 'EADDRINUSE') return problem === null

@@ -3,10 +3,10 @@ import { findDebugNode } from '../../host/debugger/find-debug-node.ts'
 import type { Host, HostOptions } from '../../host/main.ts'
 import { freePort } from './free-port.ts'
 
-/** That of Node's own inspector: chrome://inspect looks there by itself. */
+/** The default port of Node's inspector, which chrome://inspect checks automatically. */
 const PORT = 9229
 
-/** Chosen here: three options, since Node's reader of command lines knows no option with and without a value. */
+/** Chosen here: three options, since Node's argument parser does not support options with an optional value. */
 export const INSPECT_OPTIONS = {
   inspect: { type: 'boolean', what: 'let Chrome DevTools debug the scripts, in Node.js 24' },
   'inspect-port': {
@@ -24,9 +24,9 @@ export type InspectOptions = {
 }
 
 /**
- * What the options ask of the host; undefined: nothing.
- * @param isTaken ports that will be in use
- * @throws CommandError such as where no Node.js is found that scripts can be debugged in
+ * The debugger settings for the host; undefined: none requested.
+ * @param isTaken ports that are about to be used
+ * @throws CommandError if, for example, no Node.js is found that supports debugging scripts
  */
 export async function readInspect(
   options: InspectOptions,
@@ -45,7 +45,7 @@ function readPort(text: string): number {
   throw new CommandError('usage', `--inspect-port is a number from 0 (any free one) to 65535, not "${text}".`)
 }
 
-/** Where the scripts can be debugged; '' where that was not asked for. */
+/** The debugger's URL; '' if it was not requested. */
 export async function inspectText({ debugger: open }: Pick<Host, 'debugger'>): Promise<string> {
   if (open === null) return ''
   const links = (await open.links()).map(({ unit, link }) => `  ${unit.padEnd(14)}${link}\n`)

@@ -12,26 +12,28 @@ import { countText, type Findings, findingsOf, findingsText } from '../findings-
 import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
 
 export type SavesParts = {
-  /** The folder as it was given. */
+  /** The folder as the user typed it. */
   readonly shown: string
   readonly update: (packed: Buffer, name: string) => Promise<LiveUpdate>
-  /** A version is active. Told before it is printed. */
+  /** Called when a version is active, before it is printed. */
   readonly onActive: (update: LiveUpdate) => Promise<void>
   readonly terminal: Terminal
 }
 
-/** Brings what is saved in a folder into a live host, one state of the folder after the other. */
+/** Deploys each saved state of a folder to a live host, one at a time. */
 export interface Saves {
-  /** Something was saved, at `since` as `performance.now` has it. @returns once that is done, well or not */
+  /** Call after a save; `since` is a `performance.now` time. @returns when the deployment has finished or failed */
   saved(since: number): Promise<void>
 }
 
-/** A file that goes while the folder is read is an editor's: the folder is read again, so often and after so many ms. */
+/**
+ * If a file disappears while the folder is read, an editor is replacing it. Number of attempts, and the delay in ms.
+ */
 const READ_TRIES = 5
 const READ_PAUSE = 20
 
 export function createSaves({ shown, update, onActive, terminal }: SavesParts): Saves {
-  /** Of the folder as it was tried last, by file. */
+  /** Hashes of the files at the last attempt. */
   let hashes: ReadonlyMap<string, string> = new Map()
   let running: Promise<void> | null = null
   let next: number | null = null
@@ -50,7 +52,7 @@ export function createSaves({ shown, update, onActive, terminal }: SavesParts): 
       tell(updated, folder, isFirst ? null : saveLine(changes, updated, milliseconds))
     } catch (error) {
       const findings = findingsOf(error)
-      // Else nothing is wrong with the folder: the next save tries it again, whatever that changes.
+      // The folder itself has no errors, so the next save deploys it again, even if nothing changes.
       if (findings === null) throw error
       hashes = now
       refused(findings, folder)
@@ -93,7 +95,7 @@ export function createSaves({ shown, update, onActive, terminal }: SavesParts): 
   }
 }
 
-/** @throws CommandError where it is no solution's folder any more */
+/** @throws CommandError if it is not a solution's folder any more */
 async function readQuietFolder(shown: string): Promise<SolutionFolder> {
   for (let tries = 1; ; tries++) {
     try {
@@ -106,7 +108,7 @@ async function readQuietFolder(shown: string): Promise<SolutionFolder> {
   }
 }
 
-/** What the upload is sent as. A manifest that cannot be read is refused under any name, at its line. */
+/** The name for the upload. If the manifest cannot be read, any name works: the error points to the manifest's line. */
 function nameIn({ files }: SolutionFolder): string {
   try {
     const manifest = JSON.parse(files.get(MANIFEST)?.toString('utf8') ?? '') as { name?: unknown }
@@ -126,7 +128,7 @@ function changesOf(before: ReadonlyMap<string, string>, now: ReadonlyMap<string,
   return [...changed, ...[...before.keys()].filter((name) => !now.has(name)).map((name) => `${name} (removed)`)]
 }
 
-/** Names of files that one line has. */
+/** How many file names one line shows. */
 const MOST_NAMES = 3
 
 function saveLine(changes: readonly string[], { clients }: LiveUpdate, milliseconds: number): string {

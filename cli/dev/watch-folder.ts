@@ -4,33 +4,35 @@ import { CommandError } from '../../base/terminal/command.ts'
 import { foldersOfSolution, isLeftOut } from '../solution-folder.ts'
 
 export interface FolderWatch {
-  /** How many folders are watched, that of the solution included. */
+  /** Number of watched folders, including the solution's. */
   readonly count: () => number
   close(): void
 }
 
 export type FolderEvents = {
-  /** Once for all that changed in a burst. @param since when that began, as `performance.now` has it */
+  /** Called once for a burst of changes. @param since when it began, as a `performance.now` time */
   readonly changed: (since: number) => void
   /** The folder itself was removed. */
   readonly gone: () => void
-  /** A folder in it cannot be watched; what is saved in others is told all the same. */
+  /** A subfolder cannot be watched; the others still are. */
   readonly failed: (problem: Error) => void
 }
 
 type WatchedFolder = { readonly watcher: FSWatcher; readonly identity: string }
 
-/** An editor writes a file in several steps, and a tool many files at once: so long nothing more has to come, in ms. */
+/**
+ * An editor writes a file in several steps, and tools write many files together: a burst ends after this pause, in ms.
+ */
 const QUIET = 30
-/** Who goes on writing is not waited for longer than this, in ms. */
+/** Continuous changes are reported after at most this time, in ms. */
 const LONGEST_BURST = 250
 
 const MORE_WATCHES = 'Linux: raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl.'
 
 /**
- * Watches a solution's folder, each folder in it by itself: new files, removed ones and those that an editor replaces by
- * another show there alike, and what does not belong to the solution (`.solhost`, `node_modules`) is not watched at all.
- * @throws CommandError where the system watches no more
+ * Watches each folder of a solution separately. That covers new and removed files and those that an editor replaces,
+ * and folders that are not part of the solution (`.solhost`, `node_modules`) are never watched.
+ * @throws CommandError if the system's limit of watches is reached
  */
 export function watchFolder(path: string, { changed, gone, failed }: FolderEvents): FolderWatch {
   const watched = new Map<string, WatchedFolder>()
@@ -54,7 +56,7 @@ export function watchFolder(path: string, { changed, gone, failed }: FolderEvent
       const watcher = watch(join(path, folder), (_type, name) => {
         if (name === null || !isLeftOut(`${folder}${name}`)) noted()
       })
-      // The folder was removed: that of it says so too.
+      // The folder was removed, which its parent's watcher reports too.
       watcher.on('error', () => noted())
       watched.set(folder, { watcher, identity })
     } catch (error) {
@@ -77,7 +79,8 @@ export function watchFolder(path: string, { changed, gone, failed }: FolderEvent
   function settle(): void {
     const began = since ?? performance.now()
     since = null
-    // First: what comes into a new folder from here on is noted, and what is in it already is read.
+    // Watches new folders before reporting: later changes in them are noticed, and earlier ones are read with the
+    // folder.
     try {
       look()
     } catch (error) {
@@ -98,7 +101,7 @@ export function watchFolder(path: string, { changed, gone, failed }: FolderEvent
   }
 }
 
-/** Another one for a folder that was removed and made again, which its watcher would not see. */
+/** Differs for a folder that was removed and created again, which the old watcher does not see. */
 function identityOf(folder: string): string {
   const found = statSync(folder, { throwIfNoEntry: false })
   return found === undefined ? '' : `${found.ino} ${found.birthtimeMs}`

@@ -1,10 +1,10 @@
-/** Runs when somebody opens the solution. `queryParams` has the parameters of the address. */
+/** Called when a user opens the solution. `queryParams` contains the parameters of the URL. */
 function onSolutionOpen(arg, queryParams) {
   eventsManager.addEventListener(EventType.greeted, noteGreeting)
   if (queryParams.name) forms.welcome.elements.name.value = queryParams.name
 }
 
-/** What it writes stands in the solution's log: see it with "solhost logs". */
+/** Writes to the solution's log, which "solhost logs" shows. */
 function noteGreeting(event, name) {
   application.output(`greeted ${name}`)
   return true

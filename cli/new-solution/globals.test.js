@@ -1,5 +1,5 @@
 /// <reference path="./.solhost/test.d.ts" />
-// Run it by "solhost test". Tests are never uploaded.
+// Run with "solhost test". Tests are never uploaded.
 
 test('greets who is named in the address', async () => {
   const client = await solution.open({ params: { name: 'Ada' } })

@@ -2,25 +2,25 @@ import { createTokens, type StoredToken } from '../../base/api/tokens.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import { type Role, RoleName } from './roles.ts'
 
-/** Without the token itself. */
+/** An access token's stored data, without the token. */
 export type AccessToken = StoredToken & {
   /** The organisation's id. */
   readonly organisation: string
   readonly role: Role
 }
 
-/** Tokens that tools use the API of one organisation with. */
+/** Tokens that tools use to call the API of one organisation. */
 export interface AccessTokens {
-  /** `token` is known to the caller alone: 256 random bits, of which a hash is stored. */
+  /** `token` is returned only here: 256 random bits, of which a hash is stored. */
   create(
     organisation: string,
     wanted: Pick<AccessToken, 'name' | 'role' | 'expiresAt'>,
   ): Promise<AccessToken & { readonly token: string }>
-  /** The oldest first, expired ones too. */
+  /** Oldest first, including expired tokens. */
   list(organisation: string): Promise<readonly AccessToken[]>
-  /** @returns false when there is none */
+  /** @returns false when there is no such token */
   remove(organisation: string, id: string): Promise<boolean>
-  /** @returns null for an unknown or expired one */
+  /** @returns null for an unknown or expired token */
   find(token: string): Promise<AccessToken | null>
 }
 

@@ -11,7 +11,7 @@ import { type BrowserSession, type BrowserSessions, originOf } from './browser-s
 import type { Memberships, Organisation } from './organisation.ts'
 import { mayDo, type Right, type Role } from './roles.ts'
 
-/** Somebody in an organisation that he may see, by his own session or by an access token. */
+/** The identity of a request in an organisation that it may access, with a session or an access token. */
 export type Member = {
   /** For the audit: `user:{name}` or `token:{id}`. */
   readonly name: string
@@ -21,25 +21,25 @@ export type Member = {
   readonly role: Role
 }
 
-/** Who asks: a person who is signed in to the pages, or the bearer of an access token. */
+/** Who sends the request: a user signed in to the pages, or the bearer of an access token. */
 export type Asker =
   | { readonly kind: 'person'; readonly user: User; readonly browser: BrowserSession }
   | { readonly kind: 'token'; readonly token: AccessToken }
 
 export interface Access {
-  /** Finds who asks; every later step can ask for it. */
+  /** Finds the asker and stores it for later middleware. */
   readonly identify: Middleware
-  /** Lets a request to the API through that somebody makes, and a browser's only from a page of ours. */
+  /** Rejects API requests without an asker, and browser requests that don't come from our own pages. */
   readonly requireAsker: Middleware
   /**
-   * Who asks, in the organisation that the address names (`:organisation`).
-   * @throws ERR_NOT_FOUND to who is no member
+   * The asker's identity in the organisation that the address names (`:organisation`).
+   * @throws ERR_NOT_FOUND if they are not a member
    * @throws ERR_FORBIDDEN when the role lacks the right
    */
   need(ctx: Context, right: Right): Promise<Member>
   /**
-   * Whether who asked still has the right, for an answer that goes on: a session may have ended, a token or a membership may be
-   * gone. Rejects where that cannot be found out now.
+   * Whether the asker still has the right, for a streamed answer: the session may have ended, or the token or
+   * membership may have been removed. Rejects if this can't be determined now.
    */
   stillHas(ctx: Context, right: Right): Promise<boolean>
   /** @throws ERR_FORBIDDEN for a token */
@@ -48,12 +48,12 @@ export interface Access {
 
 type State = { asker?: Asker | null; member?: Member | null }
 
-/** Null: nobody, or nobody yet. */
+/** Null: nobody is authenticated, or `identify` has not run yet. */
 export function askerOf(ctx: Context): Asker | null {
   return (ctx.state as State).asker ?? null
 }
 
-/** As whom the asker was found in the organisation of the address; null: not asked yet, or no member. */
+/** The asker's identity in the organisation that the address names; null: not determined yet, or not a member. */
 export function memberOf(ctx: Context): Member | null {
   return (ctx.state as State).member ?? null
 }
@@ -80,7 +80,7 @@ export function createAccess(parts: AccessParts): Access {
     const browser = await browserSessions.find(ctx)
     if (browser === null) return null
     const user = await users.get(browser.session.uid)
-    // Who must choose a new password does that at the sign-in.
+    // Users who must choose a new password do that during sign-in.
     return user?.enabled && !user.mustChangePassword ? { kind: 'person', user, browser } : null
   }
 
@@ -116,7 +116,7 @@ export function createAccess(parts: AccessParts): Access {
     async requireAsker(ctx, next) {
       const asker = askerOf(ctx)
       if (asker === null) {
-        // Not Basic: a browser would ask for the password and then send it along with every request.
+        // Not Basic: a browser would prompt for the password and then send it with every request.
         ctx.set('WWW-Authenticate', 'Bearer realm="control-center"')
         throw new PlatformError(
           'ERR_UNAUTHENTICATED',

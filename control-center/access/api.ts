@@ -50,7 +50,7 @@ const Act = z
   })
   .meta({ id: 'Act' })
 
-/** An entry of the audit as the API and the page name its parts. */
+/** An audit entry with the field names that the API and the page use. */
 export function shownEntry({ target = '', correlationId = '', ...entry }: WrittenEntry) {
   return { ...entry, subject: target, correlationId }
 }

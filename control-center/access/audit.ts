@@ -4,7 +4,7 @@ import { recordOutcome } from '../../base/api/record-outcome.ts'
 import { stateOf } from '../../base/http/request.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** What somebody did in an organisation. */
+/** An action in an organisation. */
 export type AuditEntry = Omit<JournalEntry, 'place'> & {
   /** The organisation's id. Absent where it is of none, such as a refused sign-in. */
   readonly organisation?: string
@@ -19,11 +19,11 @@ export type AuditEntry = Omit<JournalEntry, 'place'> & {
 
 export interface Audit {
   /**
-   * Resolves when the entry is in the database. Throttled attempts are recorded once a minute per network: anyone can send
-   * thousands, each with another name.
+   * Resolves when the entry is in the database. Throttled attempts are recorded once a minute per network: anyone can
+   * send thousands, each with another name.
    */
   record(entry: AuditEntry): Promise<void>
-  /** The newest first; `next` is the id to ask for older ones with. */
+  /** Newest first; pass `next` as `before` to get older entries. */
   read(asked: {
     readonly organisation: string
     readonly limit: number
@@ -32,7 +32,7 @@ export interface Audit {
     readonly actor?: string | undefined
     readonly action?: string | undefined
   }): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
-  /** Removes what is older than `AUDIT_KEPT`. */
+  /** Removes entries that are older than `AUDIT_KEPT`. */
   sweep(): Promise<void>
 }
 
@@ -52,7 +52,7 @@ export function createAudit(db: CenterDatabase, kept: number, now: () => number 
   }
 }
 
-/** Who did it, and what with: `actor` of access.ts. */
+/** Who performs the action, and in which organisation: a member or another actor. */
 export type Actor = { readonly name: string; readonly organisation?: { readonly id: string } }
 
 /** Runs `work` and records the action, even if it is refused. `work` may set `named.target` once it knows it. */

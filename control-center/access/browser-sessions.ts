@@ -7,14 +7,14 @@ import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { type CookieScope, readCookies, setCookie } from '../../base/http/cookies.ts'
 import { stateOf } from '../../base/http/request.ts'
 
-/** Who is signed in to the pages of the control center, with what a page sends along to show that it is ours. */
+/** A user's session on the pages of the control center, and the token with which a page proves that it is ours. */
 export type BrowserSession = {
   readonly session: Session
   readonly cookie: string
   readonly csrfToken: string
 }
 
-/** Sign-ins of browsers, in the host's own sessions, as of a solution of this name. */
+/** Sessions of browsers, stored in the host's sessions under this solution name. */
 export interface BrowserSessions {
   /** Sets the cookie. */
   start(ctx: Context, user: Pick<User, 'uid' | 'username'>): Promise<void>
@@ -23,7 +23,7 @@ export interface BrowserSessions {
   isCsrfToken(cookie: string, token: string): boolean
 }
 
-/** No solution can have this name: it begins with a capital. */
+/** No solution can have this name, because it starts with a capital letter. */
 export const CENTER = 'Control-Center'
 const CSRF = 'center-csrf'
 
@@ -56,17 +56,20 @@ export function createBrowserSessions(sessions: Sessions, key: PlatformKey): Bro
   }
 }
 
-/** Of the control center's cookies. */
+/** The scope of the control center's cookies. */
 export function cookieScopeOf(ctx: Context): CookieScope {
   return { solution: CENTER, secure: originOf(ctx).startsWith('https:'), ownHost: true }
 }
 
-/** Where links lead that are opened elsewhere, such as those of mails: `PUBLIC_URL`, else where the control center is for who asks. */
+/**
+ * The origin for links that are opened elsewhere, such as those in mails: `PUBLIC_URL`, or else the origin of this
+ * request.
+ */
 export function publicOriginOf(ctx: Context, { publicUrl }: Pick<ServiceSettings, 'publicUrl'>): string {
   return publicUrl?.origin ?? originOf(ctx)
 }
 
-/** Where the control center is for this browser, as the step `hostGate` found. */
+/** The control center's origin for this browser, as determined by the middleware `hostGate`. */
 export function originOf(ctx: Context): string {
   return stateOf(ctx).site?.origin ?? ''
 }

@@ -4,12 +4,12 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Access, Member } from './access.ts'
 import type { Right } from './roles.ts'
 
-/** A solution of an organisation, by the organisation's id. */
+/** A solution in an organisation; `organisation` is the organisation's id. */
 export type Place = { readonly organisation: string; readonly solution: string }
 
 /**
- * Which solution is meant. Any name that a solution can have will do: users are there before packages.
- * @throws ERR_SOLUTION_NOT_FOUND for what no solution can be called
+ * The solution that a request names. Any valid solution name is accepted, since users can exist before packages.
+ * @throws ERR_SOLUTION_NOT_FOUND for an invalid solution name
  */
 export function placeOf({
   who,
@@ -25,7 +25,7 @@ export function placeOf({
   return { organisation: who.organisation.id, solution: solution.data }
 }
 
-/** The member who asks for a page of a solution, and what about. */
+/** The member who requests a solution's page, the solution and the user id in the address. */
 export async function ofSolution(ctx: Context, access: Access, right: Right) {
   const member = await access.need(ctx, right)
   const { solution = '', uid = '' } = ctx.params as { solution?: string; uid?: string }

@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 import type { Steps } from '../../base/database/migrations.ts'
 
 type AccessTables = {
-  /** Tokens that tools use the API with. `role` is what its bearer may do in the organisation. */
+  /** Access tokens for the API. `role` is the bearer's role in the organisation. */
   access_tokens: {
     id: string
     organisation: string
@@ -12,15 +12,15 @@ type AccessTables = {
     created_at: number
     expires_at: number | null
   }
-  /** Who did what in an organisation, and what Satellites did. */
+  /** The audit: actions of users, tokens and Satellites. */
   activity: {
     id: Generated<number>
-    /** '' where it is of no organisation, such as a refused sign-in. */
+    /** '' if it belongs to no organisation, such as a refused sign-in. */
     organisation: string
     time: number
     actor: string
     action: string
-    /** What it was done to, such as an environment's name. */
+    /** The name of what the action changed, such as an environment. */
     subject: string
     outcome: string
     address: string

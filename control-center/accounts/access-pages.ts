@@ -8,9 +8,9 @@ import type { PageRouter } from '../pages/page.ts'
 export type AccessPageParts = { readonly accessTokens: AccessTokens; readonly audit: Audit }
 
 const DAY = 86_400_000
-/** What can be chosen for how long a token holds, in days. */
+/** Token lifetimes to choose from, in days. */
 const LIFETIMES = [30, 90, 365]
-/** Entries of a page. */
+/** Entries per page. */
 const SHOWN = 100
 
 /** @param now the clock, in epoch milliseconds */
@@ -32,7 +32,7 @@ export function addAccessPages(
   })
 
   pages.ofOrganisation('/activity', 'activity', async (ctx, text, { organisation }) => {
-    // An empty field of the filter is none.
+    // The form sends empty filter fields, which mean no filter.
     const given = Object.fromEntries(Object.entries(ctx.query).filter(([, value]) => value !== ''))
     const { before, actor, action } = readWith(AuditQuery, given)
     const filter = { ...(actor === undefined ? {} : { actor }), ...(action === undefined ? {} : { action }) }

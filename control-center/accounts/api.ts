@@ -24,7 +24,7 @@ const Account = z
   })
   .meta({ id: 'Account' })
 
-/** What people do with their own account. */
+/** Routes for people's own accounts. */
 export function accountRoutes({ users, credentials }: AccountApiParts): PersonRoute[] {
   async function changePassword(ctx: Context, user: User, change: z.infer<typeof PasswordChange>): Promise<void> {
     const checked = await credentials.checkOwn(ctx, user, change.current)

@@ -6,24 +6,27 @@ import { stateOf } from '../../base/http/request.ts'
 import type { Audit } from '../access/audit.ts'
 import { cookieScopeOf } from '../access/browser-sessions.ts'
 
-/** What came of an attempt; `wait` in seconds. */
+/** The result of an attempt; `wait` in seconds. */
 export type CheckedCredentials =
   | { readonly kind: 'right'; readonly user: User }
   | { readonly kind: 'wrong' }
   | { readonly kind: 'throttled'; readonly wait: number }
 
-/** Passwords of accounts, with all attempts counted together, from whichever page they come. */
+/** Passwords of accounts. Attempts are counted together, whichever page they come from. */
 export interface Credentials {
   check(ctx: Context, username: string, password: string): Promise<CheckedCredentials>
   /** Whether this browser signed in to the account before. If so, other people's guesses don't lock it out. */
   isKnown(ctx: Context, username: string): boolean
-  /** Checks the password of somebody who is signed in. The browser's earlier sign-ins don't count: someone else may be using it. */
+  /**
+   * Checks the password of a user who is signed in. The browser's earlier sign-ins don't count: someone else may be
+   * using it.
+   */
   checkOwn(ctx: Context, user: User, password: string): Promise<CheckedCredentials>
-  /** Writes down what was done with an account. */
+  /** Records what was done with an account. */
   note(ctx: Context, username: string, action: string, outcome: string): Promise<void>
 }
 
-/** Of the counters and the cookie of a known browser. */
+/** For the counters and the cookie of a known browser. */
 const SOURCE = 'center'
 
 export function createCredentials(
@@ -57,7 +60,7 @@ export function createCredentials(
     async check(ctx, username, password) {
       const ask = () => users.authenticate(username, password)
       const checked = await counted(ctx, username, isKnown(ctx, username), ask)
-      // Somebody who has to choose another password first has not signed in yet.
+      // A user who has to choose a new password first has not signed in yet.
       if (checked.kind === 'right' && !checked.user.mustChangePassword)
         knownBrowsers.note(ctx, cookieScopeOf(ctx), SOURCE, username)
       return checked

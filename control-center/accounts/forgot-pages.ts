@@ -25,12 +25,12 @@ export type ForgotPageParts = {
   readonly limits: Limits
 }
 
-/** Longer ones are nobody's. */
+/** No account has a longer name. */
 const LONGEST_ASKED = 254
 
 /**
- * For who has an account and forgot its password. There is no API for it: whoever cannot sign in has none, and a mailed link is
- * opened in a browser.
+ * Pages for users who forgot the password of their account. There is no API for this: users who can't sign in have no
+ * token, and a mailed link is opened in a browser.
  */
 export function addForgotPages(router: Router, parts: ForgotPageParts): void {
   const { forgottenPasswords, passwordLinks, credentials, throttle, mail, limits } = parts
@@ -75,7 +75,7 @@ export function addForgotPages(router: Router, parts: ForgotPageParts): void {
     await choose(ctx, token, found, fields)
   })
 
-  /** Signs nobody in: sign-ins are checked, counted and written down in one place. */
+  /** Does not sign the user in: sign-ins are checked, counted and recorded in one place. */
   async function choose(
     ctx: Context,
     token: string,

@@ -7,9 +7,9 @@ import { LINK_LIFETIME, type PasswordLinks } from './password-links.ts'
 import { createRequestQueue, type RequestQueue } from './request-queue.ts'
 
 export type ForgottenPassword = {
-  /** As it was typed. */
+  /** As typed by the user. */
   readonly asked: string
-  /** Where the control center is for whoever asks, and the language of the mail. */
+  /** The origin at which the requester reaches the control center, and the language of the mail. */
   readonly origin: string
   readonly locale: string
   /** As in the audit. */
@@ -17,7 +17,7 @@ export type ForgottenPassword = {
   readonly correlationId: string
 }
 
-/** Mails a link for a new password to accounts whose password somebody says to have forgotten. */
+/** Mails a link to choose a new password for the requested account. */
 export type ForgottenPasswords = RequestQueue<ForgottenPassword>
 
 export type ForgottenPasswordNeeds = {
@@ -28,16 +28,16 @@ export type ForgottenPasswordNeeds = {
   readonly log: Pick<Logger, 'warn'>
 }
 
-/** The path of the page that a link leads to. */
+/** Path of the page that a link opens. */
 export const NEW_PASSWORD_PATH = '/new-password'
 
 export function createForgottenPasswords(needs: ForgottenPasswordNeeds): ForgottenPasswords {
   const { users, passwordLinks, mail, audit, log } = needs
 
-  /** @returns false for an account that there is none of, or that gets no mail (any more) */
+  /** @returns false if there is no such account, or no mail can be sent to it */
   async function sendLink({ asked, origin, locale }: ForgottenPassword): Promise<boolean> {
     const user = await users.find(asked)
-    // To the address that is kept: what was typed can look like it and be another one.
+    // Sent to the stored address: the typed one may look the same but be a different address.
     if (!mail.isSetUp || !user?.enabled || user.email === null) return false
     const token = await passwordLinks.create(user.uid)
     if (token === null) return false

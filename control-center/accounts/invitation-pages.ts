@@ -25,18 +25,19 @@ export type InvitationPageParts = {
   readonly limits: Limits
 }
 
-/** Why the invited person is no further; null: nothing was tried yet. */
+/** Why the last attempt failed; null: no attempt yet. */
 type Refusal = { readonly status: number; readonly text: string } | null
 
-/** Who goes on with an invitation, or why nobody does. */
+/** The user who accepts an invitation, or why it can't be accepted. */
 type Found = { readonly user: User } | { readonly refusal: Refusal }
 
 /**
- * Where the link of an invitation leads: `/invitation#token=…`. The page's script (control-center/web/scripts/send-fragment.ts) sends
- * the token on as a form, so that it is part of no address.
+ * The page that an invitation's link opens: `/invitation#token=…`. The page's script
+ * (control-center/web/scripts/send-fragment.ts) sends the token in a form, so that it is never part of an address.
  *
- * Who has no account of that address makes one here by choosing a password; who has one gives its password. Chosen here: who
- * is signed in can also accept as who he is, since people have more than one address; the audit names both.
+ * People without an account for that address choose a password, which creates one; people with an account enter its
+ * password. Chosen here: users who are signed in can also accept with that account, since people have more than one
+ * address; the audit names both.
  */
 export function addInvitationPages(router: Router, parts: InvitationPageParts): void {
   const { users, invitations, browserSessions, credentials, audit, limits } = parts

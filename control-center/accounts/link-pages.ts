@@ -6,12 +6,13 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { sendPage, textFor } from '../pages/page.ts'
 
-// What pages have in common that links of mails lead to, and those that such links are asked for at: accounts and users of solutions.
+// Shared parts of the pages that mailed links open, and of those where links are requested: for accounts and for users
+// of solutions.
 
 /**
- * What a link shows first: `{path}#token=…`. The page's script (control-center/web/scripts/send-fragment.ts) sends the token on
- * as a form, so that it is part of no address, and in the log of no server or proxy.
- * @param path that the form is sent to
+ * What a link shows first: `{path}#token=…`. The page's script (control-center/web/scripts/send-fragment.ts) sends the
+ * token in a form, so that it is never part of an address or in the logs of servers and proxies.
+ * @param path the form's target
  */
 export function showOpened(ctx: Context, path: string, heading: string, said: string): void {
   sendPage(ctx, { template: 'link-opened', heading, model: { path, said } }, null)
@@ -19,7 +20,7 @@ export function showOpened(ctx: Context, path: string, heading: string, said: st
 
 export type Said = {
   readonly said: string
-  /** Whether a link leads on to the sign-in, which is none of users of solutions. */
+  /** Whether to link to the sign-in page, which users of solutions don't have. */
   readonly isOfAccount: boolean
 }
 
@@ -27,19 +28,19 @@ export function showSaid(ctx: Context, heading: string, model: Said, status = 20
   sendPage(ctx, { template: 'link-said', heading, model, status }, null)
 }
 
-/** The same for a link that never was: nobody learns which there are. */
+/** The page is the same for a link that never existed, so that nobody learns which links exist. */
 export function showOver(ctx: Context, model: Said): void {
   showSaid(ctx, textFor(ctx)('userlink.over'), model, 404)
 }
 
 export type PasswordChoice = {
-  /** That the form is sent to. */
+  /** The form's target. */
   readonly path: string
   readonly token: string
   readonly username: string
-  /** Whose password it is to be. */
+  /** Tells the user whose password this is. */
   readonly said: string
-  /** Null: nothing was tried yet. */
+  /** Null: no attempt yet. */
   readonly refusal: string | null
 }
 
@@ -48,14 +49,14 @@ export function showPasswordChoice(ctx: Context, heading: string, choice: Passwo
   sendPage(ctx, { template: 'link-password', heading, model, status: choice.refusal === null ? 200 : 422 }, null)
 }
 
-/** `said`: what to type, and what for. What is asked for is a mail address where it is of an account. */
+/** `said`: what to enter and why. If `isOfAccount`, the field expects an e-mail address. */
 export type ForgotPage = Said & {
   readonly label: string
-  /** What is said whatever came of it. */
+  /** Shown whatever the outcome. */
   readonly done: string
 }
 
-/** @param state a number: how many seconds to wait before asking again */
+/** @param state a number: seconds to wait before the next request */
 export function showForgot(ctx: Context, page: ForgotPage, state: 'ask' | 'asked' | number): void {
   const isThrottled = typeof state === 'number'
   const model = { ...page, isAsked: state === 'asked', minutes: isThrottled ? Math.ceil(state / 60) : null }
@@ -64,9 +65,9 @@ export function showForgot(ctx: Context, page: ForgotPage, state: 'ask' | 'asked
 }
 
 /**
- * Asked again and again, a request for a new password is as good as a guess: counted as such, before anything is looked up.
+ * Repeated password reset requests are as useful as guesses, so each counts as an attempt before anything is looked up.
  * @param isKnown whether the browser signed in to that account before
- * @returns the seconds until the next try; null: it may go on
+ * @returns the seconds until the next attempt; null: the request is allowed
  */
 export function countForgot(
   ctx: Context,
@@ -78,7 +79,7 @@ export function countForgot(
   return countAttempt(ctx, throttle, { source, username }, isKnown)
 }
 
-/** Whoever tries tokens that there are none of is counted by network. @throws ERR_THROTTLED */
+/** Attempts with unknown tokens are counted per network. @throws ERR_THROTTLED */
 export async function findLink<Found>(
   ctx: Context,
   throttle: Throttle,

@@ -3,17 +3,17 @@ import { requireNavigation, sourceOfPost } from '../../base/http/fetch-metadata.
 import { PlatformError } from '../../runtime/errors.ts'
 import { originOf } from '../access/browser-sessions.ts'
 
-/** Browsers say with every POST where it comes from; who says nothing is no browser, and has the API. */
+/** Browsers send an origin with every POST. A client that doesn't is not a browser, and can use the API. */
 export function requireOwnForm(ctx: Context): void {
   requireNavigation(ctx)
   if (sourceOfPost(ctx, originOf(ctx)) === 'same-origin') return
   throw new PlatformError('ERR_FOREIGN_ORIGIN', 'The form was not sent by a page of the control center.')
 }
 
-/** Nothing but a page of the control center, however it is spelled. */
+/** Returns only addresses of control center pages, however they are spelled. */
 export function pageToGoTo(asked: string): string {
   const address = URL.parse(asked, 'http://center.invalid')
-  // "/.//evil.example" is a path here, and what is left of it another host.
+  // "/.//evil.example" is a path here, but it is normalised to "//evil.example", which is another host.
   const isOurs = address?.host === 'center.invalid' && !/^\/(?:\/|sign-)/.test(address.pathname)
   return isOurs ? `${address.pathname}${address.search}` : '/'
 }

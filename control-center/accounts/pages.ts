@@ -29,7 +29,7 @@ export type AccountPageParts = {
   readonly limits: Limits
 }
 
-/** The pages that answer who is not signed in. Accounts are the host's users, whose user name is their mail address. */
+/** Pages for visitors who are not signed in. Accounts are the host's users, with the e-mail address as user name. */
 export function addAccountPages(pages: PageRouter, router: Router, parts: AccountPageParts): void {
   const { users, browserSessions, credentials, passwordTickets, throttle, mail, setUp, organisations, limits } = parts
   const { note } = credentials
@@ -137,7 +137,7 @@ export function addAccountPages(pages: PageRouter, router: Router, parts: Accoun
   })
 }
 
-/** How an attempt that was refused is told on a page. */
+/** The status and text for a refused attempt. */
 export function refusalOf(
   ctx: Context,
   checked: Exclude<CheckedCredentials, { readonly kind: 'right' }>,
@@ -151,9 +151,9 @@ type SignInModel = {
   readonly to: string
   readonly username: string
   readonly refusal: string | null
-  /** Whether the password was changed a moment ago. */
+  /** Whether the password was just changed. */
   readonly isChanged: boolean
-  /** Whether who forgot the password can ask for a link by mail. */
+  /** Whether users who forgot the password can request a link by mail. */
   readonly isMailed: boolean
 }
 

@@ -5,27 +5,36 @@ import { storedHash } from '../../base/database/stored-hash.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * Links that let somebody who forgot the password of an account choose another one: 256 random bits, of which a hash is stored;
- * used once; void as soon as the account has another password or address.
+ * Links that let users who forgot the password of their account choose a new one. A token has 256 random bits, and only
+ * its hash is stored. A link can be used once, and is invalidated when the account's password or address changes.
  */
 export interface PasswordLinks {
-  /** @returns its token; null when there are three already: mails that anybody can ask for are no weapon */
+  /**
+   * @returns its token; null when three links are open, so that nobody can flood a mailbox with mails that anyone can
+   *   request
+   */
   create(uid: string): Promise<string | null>
-  /** Null when it is unknown, used, over or void; a disabled account has none. Looking uses nothing up. */
+  /**
+   * Null if it is unknown, used, expired or invalidated, or if the account is disabled. This does not use up the link.
+   */
   find(token: string): Promise<LinkedAccount | null>
   /**
    * Sets the password, which signs the account out everywhere.
-   * @returns why the password is not good enough: then the link still holds; `over`: somebody used it a moment before; null: it is set
+   * @returns why the password is not accepted, in which case the link stays valid; `over`: another request just used
+   *   the link; null: the password is set
    * @throws ERR_PASSWORDS_BUSY
    */
   choosePassword(token: string, password: string): Promise<PasswordFault | 'over' | null>
-  /** Removes those whose time is over. */
+  /** Removes expired links. */
   sweep(): Promise<void>
 }
 
 export type LinkedAccount = { readonly username: string }
 
-/** In ms. Chosen here: as for users of solutions, and with `MOST_OPEN` the bound for mails to an account in an hour. */
+/**
+ * In ms. Chosen here: the same as for users of solutions; together with `MOST_OPEN`, it limits the mails to an account
+ * per hour.
+ */
 export const LINK_LIFETIME = 3_600_000
 const MOST_OPEN = 3
 const FORM = /^[A-Za-z0-9_-]{43}$/
@@ -51,7 +60,7 @@ export function createPasswordLinks(
     return isOpen ? { link, account } : null
   }
 
-  /** @returns false when somebody took it a moment before */
+  /** @returns false if another request just took it */
   async function take(tokenHash: string): Promise<boolean> {
     const link = db.deleteFrom('password_links').where('token_hash', '=', tokenHash)
     return (await link.executeTakeFirst()).numDeletedRows > 0n
@@ -87,7 +96,7 @@ export function createPasswordLinks(
         isSet = fault === null
         return fault
       } finally {
-        // Whoever chose too short a password, or met a busy control center, tries again.
+        // Restore the link, so that the user can retry after a rejected password or when the control center was busy.
         if (!isSet) await db.insertInto('password_links').values(found.link).execute()
       }
     },
@@ -97,7 +106,7 @@ export function createPasswordLinks(
   }
 }
 
-/** What a link was made for: it is void once this differs. */
+/** Hash of the values that a link depends on: the link is invalidated when they change. */
 function stateOf(account: { readonly password_hash: string | null; readonly email: string | null }): string {
   return storedHash(JSON.stringify([account.password_hash, account.email]))
 }

@@ -1,15 +1,15 @@
 import type { User, Users } from '../../base/accounts/users.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 
-/** Shows, in place of a session, that somebody gave the right password and must choose another one before going on. */
+/** Proves, in place of a session, that a user entered the right password and must choose a new one to continue. */
 export interface PasswordTickets {
   issue(user: User): string
-  /** Null for one that expired, was used or never issued. */
+  /** Null if it expired, was used or was never issued. */
   read(ticket: string): Promise<User | null>
 }
 
 const PURPOSE = 'center-change-password'
-/** How long a person has to think of a password, in ms. */
+/** How long users have to choose a password, in ms. */
 const LIFETIME = 15 * 60_000
 
 /** @param now the clock, in epoch milliseconds */
@@ -18,7 +18,7 @@ export function createPasswordTickets(
   key: PlatformKey,
   now: () => number = Date.now,
 ): PasswordTickets {
-  /** Worth nothing once the password was changed, and for another person. */
+  /** The signed text. It changes with the password, so a ticket can be used once, and only for this user. */
   function textOf({ uid, passwordChangedAt }: User, expiry: string): string {
     return `${expiry} ${passwordChangedAt} ${uid}`
   }

@@ -3,7 +3,9 @@ import type { PageText } from '../pages/page.ts'
 
 type Fault = { readonly message: string; readonly key?: string; readonly values?: readonly number[] }
 
-/** Why something was refused, in the reader's language where there is a text. @throws what is no refusal */
+/**
+ * Why a request was refused, in the reader's language if there is a text for it. @throws errors that are not refusals
+ */
 export function reasonOf(text: PageText, error: unknown): string {
   if (!isRefusal(error)) throw error
   const { faults } = error.details as { faults?: readonly Fault[] }

@@ -2,19 +2,19 @@ import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
 
 /**
- * Requests for a new password, which anybody can send. They are answered before they are looked at, so that neither the answer
- * nor its time tells who exists.
+ * Password reset requests, which anyone can send. They are answered before they are processed, so that neither the
+ * answer nor its timing reveals which accounts exist.
  */
 export interface RequestQueue<Request> {
-  /** Beyond what waits already it is dropped: whoever asks can ask again. */
+  /** Drops the request if the queue is full: the user can send it again. */
   take(request: Request): void
-  /** Resolves when all that were taken are done. */
+  /** Resolves when all accepted requests are done. */
   settle(): Promise<void>
 }
 
 const MOST_WAITING = 200
 
-/** @param work called for one after the other */
+/** @param work called for one request at a time */
 export function createRequestQueue<Request>(
   work: (request: Request) => Promise<void>,
   log: Pick<Logger, 'warn'>,
@@ -29,7 +29,7 @@ export function createRequestQueue<Request>(
         return
       }
       waiting++
-      // The embedded database works in this thread: not before the answer is out.
+      // The embedded database works in this thread, so wait until the answer is sent.
       running = running
         .then(() => setImmediate())
         .then(() => work(request))

@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { isSameSecret } from '../../base/accounts/same-secret.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** The way in while there is no account: a code that only who starts the control center gets to see. */
+/** How the first account is created: with a code that only the person who starts the control center can see. */
 export interface SetUp {
   /** Whether there is no account yet. */
   isOpen(): Promise<boolean>
   isCode(code: string): boolean
-  /** Takes the code away, once there is an account. */
+  /** Removes the code once an account exists. */
   close(): void
-  /** How to get to know the code; null: there are accounts. */
+  /** Where to find the code; null: accounts exist. */
   readonly shown: { readonly code: string } | { readonly file: string } | null
 }
 
-/** A new code at each start, until there is an account. @param terminal whether somebody reads the output */
+/** Creates a new code at each start until an account exists. @param terminal whether somebody reads the output */
 export async function openSetUp(db: CenterDatabase, home: string, terminal: boolean): Promise<SetUp> {
   const isOpen = async () => (await db.selectFrom('users').select('uid').limit(1).executeTakeFirst()) === undefined
   const file = join(home, 'set-up-code')

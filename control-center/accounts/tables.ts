@@ -2,8 +2,8 @@ import type { Steps } from '../../base/database/migrations.ts'
 
 type AccountTables = {
   /**
-   * Links for a new password that were mailed: only a hash of the token is stored. `uid` is of the table `users`; `state` is a
-   * hash of what must not have changed since.
+   * Mailed password reset links: only a hash of the token is stored. `uid` references the table `users`; `state` is a
+   * hash of the values that must not change while the link is valid.
    */
   password_links: { token_hash: string; uid: string; state: string; created_at: number; expires_at: number }
 }

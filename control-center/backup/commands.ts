@@ -12,7 +12,10 @@ import { CONTROL_CENTER, WITHOUT_TELEMETRY } from './saved.ts'
 
 const OPTIONS = { 'without-key': { type: 'boolean' }, 'without-telemetry': { type: 'boolean' } } as const
 
-/** `backup <file> [--without-key] [--without-telemetry]`; the control center may run meanwhile. @returns null: not to be read */
+/**
+ * `backup <file> [--without-key] [--without-telemetry]`; works while the control center runs. @returns null: invalid
+ * arguments
+ */
 export async function runBackup(words: readonly string[], terminal: Terminal): Promise<Exit | null> {
   const given = read(words, OPTIONS)
   if (given === null) return null
@@ -39,7 +42,7 @@ const KEY_TEXTS = {
     'PLATFORM_KEY is not in it: keep that too, apart from this file. Without it the secrets cannot be read.',
 }
 
-/** `restore <file>`, into an empty folder and an empty database. @returns null: not to be read */
+/** `restore <file>`, into an empty folder and an empty database. @returns null: invalid arguments */
 export async function runRestore(words: readonly string[], terminal: Terminal): Promise<Exit | null> {
   const given = read(words, {})
   if (given === null) return null

@@ -14,11 +14,14 @@ const TELEMETRY: SavedTables = {
   tables: TELEMETRY_TABLES,
   ownFile: TELEMETRY_FILE,
   isOptional: true,
-  // Each kind of database searches in its own way.
+  // The search index is rebuilt, because each kind of database searches in its own way.
   derived: { tables: { log_words: '001-telemetry' }, make: (db) => makeWords(telemetryTables(db)) },
 }
 
-/** All that makes a control center what it is. Bundles and artifacts are in its tables; in its folder is nothing else to save. */
+/**
+ * Everything that a backup of the control center contains. Bundles and artifacts are in its tables; its folder has
+ * nothing else to save.
+ */
 export const CONTROL_CENTER: Saved = {
   name: 'control center',
   user: 'control center',
@@ -29,5 +32,5 @@ export const CONTROL_CENTER: Saved = {
   mayReplace: false,
 }
 
-/** For a backup that is made often: telemetry is most of it. */
+/** For frequent backups: telemetry is most of the data. */
 export const WITHOUT_TELEMETRY: Saved = { ...CONTROL_CENTER, tables: [PLATFORM_TABLES, OWN] }

@@ -4,8 +4,8 @@ import type { CenterTables } from '../database/tables.ts'
 import type { TelemetryTables } from '../telemetry/database/tables.ts'
 
 /**
- * What the control center adds to the platform's tables: all of it, a table after those that its rows point to. Who adds a table
- * to an area adds it here.
+ * All tables that the control center adds to the platform's, each after the tables that it references. If you add a
+ * table, add it here too.
  */
 export const CENTER_TABLES = {
   organisations: { key: ['id'], since: '001-organisations' },
@@ -43,7 +43,7 @@ export const CENTER_TABLES = {
   run_places: { key: ['place'], since: '016-run-leases' },
 } as const satisfies Record<Exclude<keyof CenterTables, keyof Tables>, BackupTable>
 
-/** Those of telemetry but its words, which are made of the lines. */
+/** The telemetry tables, except the words, which are derived from the log lines. */
 export const TELEMETRY_TABLES = {
   telemetry_batches: { key: ['environment', 'hash'], since: '001-telemetry' },
   metric_series: { key: ['id'], since: '001-telemetry', isCounted: true },

@@ -28,8 +28,8 @@ const {
 } = PROPERTIES
 
 /**
- * Every environment property of the control center. Those that a host has too have the same names and forms; an area's own
- * stand in its folder.
+ * Every environment property of the control center. Properties that a host has too have the same names and formats;
+ * those of an area are in its folder.
  */
 export const CENTER_PROPERTIES = {
   PORT: { ...PROPERTIES.PORT, default: '8090', what: 'port for pages, the API and Satellites' },

@@ -10,7 +10,7 @@ import type { BuilderSettings } from '../pipelines/builder-settings.ts'
 import { type CenterTelemetrySettings, centerTelemetrySettingsOf } from '../telemetry/telemetry-settings.ts'
 import { CENTER_PROPERTIES } from './properties.ts'
 
-/** All settings of the control center, read and checked. */
+/** The control center's settings, parsed and validated. */
 export type CenterSettings = ServiceSettings &
   BuilderSettings & {
     readonly databaseServers: Pick<DatabaseServers, 'alpha'>
@@ -20,7 +20,7 @@ export type CenterSettings = ServiceSettings &
     readonly organisationStorage: number
   }
 
-/** @throws ERR_SETTINGS_INVALID with one line per fault */
+/** @throws ERR_SETTINGS_INVALID with one line per error */
 export function readCenterSettings(environment: Readonly<Record<string, string | undefined>>): CenterSettings {
   const { values, overrides, faults } = readProperties(CENTER_PROPERTIES, environment)
   const certificate = certificateOf(values, environment.CERTIFICATE_PASS_FILE || null)

@@ -2,8 +2,9 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../../base/database/tables.ts'
 
 /**
- * The tables of the control center's database: the platform's own, of which it uses those of users, sessions and throttles,
- * and those of its areas, which each area's `tables.ts` adds. Times are epoch milliseconds; JSON is kept as text.
+ * The tables of the control center's database: the platform's own tables, of which it uses users, sessions and
+ * throttles, and the tables that each area adds in its `tables.ts`. Times are epoch milliseconds; JSON is stored as
+ * text.
  */
 export interface CenterTables extends Tables {}
 

@@ -16,7 +16,7 @@ export type DesiredApiParts = {
   readonly reports: Reports
 }
 
-/** The number that the change was made from: another one means that somebody else came first. */
+/** The desired state's number that the change is based on. If it has changed, someone else edited the state first. */
 const ReadNumber = z
   .int()
   .min(0)
@@ -46,7 +46,7 @@ const DesiredAnswer = z
 
 type Asked = { readonly who: Member; readonly params: { readonly environment: string } }
 
-/** What an environment is to run. Rollouts change it too, one environment after the other. */
+/** Routes for the desired state of an environment. Rollouts change it too, one environment at a time. */
 export function desiredRoutes({ environments, desiredStates, packages, reports }: DesiredApiParts): MemberRoute[] {
   const names = ({ params }: Asked) => ({ target: params.environment })
 
@@ -65,7 +65,7 @@ export function desiredRoutes({ environments, desiredStates, packages, reports }
     return { solutions, settings: wanted.settings ?? last.settings }
   }
 
-  /** Versions that stay are not looked up: a rollback can have asked for one that is no package any more. */
+  /** Versions that stay unchanged are not looked up: a rollback may have requested one whose package was deleted. */
   async function found(
     organisation: string,
     last: Desired,

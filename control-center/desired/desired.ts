@@ -7,42 +7,42 @@ import type { VersionHolder } from '../packages/packages.ts'
 import { lockPackage, lockVersion } from '../packages/version-lock.ts'
 import type { Signing } from '../signing/signing.ts'
 
-/** What an environment is to run, without what signing adds. */
+/** The desired state of an environment, without the fields that signing adds. */
 export type DesiredContent = { readonly solutions: DesiredState['solutions']; readonly settings: DesiredSettings }
 
-/** `number` is 0 and `issuedAt` null while nothing was ever asked of the environment. */
+/** `number` is 0 and `issuedAt` null until something is requested for the environment. */
 export type Desired = DesiredContent & { readonly number: number; readonly issuedAt: number | null }
 
-/** What each environment is to run, as signed statements with rising numbers. */
+/** The desired state of each environment, as signed statements with rising numbers. */
 export interface DesiredStates {
   get(environment: string): Promise<Desired>
   /**
-   * Makes and signs the next statement of what `change` makes of the last one, in one transaction; two changes at once come
-   * one after the other. Its solutions become ones that the environment's token may read of.
-   * @param change null: nothing is changed, and nothing written
-   * @param isBack what had been there before comes back: its versions may be no packages any more
+   * Applies `change` to the last statement, then signs and stores the result in one transaction; concurrent changes are
+   * applied one after another. The environment's token gets read access to the solutions in it.
+   * @param change returns null to change and write nothing
+   * @param isBack the change restores earlier versions, which may no longer be packages
    * @throws ERR_REQUEST_INVALID when the statement would be too long, or name too many solutions
-   * @throws ERR_VERSION_NOT_FOUND when it names a version that was deleted meanwhile
+   * @throws ERR_VERSION_NOT_FOUND when it names a version that was deleted in the meantime
    */
   change(
     environment: string,
     change: (last: Desired) => DesiredContent | null | Promise<DesiredContent | null>,
     isBack?: boolean,
   ): Promise<Desired>
-  /** The newest statement with its number; null where there is none. */
+  /** The newest statement with its number; null if there is none. */
   statement(environment: string): Promise<{ readonly number: number; readonly statement: string } | null>
-  /** The numbers of these environments; one query for any number of them. */
+  /** The numbers of all environments, in one query. */
   numbers(): Promise<ReadonlyMap<string, number>>
-  /** Says which environment is to run a version, in words; null: none. For whoever deletes versions. */
+  /** Names the environment that should run a version; null: none. Checked before a version is deleted. */
   readonly holder: VersionHolder
 }
 
 const NOTHING: Desired = { number: 0, issuedAt: null, solutions: {}, settings: {} }
-/** Others change the same environment at the same time: tried again so often. */
+/** Attempts when others change the same environment concurrently. */
 const MOST_TRIES = 10
 
 /**
- * @param changed hears of each change when it is written
+ * @param changed called after each change is written
  * @param now the clock, in epoch milliseconds
  */
 export function createDesiredStates(
@@ -61,7 +61,7 @@ export function createDesiredStates(
     return { number: row.number, issuedAt: row.issued_at, ...(JSON.parse(row.content) as DesiredContent) }
   }
 
-  /** @returns null when another change came between */
+  /** @returns null when a concurrent change won */
   async function tryChange(environment: string, change: Parameters<DesiredStates['change']>[1], isBack: boolean) {
     const last = await read(db, environment)
     const wanted = await change(last)
@@ -69,7 +69,7 @@ export function createDesiredStates(
     const { solutions, settings } = wanted
     const issuedAt = now()
     const number = nextNumber(last.number, issuedAt)
-    // What a Satellite would refuse is not signed.
+    // Don't sign what a Satellite would reject.
     const state = readWith(DesiredState, { environment, number, issuedAt, solutions, settings })
     const statement = await signing.sign(state)
     const row = { number, issued_at: issuedAt, content: JSON.stringify({ solutions, settings }), statement }
@@ -84,7 +84,7 @@ export function createDesiredStates(
     return isWritten ? { number, issuedAt, solutions, settings } : null
   }
 
-  /** In the order of their names, so that of two that lock the same ones none waits for the other. */
+  /** Locks in order of the names, so that two transactions that lock the same versions can't deadlock. */
   async function lockNew(
     transaction: CenterDatabase,
     environment: string,
@@ -144,8 +144,8 @@ export function createDesiredStates(
 }
 
 /**
- * Chosen here: a number is the time in seconds, or one more than the last where that is higher. So numbers go on rising when
- * the control center's database is put back from a backup, and Satellites take what is asked of them after it.
+ * Chosen here: a number is the time in seconds, or the last number plus one if that is higher. So numbers keep rising
+ * when the control center's database is restored from a backup, and Satellites accept the statements issued after that.
  */
 function nextNumber(last: number, now: number): number {
   return Math.max(last + 1, Math.floor(now / 1000))
@@ -153,7 +153,7 @@ function nextNumber(last: number, now: number): number {
 
 type Row = { number: number; issued_at: number; content: string; statement: string }
 
-/** Writes only over the statement that it was made from. */
+/** Overwrites only the statement that the new one is based on. */
 async function writeNext(db: CenterDatabase, environment: string, last: number, row: Row): Promise<boolean> {
   if (last === 0) return insertOnce(db, 'desired_states', { environment, ...row })
   const { numUpdatedRows } = await db

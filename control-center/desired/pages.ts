@@ -12,7 +12,7 @@ export type DesiredPageParts = {
   readonly reports: Reports
 }
 
-/** What an environment is to run, what its nodes say, and the settings that it gets. */
+/** The page with an environment's desired state, the reports of its nodes, and its settings. */
 export function addDesiredPages(pages: PageRouter, { environments, desiredStates, reports }: DesiredPageParts): void {
   pages.ofOrganisation('/environments/:environment/desired', 'read', async (ctx, text, { organisation, role }) => {
     const environment = await environments.need(organisation.id, environmentIn(ctx))

@@ -32,15 +32,18 @@ const DesiredQuery = z.strictObject({
   wait: z.coerce.number().int().min(0).max(LONGEST_WAIT).default(0).describe('seconds'),
 })
 
-/** Bytes of reports per environment in `REPORT_EVERY`. Chosen here: enough for 50 nodes with long reports; most have a few kB. */
+/**
+ * Bytes of reports per environment in `REPORT_EVERY`. Chosen here: enough for 50 nodes with long reports; most reports
+ * have a few kB.
+ */
 const MOST_REPORTED = 8 * 1024 * 1024
 
-/** What a managed Satellite asks: the key, its desired state, bundles of that state; and what it tells of itself. */
+/** Routes for managed Satellites: the public key, the desired state, the bundles in it, and reports. */
 export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteRoute[] {
   const { signing, desiredStates, waiting, packages, reports, limits } = parts
   const reported = new RateLimiterMemory({ points: MOST_REPORTED, duration: REPORT_EVERY / 1000 })
 
-  /** By the environment and its bytes, before they are read. @throws ERR_THROTTLED */
+  /** Counts the report's size for its environment before the body is read. @throws ERR_THROTTLED */
   async function countReport(ctx: Context): Promise<void> {
     const bytes = Math.min(ctx.request.length ?? limits.JSON_BODY, limits.JSON_BODY)
     try {
@@ -68,7 +71,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     await waiting.wait(environment, after, wait * 1000, gone.signal)
     ctx.res.off('close', end)
     if (gone.signal.aborted) return null
-    // The token can have been revoked meanwhile: it is worth nothing from then on.
+    // The token may have been revoked while the request waited.
     await requireStillAllowed(ctx, parts)
     return newer(environment, after)
   }
@@ -106,7 +109,8 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
       },
       async ({ who: { id, organisation }, params: { sha256 }, ctx }) => {
         const { solutions } = await desiredStates.get(id)
-        // Only what this environment's own state names: a token is no key to all packages of the organisation.
+        // Only bundles in this environment's desired state: a token does not give access to all packages of the
+        // organisation.
         const name = Object.keys(solutions).find((one) => solutions[one]?.sha256 === sha256)
         const bundle = name === undefined ? null : await packages.bundle(organisation, name, sha256)
         if (bundle === null) {

@@ -1,7 +1,7 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
 type DesiredTables = {
-  /** What each environment is to run. `content` is a `DesiredContent` as JSON, `statement` the signed form of it. */
+  /** The desired state of each environment. `content` is a `DesiredContent` as JSON, `statement` its signed form. */
   desired_states: { environment: string; number: number; issued_at: number; content: string; statement: string }
 }
 

@@ -1,29 +1,29 @@
-/** Satellites that wait for a newer statement of their environment. However many wait, the database is asked once for all. */
+/** Satellites waiting for a newer statement of their environment. One database query serves all of them. */
 export interface Waiting {
   /**
-   * Resolves when there may be a statement above `after`, when the time is over, when `signal` aborts, or at the stop of the
-   * service; whoever waited looks by himself.
+   * Resolves when there may be a statement above `after`, when `patience` ends, when `signal` aborts, or when the
+   * service stops. The caller then checks for itself.
    * @param patience in ms
    */
   wait(environment: string, after: number, patience: number, signal: AbortSignal): Promise<void>
-  /** There is a new statement: those who wait for it go on at once. */
+  /** There is a new statement: wakes the Satellites that wait for it. */
   changed(environment: string, number: number): void
-  /** Nobody waits any longer, now or later. */
+  /** Wakes all waiting Satellites; later calls of `wait` return immediately. */
   stop(): void
 }
 
-/** Other processes on the same database change it too: it is looked at so often while somebody waits, in ms. */
+/** Polling interval in ms while a Satellite waits: other processes on the same database change states too. */
 const LOOK_EVERY = 1000
 
 /**
- * Of one environment, so that whoever has its token cannot hold any number of requests: whoever waited longest goes on, and
- * asks again.
+ * Per environment, so that a token can't hold open any number of requests. Beyond that, the oldest request is answered,
+ * and its Satellite asks again.
  */
 const MOST_WAITING = 100
 
 type Waiter = { readonly after: number; readonly goOn: () => void }
 
-/** @param numbers asks the database, of all environments at once; one that fails is asked again */
+/** @param numbers queries all environments in the database; retried if it fails */
 export function createWaiting(
   numbers: () => Promise<ReadonlyMap<string, number>>,
   lookEvery: number = LOOK_EVERY,
@@ -40,7 +40,7 @@ export function createWaiting(
     try {
       for (const [environment, number] of await numbers()) wake(environment, number)
     } catch {
-      // The database is away: those who wait ask it themselves when their time is over, and are told.
+      // The database is unreachable: requests that time out query it themselves and report the error.
     }
     timer = null
     lookLater()

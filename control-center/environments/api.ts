@@ -13,7 +13,7 @@ export type EnvironmentApiParts = {
   readonly environmentStates: EnvironmentStates
 }
 
-/** Of one environment: the desired state names no more. */
+/** Per environment: a desired state can't name more. */
 const MOST_SOLUTIONS = 200
 
 const NewEnvironment = z
@@ -109,7 +109,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
   ]
 }
 
-/** Which solutions the tokens of an environment sign users in to. */
+/** Routes for the solutions whose users an environment's tokens may sign in. */
 function solutionRoutes(environments: Environments): MemberRoute[] {
   return [
     route(
@@ -152,7 +152,6 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
   ]
 }
 
-/** The environment's name in the address of a page. */
 export function environmentIn(ctx: Context): string {
   return String((ctx.params as { environment?: unknown }).environment ?? '').slice(0, 100)
 }

@@ -14,7 +14,10 @@ export type CredentialPageParts = {
   readonly signing: Pick<Signing, 'publicKey'>
 }
 
-/** What Satellites and the container runtime show: remote environment tokens, passwords and access keys of registries (guide 5.4). */
+/**
+ * Credentials for Satellites and the container runtime: remote environment tokens, passwords and access keys of
+ * registries (guide 5.4).
+ */
 export function addCredentialPages(pages: PageRouter, parts: CredentialPageParts): void {
   const { environments, environmentTokens, registries, settings, signing } = parts
 

@@ -8,21 +8,21 @@ export type EnvironmentToken = Omit<StoredToken, 'expiresAt'> & {
   readonly lastUsedAt: number | null
 }
 
-/** What the Satellites of an environment show, in `REMOTE_ENVIRONMENT_TOKEN`. */
+/** The tokens that an environment's Satellites send, set in `REMOTE_ENVIRONMENT_TOKEN`. */
 export interface EnvironmentTokens {
-  /** `token` is shown once: 256 random bits, of which a hash is stored. */
+  /** `token` is returned only here: 256 random bits, of which a hash is stored. */
   create(environment: string, name: string): Promise<EnvironmentToken & { readonly token: string }>
-  /** The oldest first. */
+  /** Oldest first. */
   list(environment: string): Promise<readonly EnvironmentToken[]>
-  /** Of all its environments: by the environment's name, which comes along, then the oldest first. */
+  /** The tokens of all environments of an organisation, sorted by the environment's name, then oldest first. */
   ofOrganisation(organisation: string): Promise<readonly (EnvironmentToken & { readonly environmentName: string })[]>
-  /** It is worth nothing from the next request on. @returns false when there is none */
+  /** Revokes the token, effective with the next request. @returns false when there is no such token */
   remove(environment: string, id: string): Promise<boolean>
-  /** Asked at every request of a Satellite; null for an unknown or revoked one. */
+  /** Called for every request of a Satellite; null for an unknown or revoked token. */
   find(token: string): Promise<EnvironmentToken | null>
 }
 
-/** A use is written down at most this often, in ms. */
+/** The last use is recorded at most this often, in ms. */
 const NOTE_EVERY = 60_000
 
 /** @param now the clock, in epoch milliseconds */

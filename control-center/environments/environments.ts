@@ -5,7 +5,10 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** What an environment is for. `onprem` is a Satellite, called "Remote (On-Premise)" before release 2026.03 (guide 9). */
+/**
+ * The purpose of an environment. `onprem` is a Satellite, called "Remote (On-Premise)" before release 2026.03 (guide
+ * 9).
+ */
 export const ENVIRONMENT_TYPES = ['dev', 'uat', 'preprod', 'prod', 'onprem'] as const
 export type EnvironmentType = (typeof ENVIRONMENT_TYPES)[number]
 
@@ -23,23 +26,26 @@ export type Environment = {
 }
 
 export interface Environments {
-  /** @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID where the organisation has as many as it may have */
+  /** @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID if the organisation already has the maximum number */
   create(organisation: string, wanted: Pick<Environment, 'name' | 'type'>): Promise<Environment>
-  /** By name. */
+  /** Sorted by name. */
   list(organisation: string): Promise<readonly Environment[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, name: string): Promise<Environment>
   byId(id: string): Promise<Environment | null>
-  /** With its tokens and all that is kept of it. @throws ERR_NOT_FOUND */
+  /** Also deletes its tokens and all its stored data. @throws ERR_NOT_FOUND */
   remove(organisation: string, name: string): Promise<void>
-  /** The solutions that its token may read of and sign users in to. */
+  /** The solutions that its token may read, and sign users in to. */
   solutions(id: string): Promise<readonly string[]>
   addSolution(id: string, solution: string): Promise<void>
-  /** @returns false when it was none of them */
+  /** @returns false when it was not one of them */
   removeSolution(id: string, solution: string): Promise<boolean>
 }
 
-/** Of an organisation. Chosen here: as many as a rollout can have. What is bounded for each environment would else be unbounded. */
+/**
+ * Per organisation. Chosen here: as many as a rollout can have. Without it, limits per environment would not limit an
+ * organisation.
+ */
 export const MOST_ENVIRONMENTS = 200
 
 /** @param now the clock, in epoch milliseconds */

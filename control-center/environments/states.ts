@@ -1,9 +1,9 @@
 import { z } from '../../runtime/zod.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** What the Satellites of an environment last said of themselves. */
+/** The last reported state of an environment. */
 export type EnvironmentState = {
-  /** Whether that was within `CONNECTED`. */
+  /** Whether the last report is newer than `CONNECTED`. */
   readonly isConnected: boolean
   /** Epoch ms. */
   readonly lastSeenAt: number
@@ -12,16 +12,18 @@ export type EnvironmentState = {
 }
 
 export interface EnvironmentStates {
-  /** Null: no Satellite of it ever connected. */
+  /** Null: none of its Satellites ever connected. */
   find(environment: string): Promise<EnvironmentState | null>
-  /** Of all environments of an organisation, by the environment's id. */
+  /** All environments of an organisation, by the environment's id. */
   ofOrganisation(organisation: string): Promise<ReadonlyMap<string, EnvironmentState>>
 }
 
-/** A Satellite reports at least every 30 s: what said nothing for so long, in ms, is away. */
+/**
+ * In ms. Satellites report at least every 30 s; an environment that has been silent this long counts as disconnected.
+ */
 const CONNECTED = 120_000
 
-/** As the route `report` writes it. */
+/** As written by the route `report`. */
 const Health = z.object({ health: z.enum(['good', 'warning', 'bad']), findings: z.array(z.string()) })
 
 /** @param now the clock, in epoch milliseconds */

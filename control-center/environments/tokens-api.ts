@@ -11,7 +11,7 @@ export type EnvironmentTokenApiParts = {
   readonly environmentTokens: EnvironmentTokens
 }
 
-/** Of one environment. */
+/** Per environment. */
 const MOST_TOKENS = 50
 
 const NewEnvironmentToken = z
@@ -31,7 +31,10 @@ const EnvironmentToken = z
 type OfEnvironment = { readonly who: Member; readonly params: { readonly environment: string } }
 type OfToken = OfEnvironment & { readonly params: { readonly id: string } }
 
-/** Remote environment tokens. Their right is of its own: who sees one could be its Satellite. */
+/**
+ * Remote environment tokens. They have a separate right, because anyone who sees a token can act as the environment's
+ * Satellite.
+ */
 type Found = { readonly environment: Environment; readonly token: StoredToken }
 
 export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberRoute[] {

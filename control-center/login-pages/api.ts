@@ -111,10 +111,12 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
   ]
 }
 
-/** Whose draft it is. */
+/** The key under which a draft is stored. */
 export function personOf({ uid, name }: Pick<Member, 'uid' | 'name'>): string {
   return uid ?? name
 }
 
-/** As long as the address for a new password may be: what is checked holds wherever the control center is. */
+/**
+ * The longest possible reset address, so that a design that passes the check is valid for any control center origin.
+ */
 const LONGEST_FORGOT = `https://${'x'.repeat(255)}/forgot-password/${'x'.repeat(63)}/${'x'.repeat(63)}`

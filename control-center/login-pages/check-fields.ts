@@ -1,11 +1,11 @@
 import type { Design } from './design.ts'
 
 /**
- * Whether what was entered into a page's further fields lets a user in: what must be filled in is, a choice is one of those that are
- * offered, and a field of the tenant names one of the user's tenant values.
+ * Whether the values entered in a page's additional fields allow the sign-in: required fields are filled in, a choice
+ * is one of the options, and a tenant field matches one of the user's tenant values.
  *
- * Chosen here: no script runs at a sign-in by PLATFORM_CLOUD, so this is what the fields are for. It is asked after the password, and
- * a refusal is that of a wrong one.
+ * Chosen here: no script runs when a user signs in with PLATFORM_CLOUD, so this check gives the fields their effect. It
+ * runs after the password check, and a refusal looks the same as for a wrong password.
  */
 export function fitsFields(
   { fields }: Pick<Design, 'fields'>,

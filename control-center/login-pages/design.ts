@@ -3,18 +3,18 @@ import { z } from '../../runtime/zod.ts'
 import { contrastOf } from './contrast.ts'
 
 /**
- * Bytes of a logo. Chosen here: 160,000, since the logo is part of the template, as data, and a template with all else in it
- * has at most 256 kB (design section 3); base64 makes four characters of three bytes.
+ * In bytes. Chosen here: 160,000, since the logo is embedded in the template as base64, which needs four characters for
+ * three bytes, and a whole template is limited to 256 kB (design section 3).
  */
 export const LARGEST_LOGO = 160_000
 /** WCAG 2.2, 1.4.3 (AA), for text of any size. */
 const LEAST_CONTRAST = 4.5
 
-/** The tables of texts: what holds where a language has none of its own, and the languages. */
+/** The text tables: `default`, used when a language has no text, and one per language. */
 export const TEXT_LOCALES = ['default', ...PLATFORM_LOCALES] as const
 export type TextLocale = (typeof TEXT_LOCALES)[number]
 
-/** What the texts of the page are, and how long each may be. */
+/** The texts of the page, and their maximum lengths in characters. */
 export const TEXT_LENGTHS = {
   title: 200,
   intro: 2000,
@@ -81,7 +81,7 @@ const Logo = z
     if (fault !== null) addIssue(fault)
   })
 
-/** What a login page looks like and says. Nothing in it is markup or CSS: see template.ts. */
+/** The appearance and texts of a login page. Nothing in it is markup or CSS: see template.ts. */
 export const Design = z
   .strictObject({
     logo: Logo.nullable().default(null).describe('a data: address of a PNG, JPEG or WebP'),
@@ -130,7 +130,7 @@ export const Design = z
   .meta({ id: 'LoginPageDesign' })
 export type Design = z.infer<typeof Design>
 
-/** What a page is before anybody designed it: the looks of the platform's own. */
+/** The design before anyone changes it: the look of the platform's own page. */
 export const FIRST_DESIGN: Design = {
   logo: null,
   colours: {
@@ -141,7 +141,7 @@ export const FIRST_DESIGN: Design = {
   fields: [],
 }
 
-/** How each of the formats begins; SVG is none of them, since it can hold scripts. */
+/** How each of the image formats starts. SVG is excluded, since it can contain scripts. */
 const STARTS: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
   png: (bytes) => bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex')),
   jpeg: (bytes) => bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex')),

@@ -4,33 +4,33 @@ import type { Place } from '../access/of-solution.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import { type Design, FIRST_DESIGN } from './design.ts'
 
-/** A published design, without what it looks like. */
+/** A published version, without its design. */
 export type LoginPageVersion = {
-  /** From 1 on, rising. */
+  /** Starts at 1 and rises. */
   readonly number: number
   readonly publishedAt: number
   /** `user:{name}` or `token:{id}`. */
   readonly publishedBy: string
 }
 
-/** The login pages of solutions that sign their users in by PLATFORM_CLOUD. */
+/** The login pages of solutions that use PLATFORM_CLOUD. */
 export interface LoginPages {
-  /** What users see; number 0: the first design, which nobody has changed yet. */
+  /** The page that users see; number 0: the first design, which nobody has changed yet. */
   published(place: Place): Promise<{ readonly number: number; readonly design: Design }>
-  /** The last ten, the newest first. */
+  /** The last ten versions, newest first. */
   history(place: Place): Promise<readonly LoginPageVersion[]>
   /** @throws ERR_VERSION_NOT_FOUND */
   version(place: Place, number: number): Promise<Design>
   /**
-   * @param base the number that it was begun from: another one was not published since; undefined: whatever was
+   * @param base the version that the design is based on, which must still be the newest; undefined: not checked
    * @throws ERR_CHANGED_MEANWHILE
    */
   publish(place: Place, design: Design, by: string, base?: number): Promise<LoginPageVersion>
-  /** What somebody is at work on; null: nothing. */
+  /** A person's unpublished draft; null: none. */
   draft(place: Place, person: string): Promise<Design | null>
   keepDraft(place: Place, person: string, design: Design): Promise<void>
   dropDraft(place: Place, person: string): Promise<void>
-  /** Removes drafts that nobody worked on for a month. */
+  /** Removes drafts that have not changed for a month. */
   sweep(): Promise<void>
 }
 

@@ -25,7 +25,7 @@ export type LoginPagePageParts = {
   readonly settings: Pick<ServiceSettings, 'publicUrl'>
 }
 
-/** The states of a login page that a designer has a part in. */
+/** The states of a login page that a design affects. */
 const STATES = ['first', 'refused', 'throttled'] as const
 
 const PreviewQuery = z.object({
@@ -68,7 +68,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     }
   })
 
-  // In a frame of the page above, with an origin of nobody, as the host's own preview is.
+  // Shown in a frame of the page above, with an opaque origin, like the host's own preview.
   router.get(`/o/:organisation${path}/preview`, async (ctx) => {
     if (askerOf(ctx)?.kind !== 'person' || !isFrameOfOurs(ctx)) {
       throw new PlatformError(
@@ -78,7 +78,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     }
     const { member, place } = await ofSolution(ctx, access, 'login-pages')
     const design = (await loginPages.draft(place, personOf(member))) ?? (await loginPages.published(place)).design
-    // As the Satellites get it: without mails there is no link for a forgotten password.
+    // As Satellites get it: if no mails are sent, there is no link for a forgotten password.
     const forgot = `${publicOriginOf(ctx, settings)}/forgot-password/${member.organisation.name}/${place.solution}`
     const solution = compileDesign(design, mail.isSetUp ? forgot : null)
     const { locale, state } = PreviewQuery.parse(ctx.query)
@@ -91,7 +91,10 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
   })
 }
 
-/** The page has no media; a policy names some source, and this one has nothing else. IPv6: see host/login-pages/preview-pages.ts. */
+/**
+ * The page has no media, but the policy needs a source, and no other file is at this address. IPv6: see
+ * host/login-pages/preview-pages.ts.
+ */
 function sourceOf(ctx: Context): string {
   const origin = originOf(ctx)
   return origin.includes('[') ? "'self'" : `${origin}${ctx.path}/media/`
@@ -99,7 +102,7 @@ function sourceOf(ctx: Context): string {
 
 export type SolutionTab = 'users' | 'roles' | 'login-page'
 
-/** The parts of a solution that this person sees. */
+/** The tabs of a solution that this member may see. */
 export function tabsOf(base: string, current: SolutionTab, seesUsers: boolean, seesPage = true) {
   const tabs = [...(seesUsers ? (['users', 'roles'] as const) : []), ...(seesPage ? (['login-page'] as const) : [])]
   return tabs.map((name) => ({ name, href: `${base}/${name}`, isCurrent: name === current }))

@@ -1,7 +1,7 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
 type LoginPageTables = {
-  /** Published designs, the last ten of each solution. `number` rises; `design` is JSON. */
+  /** Published designs, the last ten per solution. `number` rises; `design` is JSON. */
   login_pages: {
     organisation: string
     solution: string
@@ -10,7 +10,7 @@ type LoginPageTables = {
     published_at: number
     published_by: string
   }
-  /** What somebody is designing: of each person and solution the last, for the preview. */
+  /** The last draft of each person for each solution, for the preview. */
   login_page_drafts: {
     organisation: string
     solution: string

@@ -11,18 +11,18 @@ import { isDark, mixed, quietest, readableOn } from './contrast.ts'
 import { type Design, type Palette, TEXT_LOCALES, type TextLocale, type TextName } from './design.ts'
 
 /*
- * A design becomes a login template under the rules of design section 8. Texts are i18n keys, so that what people wrote is put
- * in by whoever shows the page, as text, once; in the markup itself stand a design's colours, names and image alone, each of a
- * form that has no other meaning in HTML or CSS.
+ * Converts a design into a login template under the rules of design section 8. Texts become i18n keys, so that the
+ * platform that shows the page inserts what people wrote as text, once. The markup itself contains only the design's
+ * colours, names and image, each in a form that has no other meaning in HTML or CSS.
  */
 
 const templates = loadTemplates([new URL('template/', import.meta.url)])
 
-/** The parts of the platform's own page that a designed one has as well. */
+/** The style and script that a designed page shares with the platform's own page. */
 const PLATFORM_STYLES = partOf('style')
 const PLATFORM_SCRIPT = partOf('script')
 
-/** Under which key each text is looked up; those of the platform's own page have its texts where the design has none. */
+/** The i18n key of each text. Keys of the platform's own page fall back to its texts if the design has none. */
 const KEYS: Readonly<Record<TextName, string>> = {
   title: 'platform.logindialog.title',
   username: 'platform.logindialog.label.name',
@@ -36,15 +36,15 @@ const KEYS: Readonly<Record<TextName, string>> = {
   logo: 'cloud.login.logo',
 }
 
-/** Those that are nowhere but in the design, and are left out where it has none. */
+/** Texts that exist only in a design, and are omitted if it has none. */
 const OWN: readonly TextName[] = ['intro', 'help', 'logo']
 
-/** Characters of a template (design section 3, and the contract with Satellites). */
+/** Characters in a template (design section 3, and the contract with Satellites). */
 const LONGEST_TEMPLATE = 256 * 1024
 
 type Texts = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** @param forgot where a new password can be asked for; null: nowhere, since no mails are sent */
+/** @param forgot address of the page to request a new password; null: none, since no mails are sent */
 export function renderDesign(design: Design, forgot: string | null): LoginPageAnswer {
   const has = (name: TextName) => TEXT_LOCALES.some((locale) => textOf(design, locale, name) !== undefined)
   const template = templates.render('login-page', {
@@ -60,15 +60,15 @@ export function renderDesign(design: Design, forgot: string | null): LoginPageAn
   return { template, texts: textsOf(design) }
 }
 
-/** The answer to a Satellite with what tells it from others. */
+/** The serialised answer to a Satellite, and its ETag. */
 export function renderForSatellite(design: Design, forgot: string | null): { body: string; etag: string } {
   const body = JSON.stringify(renderDesign(design, forgot))
   return { body, etag: createHash('sha256').update(body).digest('base64url') }
 }
 
 /**
- * For the preview, and before a design is kept.
- * @throws ERR_REQUEST_INVALID where the template would be too long
+ * Compiles a design for the preview, or to check it before it is stored.
+ * @throws ERR_REQUEST_INVALID if the template would be too long
  */
 export function compileDesign(design: Design, forgot: string | null): { template: CompiledTemplate; texts: Texts } {
   const { template: source, texts } = renderDesign(design, forgot)
@@ -93,7 +93,7 @@ function stylesOf({ colours: { light, dark } }: Design): string {
 .field select { display: block; width: 100%; min-height: 2.75rem; padding: 0.5rem 0.75rem; border: 1px solid var(--edge); border-radius: 10px; background: var(--surface); color: var(--ink); font: inherit; }`
 }
 
-/** Everything between the three colours follows from them, with the contrast that WCAG AA asks for. */
+/** CSS variables. All other colours are derived from the three given ones, with the contrast that WCAG AA requires. */
 function variablesOf({ background, text, accent }: Palette): string {
   const onAccent = readableOn(accent)
   const values = {
@@ -118,7 +118,7 @@ function textOf({ texts }: Design, locale: TextLocale, name: TextName): string |
   return text === undefined || text.trim() === '' ? undefined : text
 }
 
-/** `default` has every key that the template has and the platform's own texts lack. */
+/** `default` has every key that the template uses and the platform's own texts lack. */
 function textsOf(design: Design): Texts {
   const tables = TEXT_LOCALES.map((locale) => [locale, new Map<string, string>()] as const)
   for (const [locale, table] of tables) {
@@ -138,7 +138,7 @@ function textsOf(design: Design): Texts {
 
 function fallback(design: Design, locale: TextLocale, name: TextName): string | undefined {
   if (name === 'forgot') {
-    // What the designer wrote for all comes before our own words in one language.
+    // The designer's default text takes precedence over our own text in a language.
     const forAll = textOf(design, 'default', name)
     if (locale !== 'default')
       return forAll === undefined ? CENTER_TEXTS.text(locale, 'loginpage.forgot.link') : undefined

@@ -2,17 +2,18 @@ import { firstRows } from '../../base/database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { MailTables } from './tables.ts'
 
-/** Which mails are sent next. */
+/** Selects the mails to send next. */
 export interface DueMails {
   /**
-   * Of all organisations in turn, the oldest of each first: who has one mail does not wait for somebody's thousand.
+   * Round-robin over the organisations, the oldest mail of each first: an organisation with one mail does not wait
+   * behind another one's thousand.
    * @param now in epoch ms
    */
   next(now: number, most: number): Promise<readonly MailTables['mails'][]>
 }
 
 export function createDueMails(db: CenterDatabase): DueMails {
-  /** Whose turn was last. */
+  /** The organisation that was served last. */
   let last = ''
 
   async function inTurn(now: number): Promise<readonly string[]> {

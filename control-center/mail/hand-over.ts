@@ -1,19 +1,21 @@
 import { createTransport } from 'nodemailer'
 import type { MailSettings } from './mail-settings.ts'
 
-/** What a mail says, and to whom. Plain text: nothing in it can be markup. */
+/** A mail's recipient and content. The text is plain, so nothing in it is interpreted as markup. */
 export type MailText = { readonly to: string; readonly subject: string; readonly text: string }
 
-/** How handing over a mail ended. `refused`: the server will never take it, so it is not tried again. */
+/**
+ * The result of handing a mail to the mail server. `refused`: the rejection is permanent, so the mail is not retried.
+ */
 export type HandedOver =
   | { readonly outcome: 'sent' }
   | { readonly outcome: 'refused' | 'failed'; readonly reason: string }
 
 export const HAND_OVER_TIME = 60_000
-/** In ms: to connect and to be greeted, between two answers, and for all of it. */
+/** Timeouts in ms: to connect and receive the greeting, between two replies, and in total. */
 const TIMES = { connect: 10_000, answer: 20_000, all: HAND_OVER_TIME }
 
-/** Gives mails to the mail server, one connection for each: they are few. */
+/** Hands mails to the mail server, with a new connection for each, since there are few. */
 export function createHandOver(
   settings: Omit<MailSettings, 'hourly'>,
   times = TIMES,
@@ -24,7 +26,7 @@ export function createHandOver(
     port,
     secure: tls === 'implicit',
     requireTLS: tls === 'required',
-    // On loopback nobody listens, and mail servers there have certificates of nobody.
+    // Traffic on loopback can't be intercepted, and mail servers there have no valid certificate.
     ignoreTLS: tls === 'none',
     ...(account === null ? {} : { auth: { user: account.user, pass: account.password } }),
     connectionTimeout: times.connect,
@@ -50,7 +52,10 @@ export function createHandOver(
   }
 }
 
-/** RFC 5321, section 4.2.1: 5 is for good. A wrong account or missing TLS is the operator's, who can put it right. */
+/**
+ * RFC 5321, section 4.2.1: 5yz replies are permanent. Failed authentication and missing TLS are retried, since the
+ * operator can fix them.
+ */
 function whyNot(error: unknown): HandedOver {
   const {
     responseCode = 0,

@@ -1,7 +1,7 @@
 import { z } from '../../runtime/zod.ts'
 
 /**
- * An address that a mail is sent to. Chosen here: the form that all mail servers agree on, so that nothing in it can be
+ * An address that mails are sent to. Chosen here: the form that all mail servers agree on, so that nothing in it can be
  * read as a second address or as a header.
  */
 export const MailAddress = z

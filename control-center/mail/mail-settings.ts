@@ -2,25 +2,25 @@ import { isLoopback } from '../../base/config/host-names.ts'
 import type { Property, ValuesOf } from '../../base/config/property.ts'
 import { MailAddress } from './mail-address.ts'
 
-/** Where mails are handed over, and who they come from. */
+/** The mail server, and the sender of mails. */
 export type MailSettings = {
   readonly host: string
   readonly port: number
-  /** `implicit`: from the first byte; `required`: by STARTTLS, or not at all; `none`: on loopback alone. */
+  /** `implicit`: TLS from the first byte; `required`: STARTTLS, or no mail is sent; `none`: only on loopback. */
   readonly tls: 'implicit' | 'required' | 'none'
   readonly account: { readonly user: string; readonly password: string } | null
   readonly from: { readonly name: string; readonly address: string }
-  /** Mails that one organisation sends in an hour. */
+  /** Mails that one organisation may send per hour. */
   readonly hourly: number
 }
 
 type Values = ValuesOf<typeof MAIL_PROPERTIES>
 type Server = Omit<MailSettings, 'from' | 'hourly'>
 
-/** Chosen here: enough to invite a company in a morning, too few for whoever sends to strangers. */
+/** Chosen here: enough to invite a whole company in a morning, too few for spam. */
 export const MAILS_HOURLY = 500
 
-/** RFC 8314, section 3.3: submission with implicit TLS, and by STARTTLS. */
+/** RFC 8314, section 3.3: submission with implicit TLS, and with STARTTLS. */
 const PORTS = { 'smtps:': 465, 'smtp:': 587 } as const
 
 export const MAIL_PROPERTIES = {
@@ -45,7 +45,7 @@ export const MAIL_PROPERTIES = {
   },
 } as const satisfies Record<string, Property>
 
-/** Null: no mails are sent. A server without a sender is a fault, which `mailFaults` tells. */
+/** Null: no mails are sent. A server without a sender is an error, which `mailFaults` reports. */
 export function mailSettingsOf(values: Values): MailSettings | null {
   const { SMTP_URL: server, MAIL_FROM: from } = values
   return server === null || from === null ? null : { ...server, from, hourly: values.MAILS_HOURLY }

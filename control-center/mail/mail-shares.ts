@@ -4,22 +4,23 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * Whom a mail is sent for. `organisation`: its id. `askedBy`: one of its members, or anybody at one of its login pages; each has an
- * hour of its own, so that strangers at a login page cannot use up what members need for invitations.
+ * Who a mail is sent for. `organisation`: its id. `askedBy`: one of its members, or anyone at one of its login pages.
+ * Each has its own hourly limit, so that strangers at a login page can't use up the mails that members need for
+ * invitations.
  */
 export type MailOrigin = { readonly organisation: string; readonly askedBy: 'member' | 'anybody' }
 
-/** What organisations may send: the mail server and its good name are everybody's. */
+/** How much each organisation may send: all of them share the mail server and its reputation. */
 export interface MailShares {
-  /** @throws ERR_THROTTLED where the organisation has no share left: too many of its mails wait, or were sent in this hour */
+  /** @throws ERR_THROTTLED when too many mails of the organisation are queued, or it has sent too many in this hour */
   need(origin: MailOrigin): Promise<void>
-  /** The same, and counts one mail. */
+  /** Like `need`, and counts one mail. */
   take(origin: MailOrigin): Promise<void>
 }
 
-/** Mails of one organisation that wait: a tenth of all. */
+/** Queued mails per organisation: a tenth of the whole queue. */
 const MOST_WAITING = 1000
-/** When some of those that wait may be gone, in seconds. */
+/** Retry-After in seconds when an organisation's queue is full. */
 const AGAIN = 600
 const HOUR = 3_600_000
 
@@ -33,7 +34,7 @@ export function createMailShares(
   hourly: number,
   now: () => number,
 ): MailShares {
-  /** The hour in which it was said last that an organisation's share is used up. */
+  /** The hour in which the log last reported that an organisation used up its limit. */
   const said = new Map<string, number>()
 
   async function needPlace(organisation: string): Promise<void> {
@@ -98,7 +99,7 @@ export function createMailShares(
       const anew = await ofOrigin.set({ hour, count: 1 }).where('hour', '<', hour).executeTakeFirst()
       if (anew.numUpdatedRows > 0n) return
       if (await insertOnce(db, 'mail_counts', { organisation, asked_by: askedBy, hour, count: 1 })) return
-      // Another one began the hour meanwhile, or it is used up.
+      // Another request created the row for this hour, or the limit is reached.
       if ((await further()).numUpdatedRows === 0n) throw usedUp(origin, hour)
     },
   }

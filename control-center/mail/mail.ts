@@ -10,41 +10,43 @@ import { MAILS_HOURLY } from './mail-settings.ts'
 import { createMailShares, type MailOrigin } from './mail-shares.ts'
 import type { MailTables } from './tables.ts'
 
-/** Mails of the control center: invitations, links for a new password, confirmations. */
+/** Mails of the control center: invitations, password reset links, confirmations. */
 export interface Mail {
-  /** Whether `SMTP_URL` is set. Where it is not, people are shown what a mail would have said. */
+  /** Whether `SMTP_URL` is set. If not, links are shown instead of mailed. */
   readonly isSetUp: boolean
   /**
-   * Resolves when the mail is in the database; it is sent from there, and tried again for three days.
-   * @param origin whom it is sent for; without it is the control center's own
-   * @throws ERR_MAIL_UNAVAILABLE where no mail server is set up, or too many mails wait for it
+   * Resolves when the mail is stored in the database. It is sent from there, and retried for three days.
+   * @param origin who it is sent for; without it, the mail is the control center's own
+   * @throws ERR_MAIL_UNAVAILABLE if no mail server is set up, or too many mails are queued
    * @throws ERR_THROTTLED as `needShare`
    */
   send(mail: MailText, origin?: MailOrigin): Promise<void>
   /**
-   * To be asked before something is made that only a mail tells of.
-   * @throws ERR_THROTTLED where the organisation has too many mails that wait, or sent too many in this hour
+   * Call this before creating something that is only useful if a mail about it is sent.
+   * @throws ERR_THROTTLED when too many mails of the organisation are queued, or it has sent too many in this hour
    */
   needShare(origin: MailOrigin): Promise<void>
 }
 
 export type MailQueue = Mail & {
-  /** Sends what is due, now. Resolves when each of these was tried. */
+  /** Sends the mails that are due now. Resolves when each has been tried once. */
   deliverDue(): Promise<void>
-  /** Begins to send by itself. @returns what ends it and waits for what is on its way */
+  /** Starts sending in the background. @returns a function that stops it and waits for mails being sent */
   start(): () => Promise<void>
 }
 
-/** Mails that wait, of all organisations; whoever asks for more is told so. */
+/** Queued mails of all organisations; further mails are refused. */
 const MOST_WAITING = 10_000
 const AT_ONCE = 4
-/** In ms: the first wait, doubled each time up to the longest; after `GIVEN_UP` a mail is dropped and the log says so. */
+/**
+ * Retry delays in ms: the first delay is doubled up to the longest. After `GIVEN_UP`, the mail is dropped and logged.
+ */
 const FIRST_WAIT = 10_000
 const LONGEST_WAIT = 3_600_000
 const GIVEN_UP = 3 * 24 * 3_600_000
-/** How long a mail is nobody else's while one node hands it over, in ms. */
+/** How long a node reserves a mail while handing it over, in ms. */
 const TAKEN = 2 * HAND_OVER_TIME
-/** Other nodes' mails, and those of a node that died, are looked for this often, in ms. */
+/** Polling interval in ms, for mails that other nodes queued or left behind when they died. */
 const LOOK_EVERY = 30_000
 
 export type MailParts = {
@@ -53,7 +55,7 @@ export type MailParts = {
   /** Null: no mail server is set up. */
   readonly handOver: ((mail: MailText) => Promise<HandedOver>) | null
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** `MAILS_HOURLY`, where it is not the default. */
+  /** `MAILS_HOURLY`, unless it is the default. */
   readonly hourly?: number | undefined
 }
 
@@ -69,7 +71,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
 
   const purposeOf = (id: string) => `mail ${id}`
 
-  /** @returns false when another node has it */
+  /** @returns false when another node took it */
   async function take({ id, next_at }: Row): Promise<boolean> {
     const mail = db.updateTable('mails').where('id', '=', id).where('next_at', '=', next_at)
     return (await mail.set({ next_at: now() + TAKEN }).executeTakeFirst()).numUpdatedRows > 0n
@@ -101,7 +103,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     for (;;) {
       const rows = await due.next(now(), AT_ONCE)
       await Promise.all(rows.map((row) => tryOne(row, handOver)))
-      // What is left waits in the database for the next start.
+      // The remaining mails stay in the database until the next start.
       if (rows.length === 0 || isStopped) return
     }
   }
@@ -117,7 +119,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     return Math.min(Math.max((next?.next_at ?? Number.POSITIVE_INFINITY) - now(), 1_000), LOOK_EVERY)
   }
 
-  /** Nothing but the database fails here, and then it fails elsewhere too: the next look tries again. */
+  /** Only the database can fail here, and then other work fails too: the next run retries. */
   async function goOn(): Promise<void> {
     clearTimeout(timer)
     const wait = await deliverDue()
@@ -180,5 +182,5 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
 
 type Row = MailTables['mails']
 
-/** With another platform key nothing would start; a row that was changed by hand is dropped. */
+/** The service does not start with a wrong platform key, so this row was edited by hand: it is dropped. */
 const unreadable: HandedOver = { outcome: 'refused', reason: 'it cannot be decrypted' }

@@ -2,9 +2,9 @@ import type { Steps } from '../../base/database/migrations.ts'
 
 export type MailTables = {
   /**
-   * Mails that wait to be sent: a mail that is lost at a restart is a lost invitation. `sealed` is what it says, encrypted,
-   * since there are links in it that let somebody in. From `next_at` on it is tried (again). `organisation` is the id of the one
-   * that it is sent for; '': the control center's own.
+   * Queued mails, stored so that a restart loses none of them. `sealed` is the mail's content, encrypted because its
+   * links grant access. `next_at` is the time of the next attempt. `organisation` is the id of the organisation it is
+   * sent for; '': the control center itself.
    */
   mails: {
     id: string
@@ -14,7 +14,10 @@ export type MailTables = {
     next_at: number
     attempts: number
   }
-  /** How many mails an organisation has sent since `hour` began, in epoch ms. `asked_by` is that of `MailOrigin`. */
+  /**
+   * The number of mails that an organisation has sent since `hour` began, in epoch ms. `asked_by` is that of
+   * `MailOrigin`.
+   */
   mail_counts: {
     organisation: string
     asked_by: string

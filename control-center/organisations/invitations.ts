@@ -6,10 +6,10 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Role } from '../access/roles.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** Somebody who was asked to join and did not answer yet. Times are epoch ms. */
+/** A person who was invited and has not answered yet. Times are epoch ms. */
 export type Invitation = {
   readonly id: string
-  /** Lower case; the user name of the account that is made for it. */
+  /** Lower case; becomes the user name of the account that is created for it. */
   readonly email: string
   readonly role: Role
   /** As in the audit. */
@@ -18,40 +18,40 @@ export type Invitation = {
   readonly expiresAt: number
 }
 
-/** What its link leads to. */
+/** The invitation that a link opens. */
 export type OpenInvitation = Invitation & {
   readonly organisation: { readonly id: string; readonly name: string; readonly title: string }
 }
 
 export interface Invitations {
   /**
-   * `token` is part of the link alone: 256 random bits, of which a hash is stored. An earlier invitation of the same address
-   * is worth nothing any more.
+   * `token` appears only in the link: 256 random bits, of which a hash is stored. An earlier invitation of the same
+   * address is invalidated.
    * @throws ERR_REQUEST_INVALID when too many are open
    */
   create(
     organisation: string,
     wanted: Pick<Invitation, 'email' | 'role' | 'invitedBy'>,
   ): Promise<Invitation & { readonly token: string }>
-  /** Those that are open, the newest first. */
+  /** Open invitations, newest first. */
   list(organisation: string): Promise<readonly Invitation[]>
-  /** @returns null when there is none */
+  /** @returns null when there is no such invitation */
   remove(organisation: string, id: string): Promise<Invitation | null>
-  /** Null for one that is unknown, expired, revoked or was accepted. */
+  /** Null if it is unknown, expired, revoked or already accepted. */
   find(token: string): Promise<OpenInvitation | null>
   /**
-   * Takes the invitation away and makes the person a member; who is one already keeps the role.
+   * Deletes the invitation and adds the person as a member; existing members keep their role.
    * @returns null as `find`
    */
   accept(token: string, uid: string): Promise<OpenInvitation | null>
-  /** Removes those that expired. */
+  /** Removes expired invitations. */
   sweep(): Promise<void>
 }
 
 const FORM = tokenForm('sci_')
 /** In ms: 7 days. */
 const LIFETIME = 7 * 86_400_000
-/** Open ones of an organisation. */
+/** Per organisation. */
 const MOST_OPEN = 200
 
 /** @param now the clock, in epoch milliseconds */
@@ -116,7 +116,7 @@ export function createInvitations(db: CenterDatabase, now: () => number = Date.n
       if (invitation === null) return null
       const { id, role, organisation } = invitation
       return db.transaction().execute(async (transaction) => {
-        // Of two that accept at the same time one finds it gone.
+        // If two requests accept at the same time, one of them finds it gone.
         if (!(await deletedAny(transaction.deleteFrom('invitations').where('id', '=', id)))) return null
         await insertOnce(transaction, 'members', { organisation: organisation.id, uid, role, created_at: now() })
         return invitation

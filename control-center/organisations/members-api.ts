@@ -62,7 +62,7 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
       'DELETE /organisations/:organisation/members/:uid',
       {
         summary: 'Take a member out, or leave; one owner always stays',
-        // Who wants to leave may.
+        // Any member may leave.
         right: 'read',
         before: ({ who, params, ctx }) => (who.uid === params.uid ? undefined : access.need(ctx, 'members')),
         act: 'member-remove',
@@ -106,20 +106,21 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
       throw new PlatformError('ERR_NAME_EXISTS', `"${wanted.email}" is a member already.`)
     }
     const origin = { organisation: organisation.id, askedBy: 'member' } as const
-    // Before it is made: whoever has no mails left does not get to see links instead.
+    // Check this first: if the organisation has no mails left, it must not get to see links instead.
     if (mail.isSetUp) await mail.needShare(origin)
     const { token, ...invitation } = await invitations.create(organisation.id, { ...wanted, invitedBy: name })
-    // Behind the "#", so that it stands in no log of a server or proxy.
+    // The token is in the fragment, so that it does not appear in the logs of servers and proxies.
     const link = `${publicOriginOf(ctx, settings)}/invitation#token=${token}`
     const text = textFor(ctx)
     const subject = text('center.invitation.mail.subject', organisation.title)
     const body = text('center.invitation.mail.text', organisation.title, link)
     const isMailed = mail.isSetUp && (await trySend({ to: invitation.email, subject, text: body }, origin))
-    // Who sees the link can make the account of that address: where it is sent, that is its owner alone.
+    // Anyone who sees the link can create the account for that address, so a mailed link is shown only to its
+    // recipient.
     return { ...invitation, ...(isMailed ? {} : { link }), isMailed }
   }
 
-  /** Where no mail can be taken on the link is shown instead. */
+  /** If the mail can't be queued, the link is shown instead. */
   async function trySend(text: MailText, origin: MailOrigin): Promise<boolean> {
     try {
       await mail.send(text, origin)

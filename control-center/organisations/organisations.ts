@@ -6,12 +6,12 @@ import type { Memberships, Organisation } from '../access/organisation.ts'
 import type { Role } from '../access/roles.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** Part of addresses. Chosen here: the form of a solution's name without its rules for host names. */
+/** Part of addresses. Chosen here: the form of a solution's name, without the rules for host names. */
 export const OrganisationName = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and hyphens')
 
-/** It stands in mails too: one line. */
+/** Limited to one line, since it also appears in mails. */
 export const OrganisationTitle = z
   .string()
   .trim()
@@ -20,12 +20,12 @@ export const OrganisationTitle = z
   .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line')
 
 export interface Organisations extends Memberships {
-  /** Its maker is its first owner. @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID for who owns too many */
+  /** Its creator is its first owner. @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID if the user owns too many */
   create(wanted: { readonly name: string; readonly title: string }, uid: string): Promise<Organisation>
-  /** Those that a person is a member of, by title. */
+  /** Sorted by title. */
   ofMember(uid: string): Promise<readonly (Organisation & { readonly role: Role })[]>
   rename(id: string, title: string): Promise<void>
-  /** By user name. */
+  /** Sorted by user name. */
   members(id: string): Promise<readonly ListedMember[]>
   /** @throws ERR_NOT_FOUND, ERR_LAST_OWNER */
   setRole(id: string, uid: string, role: Role): Promise<void>
@@ -41,7 +41,7 @@ export type ListedMember = {
   readonly since: number
 }
 
-/** Chosen here: what is bounded for each organisation would else be bounded for nobody. */
+/** Chosen here: without it, anyone could bypass the limits per organisation by creating more organisations. */
 const MOST_OWNED = 50
 
 /** @param now the clock, in epoch milliseconds */
@@ -54,7 +54,7 @@ export function createOrganisations(db: CenterDatabase, now: () => number = Date
       .select([...columns, 'members.role'])
       .where('members.uid', '=', uid)
 
-  /** Of two changes at the same time the second waits for the first, so that the two last owners cannot take each other out. */
+  /** Serialises concurrent changes, so that the last two owners can't remove each other. */
   function changeMember(
     id: string,
     uid: string,

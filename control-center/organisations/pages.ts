@@ -11,7 +11,7 @@ export function addOrganisationPages(
   router: Router,
   { organisations }: OrganisationPageParts,
 ): void {
-  // What people type into the address bar leads to the only organisation, or to the list of them.
+  // The bare address redirects to the user's only organisation, or to the list of them.
   router.get('/', async (ctx) => {
     requireNavigation(ctx)
     const asker = askerOf(ctx)

@@ -3,9 +3,9 @@ import type { Steps } from '../../base/database/migrations.ts'
 type OrganisationTables = {
   /** `name` is part of addresses and never changes. */
   organisations: { id: string; name: string; title: string; created_at: number }
-  /** `uid` is of the table `users`. */
+  /** `uid` references the table `users`. */
   members: { organisation: string; uid: string; role: string; created_at: number }
-  /** Open ones: who accepts one takes it away. Of the link's token only a hash is stored. */
+  /** Open invitations; accepting one deletes it. Only a hash of the link's token is stored. */
   invitations: {
     id: string
     organisation: string

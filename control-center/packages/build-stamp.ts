@@ -7,8 +7,8 @@ const Line = z
   .regex(/^[^\p{Cc}\u2028\u2029]*$/u, 'must be one line')
 
 /**
- * What whoever starts a pipeline run says of the build: it goes into the image beside the bundle, whose bytes, and so whose
- * SHA-256, stay as they are.
+ * Build information supplied when a pipeline run starts. It is added to the image beside the bundle, whose bytes, and
+ * so its SHA-256, stay unchanged.
  */
 export const BuildStamp = z.strictObject({
   commit: z
@@ -16,17 +16,17 @@ export const BuildStamp = z.strictObject({
     .regex(/^[0-9a-f]{7,64}$/, 'must be 7 to 64 lower-case hexadecimal digits')
     .optional(),
   branch: Line.max(200).optional(),
-  /** Of the build, as its system counts or names it. */
+  /** The build number or name, as the build system assigns it. */
   number: Line.max(100).optional(),
   date: z.iso.datetime({ offset: true, error: 'must be a date and time such as 2026-11-22T10:00:00Z' }).max(40),
 })
 export type BuildStamp = z.infer<typeof BuildStamp>
 
-/** The same as it is asked for: without a date it is that of the run. */
+/** The input form: without a date, the date of the run is used. */
 export const GivenStamp = BuildStamp.partial({ date: true })
 export type GivenStamp = z.infer<typeof GivenStamp>
 
-/** Reads what the database holds. */
+/** Parses the JSON in the database. */
 export function readStamp(text: string | null): BuildStamp | null {
   return text === null ? null : (BuildStamp.safeParse(JSON.parse(text)).data ?? null)
 }

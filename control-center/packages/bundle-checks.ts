@@ -10,27 +10,27 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { createSupervisor, type Supervisor } from '../../runtime/supervisor.ts'
 
-/** What a bundle came to; `bundle` is null where there is a fault. */
+/** The result of checking a bundle; `bundle` is null if it has errors. */
 export type BundleFindings = {
   readonly bundle: Bundle | null
   readonly faults: readonly Fault[]
   readonly warnings: readonly Warning[]
 }
 
-/** Checks bundles as a host checks an upload: zip and manifests here, all else in a sandbox process. */
+/** Checks bundles as a host checks an upload: zip and manifests here, the rest in a sandbox process. */
 export interface BundleChecks {
-  /** @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY when too many wait */
+  /** @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY when too many checks are queued */
   check(packed: Uint8Array): Promise<BundleFindings>
-  /** The name in its manifest; '' where it cannot be read. @throws as `check` */
+  /** The name in its manifest; '' if it can't be read. @throws as `check` */
   nameOf(packed: Uint8Array): Promise<string>
-  /** Before so many bytes are taken in. @throws ERR_MEMORY_FULL */
+  /** Call this before reading that many bytes. @throws ERR_MEMORY_FULL */
   needRoom(bytes: number): void
   stop(): void
 }
 
 /**
- * Limits and plugins are those of a host without settings of its own. The supervisor, which always keeps a spare process
- * waiting, is made when the first bundle comes: a control center that gets none does without.
+ * Limits and plugins are those of a host with default settings. The supervisor always keeps a spare process, so it is
+ * created when the first bundle arrives: a control center without bundles does not need it.
  * @param memory in bytes, `RUNTIME_XMS` and `RUNTIME_XMX`
  */
 export function createBundleChecks(

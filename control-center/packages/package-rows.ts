@@ -11,36 +11,37 @@ export type PackageVersion = {
   readonly title: string
   readonly authenticator: string
   readonly bytes: number
-  /** What the last pipeline run of it was told of its build; null: none. */
+  /** Build information from the version's last pipeline run; null: none. */
   readonly stamp: BuildStamp | null
   readonly uploadedAt: number
   /** As in the audit: `user:{name}` or `token:{id}`. */
   readonly uploadedBy: string
 }
 
-/** A solution of an organisation; `newest` is the version that was uploaded last, null when none is left. */
+/** A solution's package; `newest` is the version that was uploaded last, null when no version is left. */
 export type PackageSummary = { readonly name: string; readonly newest: PackageVersion | null }
 
 export type Package = {
   readonly name: string
-  /** The newest first, at most `MOST_LISTED`. */
+  /** Newest first, at most `MOST_LISTED`. */
   readonly versions: readonly PackageVersion[]
 }
 
-/** The packages and versions that there are. Ids of organisations are the first argument of all that follows. */
+/** Stored packages and versions. The first argument of all methods is the organisation's id. */
 export interface PackageRows {
-  /** By name. */
+  /** Sorted by name. */
   list(organisation: string): Promise<readonly PackageSummary[]>
   find(organisation: string, name: string): Promise<Package | null>
   findVersion(organisation: string, name: string, sha256: string): Promise<PackageVersion | null>
-  /** The bytes as they were uploaded; null when there is no such version. */
+  /** The bytes as uploaded; null when there is no such version. */
   bundle(organisation: string, name: string, sha256: string): Promise<Uint8Array | null>
   stamp(organisation: string, name: string, sha256: string, stamp: BuildStamp): Promise<void>
-  /** @returns false when the version was there before */
+  /** @returns false when the version already existed */
   add(organisation: string, bundle: Bundle, packed: Uint8Array, by: string): Promise<boolean>
   /**
-   * Deletes a version, and with its last one the package.
-   * @param check is called when nobody can come to need the version any more; what it throws keeps the version
+   * Deletes a version, and the package with its last version.
+   * @param check called once the version is locked, so that nothing new can come to need it; if it throws, the version
+   *   is kept
    * @returns false when there is no such version
    */
   remove(
@@ -51,7 +52,7 @@ export interface PackageRows {
   ): Promise<boolean>
 }
 
-/** Chosen here: a page and an answer stay readable; older versions are found by their SHA-256. */
+/** Chosen here: keeps a page or an answer readable; older versions can be found by their SHA-256. */
 export const MOST_LISTED = 500
 
 const COLUMNS = ['sha256', 'version', 'title', 'authenticator', 'bytes', 'stamp', 'uploaded_at', 'uploaded_by'] as const
@@ -65,7 +66,7 @@ export function createPackageRows(db: CenterDatabase, now: () => number = Date.n
 
   return {
     async list(organisation) {
-      // Each package with its newest version: those of all that were uploaded at the same time are few.
+      // Joins each package with its newest versions; few are uploaded in the same millisecond.
       const rows = await db
         .selectFrom('packages')
         .leftJoin('package_versions', (join) =>
@@ -122,7 +123,7 @@ export function createPackageRows(db: CenterDatabase, now: () => number = Date.n
       db.transaction().execute(async (transaction) => {
         const { name, version, title, authenticator } = manifest
         const row = { organisation, name, created_at: now() }
-        // Whoever deletes the last version takes the package with it: then it is made anew.
+        // A concurrent delete of the last version may remove the package: then it is created again.
         while (!(await insertOnce(transaction, 'packages', row))) {
           if (await lockPackage(transaction, organisation, name)) break
         }

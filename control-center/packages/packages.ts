@@ -13,14 +13,14 @@ export type UploadedPackage = {
   readonly version: string
   readonly sha256: string
   readonly warnings: readonly Warning[]
-  /** False when the same bundle was there before. */
+  /** False when the same bundle was already uploaded. */
   readonly isNew: boolean
 }
 
 /**
- * Says what needs a version, in words for people; null: nothing does. Whatever comes to need one writes that down in a
+ * Describes what needs a version; null: nothing does. Anything that starts to need a version stores that in a
  * transaction that calls `lockVersion` first.
- * @param db what the one sees who deletes the version
+ * @param db the transaction that deletes the version
  */
 export type VersionHolder = (
   db: CenterDatabase,
@@ -29,19 +29,20 @@ export type VersionHolder = (
   sha256: string,
 ) => Promise<string | null>
 
-/** The packages of organisations, whose ids are the first argument of all that follows. */
+/** The packages of organisations. The first argument of all methods is the organisation's id. */
 export type Packages = Pick<PackageRows, 'list' | 'find' | 'findVersion' | 'bundle' | 'stamp'> & {
   /**
-   * Checks a bundle as a host does and keeps it.
+   * Checks a bundle as a host does, and stores it.
    * @param expectedName the name in the address; null: the one in the bundle's manifest
-   * @throws ERR_NAME_DIFFERS, ERR_BUNDLE_TOO_LARGE, ERR_BUNDLE_REFUSED with every fault, ERR_MEMORY_FULL, ERR_SANDBOX_BUSY
+   * @throws ERR_NAME_DIFFERS, ERR_BUNDLE_TOO_LARGE, ERR_BUNDLE_REFUSED with every fault, ERR_MEMORY_FULL,
+   *   ERR_SANDBOX_BUSY
    */
   upload(organisation: string, packed: Uint8Array, expectedName: string | null, by: string): Promise<UploadedPackage>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, name: string): Promise<Package>
-  /** What else needs versions, such as environments that are to run them. */
+  /** Registers another source of needed versions, such as the desired states of environments. */
   heldBy(holder: VersionHolder): void
-  /** With its last version the package goes. @throws ERR_VERSION_NOT_FOUND, ERR_VERSION_IN_USE */
+  /** Also deletes the package if this was its last version. @throws ERR_VERSION_NOT_FOUND, ERR_VERSION_IN_USE */
   removeVersion(organisation: string, name: string, sha256: string): Promise<void>
 }
 
@@ -92,7 +93,7 @@ export function createPackages(
   }
 }
 
-/** The name of a package in an address. @throws ERR_NOT_FOUND for what can be none */
+/** The package name in an address. @throws ERR_NOT_FOUND for an invalid name */
 export function packageNameOf(params: { readonly name?: string }): string {
   const name = SolutionName.safeParse(params.name)
   if (name.success) return name.data

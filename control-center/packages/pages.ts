@@ -26,7 +26,7 @@ export function addPackagePages(pages: PageRouter, { packages }: PackagePagePart
   })
 }
 
-/** What the pages of a package have above. */
+/** The heading, links and tabs shared by the pages of a package. */
 export function frameOf(organisation: string, name: string, title: string, tab: 'versions' | 'artifacts') {
   const list = `/o/${organisation}/packages`
   return { list, base: `${list}/${name}`, api: `/api/organisations/${organisation}/packages/${name}`, name, title, tab }

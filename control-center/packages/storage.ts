@@ -1,10 +1,14 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** What bundles and artifacts of one organisation may take in the database, so that none leaves the others without. */
+/**
+ * Limits the database space for bundles and artifacts per organisation, so that one organisation can't use up the space
+ * of the others.
+ */
 export interface Storage {
   /**
-   * Asked before something is kept. What comes at the same time is not seen by the other: the bound can be passed by as much.
+   * Call this before storing something. Concurrent uploads don't see each other, so together they can exceed the limit
+   * by their size.
    * @throws ERR_STORAGE_FULL
    */
   needRoom(organisation: string, bytes: number): Promise<void>

@@ -1,9 +1,12 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
 type PackageTables = {
-  /** A solution's bundles. `name` is the solution's, unique in its organisation. */
+  /** A solution's bundles. `name` is the solution's name, unique within the organisation. */
   packages: { organisation: string; name: string; created_at: number }
-  /** `stamp` is JSON, what the last pipeline run of the version was told of its build; null: none. `uploaded_by` as in the audit. */
+  /**
+   * `stamp` is JSON, the build information from the version's last pipeline run; null: none. `uploaded_by` as in the
+   * audit.
+   */
   package_versions: {
     organisation: string
     package: string

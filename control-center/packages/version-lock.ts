@@ -2,7 +2,7 @@ import { versionNotFound } from '../../base/bundles/version-not-found.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * Makes others wait that add or delete versions of the package, or come to need one, until the transaction has ended.
+ * Locks the package until the transaction ends, so that others can't add, delete or start to need one of its versions.
  * @returns false when there is no such package
  */
 export async function lockPackage(transaction: CenterDatabase, organisation: string, name: string): Promise<boolean> {
@@ -16,8 +16,8 @@ export async function lockPackage(transaction: CenterDatabase, organisation: str
 }
 
 /**
- * Keeps a version from being deleted until the transaction has ended, which writes down what needs it: whoever deletes it
- * meanwhile waits, and then sees that (`VersionHolder`).
+ * Protects a version from deletion until the transaction, which stores what needs the version, has ended. A concurrent
+ * delete waits, and then finds the new entry (`VersionHolder`).
  * @throws ERR_VERSION_NOT_FOUND when it is gone
  */
 export async function lockVersion(

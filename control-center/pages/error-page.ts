@@ -4,7 +4,7 @@ import type { PageFrame } from '../../base/web/render-page.ts'
 import { askerOf, memberOf } from '../access/access.ts'
 import { htmlOf, textFor } from './page.ts'
 
-/** An error for a person. Who is signed in keeps the header, and in an organisation its navigation, to go on from there. */
+/** An error page. For users who are signed in it keeps the header, and within an organisation the navigation. */
 export function centerErrorPage(ctx: Context, frame: PageFrame, model: ErrorModel): string {
   if (askerOf(ctx)?.kind !== 'person') return errorPage(frame, model)
   const heading = textFor(ctx)(`platform.error.${model.kind}.title`)

@@ -10,29 +10,29 @@ import { mayDo, type Right } from '../access/roles.ts'
 import { CENTER_PARTS, CENTER_TEXTS, type CenterPart, centerPage } from '../web/render.ts'
 import { centerScriptPath } from './script.ts'
 
-/** What a page shows: a template of `control-center/web/pages/center/`, and what that needs. */
+/** A page: a template of `control-center/web/pages/center/` and its data. */
 export type ShownPage = {
   readonly template: string
   readonly heading: string
   readonly model: object
-  /** Null unless given. */
+  /** Defaults to null. */
   readonly part?: CenterPart | null
-  /** 200 unless given. */
+  /** Defaults to 200. */
   readonly status?: number
-  /** A further source of the Content-Security-Policy: the page holds a frame of our own. */
+  /** Adds a source to the Content-Security-Policy, because the page contains one of our own frames. */
   readonly frames?: boolean
 }
 
 /** A text in the reader's language. */
 export type PageText = (key: string, ...values: readonly (string | number)[]) => string
 
-/** Where pages are added: nothing that is added here answers without a sign-in. */
+/** Adds pages. All of them require a sign-in. */
 export interface PageRouter {
-  /** A page of no organisation. */
+  /** A page outside any organisation. */
   get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>): void
   /**
    * A page of an organisation, for members with a right.
-   * @param path below `/o/:organisation`, as the router writes it: `/environments/:environment`
+   * @param path below `/o/:organisation`, in the router's syntax: `/environments/:environment`
    */
   ofOrganisation(
     path: string,
@@ -41,7 +41,7 @@ export interface PageRouter {
   ): void
 }
 
-/** Who is not signed in goes to the sign-in first and comes back. */
+/** Redirects visitors who are not signed in to the sign-in page, and back afterwards. */
 export function createPageRouter(router: Router, access: Access): PageRouter {
   function isSignedIn(ctx: Context): boolean {
     requireNavigation(ctx)
@@ -72,7 +72,7 @@ export function textFor(ctx: Context): PageText {
   return (key, ...values) => CENTER_TEXTS.text(locale, key, values)
 }
 
-/** @param member null: the page is of no organisation */
+/** @param member null: the page is outside any organisation */
 export function sendPage(ctx: Context, page: ShownPage, member: Member | null): void {
   const nonce = createNonce()
   allowPage(ctx, nonce, { frames: page.frames === true })
@@ -80,12 +80,12 @@ export function sendPage(ctx: Context, page: ShownPage, member: Member | null): 
   sendHtml(ctx, page.status ?? 200, htmlOf(ctx, page, member, nonce))
 }
 
-/** A template without the page around it: for what a page asks for again while it is open. */
+/** Renders a template without the surrounding page, for parts that an open page polls. */
 export function renderPart(ctx: Context, page: ShownPage): string {
   return htmlOf(ctx, page, null, '')
 }
 
-/** @param member null: the page is of no organisation */
+/** @param member null: the page is outside any organisation */
 export function htmlOf(
   ctx: Context,
   { template, heading, model, part }: ShownPage,

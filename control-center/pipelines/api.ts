@@ -137,7 +137,7 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
   }
 
   return [
-    // Chosen here: who reads pipelines sees where they push to; of the keys nothing is told.
+    // Chosen here: anyone who can read pipelines can see their registries, but never the credentials.
     route(
       'GET /organisations/:organisation/pipeline-registries',
       {

@@ -4,29 +4,32 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { Storage } from '../packages/storage.ts'
 
-/** What a run made of a version of a package: a build context to download, or an image in a registry. Times are epoch ms. */
+/**
+ * The result of a run for a package version: a build context to download, or an image in a registry. Times are epoch
+ * ms.
+ */
 export type Artifact = {
   readonly id: string
   readonly kind: 'context' | 'image'
   readonly name: string
-  /** Of the version's bundle. */
+  /** Hash of the version's bundle. */
   readonly sha256: string
   readonly version: string
-  /** The pipeline's name and the number of its run. */
+  /** The pipeline's name; `run` is the run's number in it. */
   readonly pipeline: string
   readonly run: number
-  /** Of the context; 0 for an image. */
+  /** Size of the context; 0 for an image. */
   readonly bytes: number
-  /** Of the context; null for an image. */
+  /** Hash of the context; null for an image. */
   readonly contentSha256: string | null
   /** The image with its tag; null for a context. */
   readonly reference: string | null
-  /** `sha256:…`, as the registry knows the image; null for a context. */
+  /** The registry's digest of the image (`sha256:…`); null for a context, or if the builder reported none. */
   readonly digest: string | null
   readonly createdAt: number
 }
 
-/** What an artifact is of. `organisation` is an id. */
+/** The run and version that an artifact belongs to. `organisation` is an id. */
 export type ArtifactOrigin = Pick<Artifact, 'sha256' | 'version' | 'pipeline' | 'run'> & {
   readonly organisation: string
   readonly package: string
@@ -36,17 +39,17 @@ export interface Artifacts {
   /** @throws ERR_STORAGE_FULL */
   keepContext(origin: ArtifactOrigin, name: string, content: Uint8Array): Promise<void>
   noteImage(origin: ArtifactOrigin, reference: string, digest: string | null): Promise<void>
-  /** The newest first, at most `MOST_LISTED`. */
+  /** Newest first, at most `MOST_LISTED`. */
   list(organisation: string, name: string): Promise<readonly Artifact[]>
-  /** @throws ERR_NOT_FOUND, also for an image, which lies in its registry */
+  /** @throws ERR_NOT_FOUND, also for an image: its content is in its registry */
   content(
     organisation: string,
     name: string,
     id: string,
   ): Promise<{ readonly name: string; readonly bytes: Uint8Array }>
-  /** Of an image only what is known of it here. @throws ERR_NOT_FOUND */
+  /** For an image, deletes only the record; the image stays in its registry. @throws ERR_NOT_FOUND */
   remove(organisation: string, name: string, id: string): Promise<void>
-  /** How many there are of a version, as `from` sees them. */
+  /** The number of artifacts of a version. `from` may be a transaction. */
   countOf(from: CenterDatabase, organisation: string, name: string, sha256: string): Promise<number>
 }
 

@@ -1,7 +1,7 @@
 import { packFiles } from '../../base/bundles/pack.ts'
 import type { BuildStamp } from '../packages/build-stamp.ts'
 
-/** Where an image has its baked-in solutions: `SOLUTIONS_FOLDER` of the host in it. */
+/** Folder of baked-in solutions in an image: the host's `SOLUTIONS_FOLDER` there. */
 export const SOLUTIONS_FOLDER = '/usr/local/solutions'
 
 export type ContextParts = {
@@ -9,13 +9,13 @@ export type ContextParts = {
   readonly solution: string
   readonly title: string
   readonly version: string
-  /** Of the bundle. */
+  /** Hash of the bundle. */
   readonly sha256: string
   readonly stamp: BuildStamp
   readonly bundle: Uint8Array
 }
 
-/** The files of a build context, by name. The same parts give the same bytes. */
+/** The files of a build context, by name. Output is deterministic. */
 export function contextFiles(parts: ContextParts): ReadonlyMap<string, Buffer> {
   const { solution, bundle } = parts
   return new Map([
@@ -26,12 +26,11 @@ export function contextFiles(parts: ContextParts): ReadonlyMap<string, Buffer> {
   ])
 }
 
-/** The same as one zip. */
 export function packContext(files: ReadonlyMap<string, Buffer>): Promise<Buffer> {
   return packFiles(files)
 }
 
-/** What the image's `build.json` says. */
+/** The content of the image's `build.json`. */
 function buildOf({ solution, title, version, sha256, stamp }: ContextParts) {
   return { solution, title, version, sha256, ...stamp }
 }
@@ -60,7 +59,7 @@ function dockerfile({ baseImage, solution, title, version, sha256, stamp }: Cont
   ].join('\n')
 }
 
-/** A value of a label: builders put variables in for `$name`, and a title may have any character. */
+/** Quotes a label value: builders expand `$name`, and a title may contain any character. */
 function quoted(text: string): string {
   const line = text.toWellFormed().replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
   return `"${line.replace(/[\\"$]/g, '\\$&')}"`

@@ -4,21 +4,21 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 /**
- * The words that a builder's command is put behind, so that it runs in a network of its own with nothing in it but the way out
- * (fenced-builder.ts). Builders' programs never ask a proxy for loopback, whatever the variables say: without this a registry that
- * redirects there would lead them to what listens on the control center's machine.
+ * The prefix for a builder's command that runs it in a separate network with a single exit (fenced-builder.ts).
+ * Builders never use a proxy for loopback, whatever the proxy variables say. Without the fence, a registry could
+ * redirect them to services on the control center's machine.
  */
 export type BuilderFence = readonly string[]
 
-/** In ms. */
+/** Timeout of a probe, in ms. */
 const PATIENCE = 10_000
 const NETWORK = '/proc/self/ns/net'
 
 /**
- * Finds out how a network can be made: by this process, as root or with the capability SYS_ADMIN; else by the builder, where it
- * has `unshare` as buildah and podman have it for accounts with subordinate ids. It takes the programs `unshare` and `ip`.
+ * Finds a way to create a network: by this process, as root or with the capability SYS_ADMIN; else by the builder's own
+ * `unshare`, which buildah and podman offer to accounts with subordinate ids. Requires the programs `unshare` and `ip`.
  * @param builder the command and its own options
- * @returns null where there is no way
+ * @returns null if there is no way
  */
 export async function findBuilderFence(builder: readonly string[]): Promise<BuilderFence | null> {
   const own = ['unshare', '--net', '--']
@@ -30,7 +30,7 @@ export async function findBuilderFence(builder: readonly string[]): Promise<Buil
   return null
 }
 
-/** Whether what runs behind these words is in another network than we are, whose loopback works. */
+/** Whether a command with this prefix runs in a network other than ours, with working loopback. */
 async function makesNetwork([program = '', ...options]: readonly string[]): Promise<boolean> {
   const look = ['sh', '-c', `ip link set lo up && readlink ${NETWORK}`]
   try {

@@ -8,25 +8,25 @@ import {
 import { PlatformError } from '../../runtime/errors.ts'
 import { readHostPort } from '../../runtime/host-port.ts'
 
-/** Which hosts pipelines may speak to: registries, and those that registries lead a builder on to. */
+/** The hosts that pipelines may connect to: registries, and hosts that registries redirect a builder to. */
 export interface BuilderHosts {
   /**
-   * The addresses of a host, looked up once, that may be connected to. Those of this machine and of private networks may not,
-   * which a member of any organisation can name, unless the operator lists the host.
-   * @throws ERR_OUTBOUND_PRIVATE, which says what the operator can list
-   * @throws whatever the look-up does for a name that is not found here
+   * Resolves a host once and returns the addresses that may be connected to. A member of any organisation can name a
+   * host, so addresses of this machine and of private networks are refused unless the operator lists the host.
+   * @throws ERR_OUTBOUND_PRIVATE, with the entry the operator can list
+   * @throws the resolver's error if the name is not found here
    */
   addresses(host: string, port: number): Promise<readonly Address[]>
   /**
-   * The same for a registry before a run speaks to it, so that it fails at once and says why. A name that is not found here is
-   * left to the builder's proxy, which may have another one that finds it.
-   * @param place `host` or `host:port`; without a port 443
+   * Checks a registry before a run connects to it, so that the run fails early with a clear error. A name that is not
+   * found here passes: the builder's proxy may use an upstream proxy that can resolve it.
+   * @param place `host` or `host:port`; the port defaults to 443
    * @throws ERR_OUTBOUND_PRIVATE
    */
   needPublic(place: string): Promise<void>
   /** Whether the operator lists the host. */
   isListed(host: string, port: number): boolean
-  /** Those on loopback that the operator lists, as `host:port`. */
+  /** The listed hosts on loopback, as `host:port`. */
   readonly onLoopback: readonly string[]
 }
 
@@ -68,7 +68,7 @@ export function createBuilderHosts(
   }
 }
 
-/** The registry that an image's name leads to; null: one that builders know without its name. */
+/** The registry in an image's name; null if the name has none and the builder uses its default. */
 export function registryOfImage(image: string): string | null {
   const [first = '', ...rest] = image.split('/')
   return rest.length > 0 && /[.:]|^localhost$/.test(first) ? first : null

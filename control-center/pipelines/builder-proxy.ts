@@ -15,40 +15,40 @@ import type { WayOut } from './fenced-builder.ts'
 import type { UpstreamProxy } from './upstream-proxy.ts'
 
 /**
- * The way out of one builder while it runs: an HTTP proxy on loopback that looks each name up once, checks name, port and all
- * addresses as `BuilderHosts` does, and connects to what it checked. So neither a redirect nor a name that changes its meaning
- * leads the builder into a private network. Whoever has no password of it is told nothing.
+ * An HTTP proxy on loopback for one builder while it runs. It resolves each name once, checks name, port and all
+ * addresses as `BuilderHosts` does, and connects to the checked addresses. So neither a redirect nor DNS rebinding
+ * gives the builder access to a private network. Requests without the proxy's password get no information.
  */
 export type BuilderProxy = {
-  /** For the builder's process, in place of all other proxy variables. */
+  /** Environment variables for the builder, replacing all other proxy variables. */
   readonly environment: Readonly<Record<string, string>>
-  /** What its command is put behind. */
+  /** Prefix of the builder's command. */
   readonly fence: BuilderFence
-  /** What no line of a log may have. */
+  /** Texts to redact from logs. */
   readonly secrets: readonly string[]
-  /** Ends all that goes through it. */
+  /** Closes the proxy and all its connections. */
   close(): Promise<void>
 }
 
 export type BuilderProxyOptions = {
   readonly hosts: BuilderHosts
-  /** Hears why a host was refused, each host once. */
+  /** Reports why a host was refused, once per host. */
   readonly say: (line: string) => void
-  /** The operator's own proxy, by which this one then connects; null: none. */
+  /** The operator's upstream proxy; null if there is none. */
   readonly upstream: UpstreamProxy | null
-  /** Null: the builder runs in the control center's network. */
+  /** Null if the builder runs in the control center's network. */
   readonly fence: BuilderFence | null
 }
 
-/** Of one builder, at the same time: buildah copies a few layers at once. */
+/** Concurrent connections of one builder: buildah copies a few layers in parallel. */
 const MOST_CONNECTIONS = 64
-/** In ms: a registry may take its time over a layer that it got. */
+/** In ms: a registry may need time to process a layer it received. */
 const IDLE_TIME = 5 * 60_000
 const CONNECT_TIME = 30_000
-/** Refusals that are told of; a hostile registry could fill the log. */
+/** Maximum refusals reported: a hostile registry could flood the log. */
 const MOST_TOLD = 20
 
-/** What is of one connection alone. @see RFC 9110, 7.6.1 */
+/** Hop-by-hop headers. @see RFC 9110, 7.6.1 */
 const OF_CONNECTION = [
   ...['connection', 'keep-alive', 'proxy-authorization', 'proxy-connection', 'proxy-authenticate', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade'],
@@ -77,7 +77,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     say(line)
   }
 
-  /** A connection to a host that was checked. @throws PlatformError that may be told */
+  /** Connects to a host after checking it. @throws PlatformError whose message may be shown */
   async function reach(host: string, port: number): Promise<Socket> {
     const through = upstream?.leadsTo(host, port) ? upstream : null
     const addresses = await hosts.addresses(host, port).catch((error: unknown) => {
@@ -96,7 +96,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     return socket
   }
 
-  /** The status that a builder is answered, and a line for the run's log. */
+  /** Returns the status to answer the builder with, and logs the reason in the run's log. */
   function refuse(error: unknown): number {
     if (!(error instanceof PlatformError)) return 502
     tell(`The builder was kept from a host: ${error.message}`)
@@ -112,7 +112,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
       if (socket.destroyed) return void far.destroy()
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
       if (head.length > 0) far.write(head)
-      // What one side sent before it ended still gets to the other.
+      // `destroySoon` flushes data that one side sent before it closed.
       socket.on('close', () => far.destroySoon())
       far.on('close', () => socket.destroySoon())
       socket.pipe(far).pipe(socket)
@@ -122,8 +122,8 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
   }
 
   /**
-   * A request without TLS. Chosen here: only to hosts that the operator lists, who may have told the builder to speak so to them;
-   * elsewhere a password or a redirect would be for everybody on the way.
+   * Forwards a request without TLS. Chosen here: only to hosts that the operator lists, which the builder may be
+   * configured to use without TLS. To other hosts, anyone on the path could read a password or change a redirect.
    */
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isOurs(request, login)) return void response.writeHead(407, CHALLENGE).end()
@@ -147,7 +147,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
       })
       asked.on('error', () => response.destroy())
       asked.on('response', (answer) => pass(answer, response))
-      // Such as after 101, which nobody asked for.
+      // No response arrived, such as after an unrequested 101.
       asked.on('close', () => response.headersSent || response.destroy())
       response.on('close', () => far.destroy())
       request.pipe(asked)
@@ -158,12 +158,12 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
 
   const server = createServer((request, response) => void forward(request, response))
   server.maxConnections = MOST_CONNECTIONS
-  // A layer may take long; the step's own time bounds it.
+  // A layer may take long; the step's timeout is the limit.
   server.requestTimeout = 0
-  // A connection could not be accepted. A server that cannot listen rejects below.
+  // Ignores failed accepts; a failed listen rejects below.
   server.on('error', () => {})
   server.on('connection', keep)
-  // The parser ends a CONNECT with its headers, so this is the connection itself, whatever body was announced.
+  // The parser ends a CONNECT after its headers, so `socket` is the raw connection, whatever body was announced.
   server.on('connect', (request, socket, head) => void tunnel(request, socket as Socket, head))
   const door = fence === null ? null : await openDoor(server)
   server.listen(0, '127.0.0.1')
@@ -191,9 +191,9 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
   }
 }
 
-/** Where a fenced builder finds the proxy: a socket of the file system, in a folder that nobody else can enter. */
+/** Opens the Unix socket where a fenced builder reaches the proxy, in a folder that only this account can enter. */
 async function openDoor(server: Server): Promise<{ readonly file: string; close(): Promise<void> }> {
-  // Not among the run's files: a socket's whole path has about 100 characters at most.
+  // Not in the run's folder: a Unix socket path is limited to about 100 characters.
   const folder = await mkdtemp(join(tmpdir(), 'solhost-builder-'))
   const file = join(folder, 'proxy')
   const door = createDoor((socket) => void server.emit('connection', socket))

@@ -1,6 +1,6 @@
 import type { Property } from '../../base/config/property.ts'
 
-/** The property of what builds and pushes images. */
+/** Settings of the image builder. */
 export const BUILDER_PROPERTIES = {
   BUILDER_COMMAND: {
     default: '',
@@ -11,7 +11,7 @@ export const BUILDER_PROPERTIES = {
 } as const satisfies Record<string, Property>
 
 export type BuilderSettings = {
-  /** `BUILDER_COMMAND`: the command and its own options; null: none. */
+  /** `BUILDER_COMMAND`: the command and its own options; null if none is set. */
   readonly builder: readonly string[] | null
   /** `REGISTRY_ALLOWED_HOSTS`: `host:port` entries. */
   readonly allowedRegistries: readonly string[]

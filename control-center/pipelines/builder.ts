@@ -4,33 +4,35 @@ import { startChild } from '../../runtime/start-child.ts'
 import type { BuilderProxy } from './builder-proxy.ts'
 
 export type BuilderCall = {
-  /** The command and its own options, then what it is to do. */
+  /** The command with its own options, then the subcommand and its arguments. */
   readonly words: readonly string[]
-  /** A folder of the run's own. */
+  /** The run's own folder, as working directory and TMPDIR. */
   readonly folder: string
-  /** What the command is put behind, and what else its environment has: its way out. */
+  /**
+   * Command prefix and additional environment variables for the builder's proxy; null for calls that need no network.
+   */
   readonly wayOut: Pick<BuilderProxy, 'fence' | 'environment'> | null
-  /** In ms. */
+  /** Timeout in ms. */
   readonly time: number
   readonly signal: AbortSignal
-  /** Each line of both streams, as people may read it. */
+  /** Receives each line of stdout and stderr, cleaned up for display. */
   readonly say: (line: string) => void
-  /** Texts that no line may have. */
+  /** Texts to redact from the lines. */
   readonly secrets: readonly string[]
 }
 
-/** Between asking a process to end and ending it, in ms. */
+/** Time between SIGTERM and SIGKILL, in ms. */
 const GRACE = 3000
 /**
- * What a builder needs of the environment. Nothing else is handed on: it holds the control center's secrets, and the operator's
- * proxy, which the builder's own leads to.
+ * Environment variables passed to a builder. All others are withheld: they contain the control center's secrets, and
+ * the operator's proxy, which only the builder's proxy may use.
  */
 const HANDED_ON =
   /^(?:PATH|HOME|USER|LANG|LC_ALL|TZ|XDG_\w+|SSL_CERT_(?:FILE|DIR)|STORAGE_\w+|CONTAINERS_\w+|BUILDAH_\w+|_CONTAINERS_\w+)$/i
 
 /**
- * Runs the builder once, without a shell, in a process group of its own that is ended as a whole.
- * @throws ERR_BUILDER_FAILED when it cannot be started, takes too long or fails
+ * Runs the builder once, without a shell, in a separate process group that is killed as a whole.
+ * @throws ERR_BUILDER_FAILED if it can't be started, times out or fails
  */
 export async function runBuilder(call: BuilderCall): Promise<void> {
   const { words, folder, wayOut, time, signal, say, secrets } = call
@@ -46,7 +48,7 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
   if ('failure' in started) throw failed(`"${command}" could not be started: ${(await started.failure).message}`)
   const { child } = started
   const ended = Promise.withResolvers<number | NodeJS.Signals>()
-  // Such as a signal that it cannot be sent.
+  // For example, a signal that can't be delivered.
   child.on('error', () => {})
   child.once('close', (code, by) => ended.resolve(code ?? by ?? -1))
   for (const stream of [child.stdout, child.stderr]) {
@@ -72,22 +74,22 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
     clearTimeout(timer)
     clearTimeout(killing)
     signal.removeEventListener('abort', end)
-    // What it started and left behind.
+    // Kill any child processes it left behind.
     endGroup(child.pid, 'SIGKILL')
   }
 }
 
-/** So much of a line is told, in characters. */
+/** Longer lines are cut; in characters. */
 const LONGEST_LINE = 2000
 
-/** Secrets are replaced before a line is cut: a part of one would not be found. */
+/** Redacts secrets before a line is cut, because a partial secret would not be found. */
 function sayLines(stream: Readable, secrets: readonly string[], say: (line: string) => void): void {
   const longestSecret = Math.max(0, ...secrets.map(({ length }) => length))
   const most = LONGEST_LINE + longestSecret
   let text = ''
   function told(line: string): void {
     const shown = withoutSecrets(readable(line), secrets)
-    // Where the line was cut, the last characters may be a part of a secret.
+    // If the line was cut, its last characters may be part of a secret.
     const whole = line.length < most ? shown : shown.slice(0, Math.max(0, shown.length - longestSecret))
     if (whole.trim() !== '') say(whole.slice(0, LONGEST_LINE))
   }
@@ -109,17 +111,17 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // It has ended.
+    // The process has already ended.
   }
 }
 
-/** Without the colours and the moves of the cursor that terminals take. */
+/** Removes ANSI escape sequences and control characters. */
 function readable(line: string): string {
   return line.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '').replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ')
 }
 
 function withoutSecrets(line: string, secrets: readonly string[]): string {
-  // The longest first: another one may be a part of it.
+  // Longest first: a shorter secret may be part of a longer one.
   const longestFirst = secrets.filter((secret) => secret !== '').toSorted((one, other) => other.length - one.length)
   return longestFirst.reduce((text, secret) => text.replaceAll(secret, '***'), line)
 }

@@ -3,13 +3,13 @@ import { isElastic } from '../registries/elastic.ts'
 import type { Registry } from '../registries/registries.ts'
 import type { Pipeline } from './pipelines.ts'
 
-/** The systems that the procedure is written for. */
+/** Operating systems that have their own commands. */
 export const SYSTEMS = ['unix', 'windows'] as const
 export type System = (typeof SYSTEMS)[number]
 
-/** What differs between the systems. `config` is null where the registry needs no entry in `config.json`. */
+/** The commands of one operating system. */
 export type Commands = {
-  /** Where `config.json` of the container runtime lies. */
+  /** The path of the container runtime's `config.json`. */
   readonly configFile: string
   readonly logIn: string
   readonly pull: string
@@ -19,8 +19,8 @@ export type Commands = {
 }
 
 /**
- * The deployment procedure of a package's image (guide 4.3), with namespace, region and repository filled in: what the Docker
- * Information dialog shows.
+ * The deployment procedure of a package's image (guide 4.3), with namespace, region and repository filled in, for the
+ * Docker Information dialog.
  */
 export type DockerInformation = {
   readonly registryHost: string
@@ -28,14 +28,19 @@ export type DockerInformation = {
   readonly regionName: string
   readonly dockerRepoName: string
   readonly image: string
-  /** Whether the registry's provider has a tool that prints login passwords: else user name and password are asked for. */
+  /**
+   * Whether the registry's provider has a tool that prints login passwords; if not, users enter user name and password.
+   */
   readonly isElastic: boolean
-  /** The content of `config.json`; null where it needs no entry. */
+  /** The content of `config.json`; null if the registry needs no entry. */
   readonly config: string | null
   readonly commands: Readonly<Record<System, Commands>>
 }
 
-/** The image's account (Dockerfile): a folder that Docker creates belongs to root, and the host cannot write to it. */
+/**
+ * The UID of the image's account (Dockerfile). A folder created by Docker belongs to root, and the host couldn't write
+ * to it.
+ */
 const ACCOUNT = 10001
 const UNIX_FOLDER = '/srv/solhost'
 const WINDOWS_FOLDER = 'C:\\solhost'
@@ -43,9 +48,9 @@ const WINDOWS_FOLDER = 'C:\\solhost'
 export type InformationParts = {
   readonly registry: Pick<Registry, 'host' | 'region' | 'namespace'>
   readonly pipeline: Pick<Pipeline, 'repository'>
-  /** Where Satellites find the control center. */
+  /** The control center's URL for Satellites. */
   readonly cloudUrl: string
-  /** What desired states are signed with; null: not known. */
+  /** The public key of desired state signatures; null if unknown. */
   readonly cloudPublicKey: string | null
 }
 
@@ -94,7 +99,7 @@ export function imageOf(
   return `${host}/${namespace}/${repository}:${tag}`
 }
 
-/** @param next how a command goes on in the next line @param folder of the machine, for the platform's files */
+/** @param next line continuation @param folder the machine's folder to mount for the platform's files */
 function runCommand({ cloudUrl, cloudPublicKey }: InformationParts, image: string, next: string, folder: string) {
   const environment = [
     ['ENVIRONMENT', 'onprem'],
@@ -115,7 +120,7 @@ function runCommand({ cloudUrl, cloudPublicKey }: InformationParts, image: strin
   ].join(next)
 }
 
-/** Registries on this machine, in tests and trials, have no certificate. */
+/** Registries on loopback, as used in tests and trials, have no certificate. */
 export function hasNoTls(host: string): boolean {
   return isLoopback(host.replace(/:\d+$/, ''))
 }

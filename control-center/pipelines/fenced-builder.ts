@@ -1,23 +1,22 @@
 /*
- * A program of its own: runs a builder in the network that it was started in, which has nothing but loopback, and leads what the
- * builder asks of its proxy out of it, by a socket of the file system. Such sockets belong to no network.
- *
- * The environment's WAY_OUT says how; the arguments are the builder's command.
+ * A separate program that runs a builder in the network namespace it was started in, which has only loopback. It relays
+ * the builder's proxy connections to the proxy's Unix socket, because Unix sockets work across network namespaces.
+ * The environment variable WAY_OUT has the settings; the arguments are the builder's command.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** How the builder gets out, as JSON in the environment. */
+/** The proxy's settings, as JSON in the environment. */
 export type WayOut = {
-  /** The file of the proxy's socket. */
+  /** The path of the proxy's Unix socket. */
   readonly socket: string
-  /** Where the builder looks for its proxy, on loopback. */
+  /** The loopback port where the builder expects its proxy. */
   readonly port: number
-  /** For the proxy: user name and password in base64. */
+  /** User name and password for the proxy, as base64. */
   readonly login: string
-  /** Registries on loopback that the operator lists, as `host:port`: a builder asks no proxy for them. */
+  /** Registries on loopback that the operator lists, as `host:port`: builders don't use a proxy for them. */
   readonly places: readonly string[]
 }
 
@@ -26,7 +25,7 @@ const [command = '', ...args] = process.argv.slice(2)
 if (import.meta.main) await runFenced(JSON.parse(WAY_OUT) as WayOut)
 
 async function runFenced({ socket: file, port, login, places }: WayOut): Promise<void> {
-  // Only what it started ends it: the builder may have something to tidy up.
+  // Ignore SIGTERM and exit when the builder does: the builder may need to clean up.
   process.on('SIGTERM', () => {})
   const up = spawnSync('ip', ['link', 'set', 'lo', 'up'], { encoding: 'utf8' })
   if (up.status !== 0) throw new Error(`"ip link set lo up" failed: ${up.stderr}`)
@@ -62,7 +61,7 @@ async function runFenced({ socket: file, port, login, places }: WayOut): Promise
 }
 
 function join(near: Socket, far: Socket): void {
-  // What one side sent before it ended still gets to the other.
+  // `destroySoon` flushes data that one side sent before it closed.
   near.on('error', () => near.destroy()).on('close', () => far.destroySoon())
   far.on('error', () => far.destroy()).on('close', () => near.destroySoon())
   near.pipe(far).pipe(near)

@@ -8,7 +8,7 @@ const HOST = '[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?'
 const TAG = '[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}'
 const IMAGE = new RegExp(`^(?:${HOST}/)?${PART}(?:/${PART})*(?::${TAG})?(?:@sha256:[0-9a-f]{64})?$`)
 
-/** What builders read in place of a registry: another's files and images could be reached by them. */
+/** Sources that builders accept instead of a registry. They could expose someone else's files and images. */
 const TRANSPORT =
   /^(?:atomic|containers-storage|dir|docker|docker-archive|docker-daemon|oci|oci-archive|ostree|sif|tarball):/
 
@@ -22,7 +22,7 @@ export const RepositoryName = z
   .max(200)
   .regex(REPOSITORY, 'must be lower-case letters, digits, ".", "_", "-", in parts divided by "/"')
 
-/** The image that a solution is baked into. */
+/** The base image that a solution is baked into. */
 export const BaseImage = z
   .string()
   .trim()
@@ -31,7 +31,7 @@ export const BaseImage = z
   .refine((name) => !name.startsWith(RUN_IMAGES), 'must not be an image of another run')
   .refine((name) => !TRANSPORT.test(name), 'must be in a registry')
 
-/** A version as a tag: "+" and the like are no part of one. */
+/** A version as an image tag: tags can't contain "+" and some other characters. */
 export function tagOf(version: string): string {
   const tag = version.replace(/[^A-Za-z0-9_.-]/g, '-').replace(/^[.-]+/, '')
   return tag.slice(0, 128) || 'untagged'

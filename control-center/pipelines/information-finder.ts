@@ -5,10 +5,10 @@ import type { Registries } from '../registries/registries.ts'
 import { type DockerInformation, dockerInformation } from './docker-information.ts'
 import type { Pipeline } from './pipelines.ts'
 
-/** Finds the deployment procedure of a pipeline's image; null: its registry was deleted. */
+/** Returns the deployment procedure of a pipeline's image; null if its registry was deleted. */
 export type InformationFinder = (ctx: Context, pipeline: Pipeline) => Promise<DockerInformation | null>
 
-/** @param publicKey what desired states are signed with */
+/** @param publicKey the public key of desired state signatures */
 export function createInformationFinder(
   registries: Pick<Registries, 'find'>,
   settings: Pick<ServiceSettings, 'publicUrl'>,

@@ -18,7 +18,7 @@ export type PipelinePageParts = {
   readonly dockerInformation: InformationFinder
 }
 
-/** A Docker Information dialog as the page has it. */
+/** The page's model of a Docker Information dialog. */
 export type ShownDialog = {
   /** The pipeline's name. */
   readonly pipeline: string
@@ -110,7 +110,7 @@ export function addPipelinePages(pages: PageRouter, parts: PipelinePageParts): v
   })
 }
 
-/** One for each pipeline whose registry is there. */
+/** Dialogs for the pipelines whose registry still exists. */
 export async function dialogsOf(
   ctx: Context,
   pipelines: readonly Pipeline[],
@@ -127,7 +127,7 @@ export async function dialogsOf(
   return found.flat()
 }
 
-/** How many steps are behind it. */
+/** The number of steps that have ended. */
 function endedSteps({ steps }: Run): number {
   return steps.filter(({ state }) => state !== 'waiting' && state !== 'running').length
 }

@@ -30,11 +30,14 @@ export type PipelineNeeds = {
   readonly storage: Storage
   readonly bundleChecks: BundleChecks
   readonly registries: Registries
-  /** What desired states are signed with. */
+  /** The public key of desired state signatures. */
   readonly publicKey: string
 }
 
-/** Everything of pipelines. Versions that a run uses, or whose artifacts are kept, cannot be deleted from then on. */
+/**
+ * Creates the parts of pipelines. From then on, versions that a running run uses or that have artifacts can't be
+ * deleted.
+ */
 export async function createPipelineParts(needs: PipelineNeeds): Promise<PipelineParts> {
   const { db, settings, log, packages, storage, bundleChecks, registries, publicKey } = needs
   const artifacts = createArtifacts(db, storage)

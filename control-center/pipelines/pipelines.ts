@@ -4,14 +4,14 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 
-/** How a package becomes an image. Times are epoch ms. */
+/** The settings that turn a package into an image. Times are epoch ms. */
 export type Pipeline = {
   readonly id: string
   readonly organisation: string
   readonly name: string
   /** The package's name. */
   readonly package: string
-  /** The id of a registry of the organisation; it may have been deleted since. */
+  /** A registry's id in the organisation; the registry may have been deleted. */
   readonly registry: string
   /** `<docker-repo-name>` */
   readonly repository: string
@@ -24,24 +24,24 @@ export const PipelineName = z
   .trim()
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and hyphens')
 
-/** What can be changed of one. */
+/** The settings that can be changed later. */
 export type PipelineSettings = Pick<Pipeline, 'registry' | 'repository' | 'baseImage'>
 export type PipelineInput = PipelineSettings & Pick<Pipeline, 'name' | 'package'>
 
 export interface Pipelines {
-  /** @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID when there are too many */
+  /** @throws ERR_NAME_EXISTS; ERR_REQUEST_INVALID if the organisation has too many */
   create(organisation: string, wanted: PipelineInput): Promise<Pipeline>
-  /** By package, then name. */
+  /** Sorted by package, then name. */
   list(organisation: string): Promise<readonly Pipeline[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, name: string): Promise<Pipeline>
   /** @throws ERR_NOT_FOUND */
   change(organisation: string, name: string, settings: PipelineSettings): Promise<Pipeline>
-  /** With its runs and their logs; artifacts stay. @throws ERR_NOT_FOUND */
+  /** Deletes the pipeline with its runs and their logs; artifacts stay. @throws ERR_NOT_FOUND */
   remove(organisation: string, name: string): Promise<void>
 }
 
-/** Of one organisation. */
+/** Maximum pipelines per organisation. */
 const MOST_PIPELINES = 200
 
 /** @param now the clock, in epoch milliseconds */

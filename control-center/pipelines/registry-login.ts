@@ -3,7 +3,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { AccessKeys, Registry, RegistryKeys, RegistryLogin } from '../registries/registries.ts'
 
-/** In ms. */
+/** Timeout of a login request, in ms. */
 const PATIENCE = 20_000
 const LONGEST = 64 * 1024
 
@@ -13,7 +13,7 @@ const Answer = z.object({
 
 /**
  * Amazon ECR exchanges the access keys for a temporary password. All other registries get the credentials as entered.
- * @param send how a request goes out
+ * @param send replaces `fetch`
  * @throws ERR_REGISTRY_LOGIN
  */
 export async function logInToRegistry(

@@ -6,16 +6,16 @@ import type { RunLine } from './run-states.ts'
 
 export type RunEvent = { readonly line: RunLine } | { readonly run: Pick<Run, 'state' | 'steps'> }
 
-/** Who hears how a run goes. `onEnd` is called once, after the last event. */
+/** A listener of a run's progress. `onEnd` is called once, after the last event. */
 export type Follower = { readonly onEvent: (event: RunEvent) => void; readonly onEnd: () => void }
 
-/** So often the database is asked for what another control center's run did, in ms. */
+/** Poll interval for runs of other control centers, in ms. */
 const LOOK_EVERY = 1000
 
 /**
- * Follows a run by what the database has of it: one that has ended, or that another control center performs.
- * @param after the lines after this number
- * @returns what ends it; `onEnd` is not called then
+ * Follows a run by polling the database: a run that has ended, or that another control center performs.
+ * @param after only lines with a higher number
+ * @returns a function that stops following, without calling `onEnd`
  */
 export async function followStored(
   { db, rows }: { readonly db: CenterDatabase; readonly rows: Pick<RunRows, 'find'> },
@@ -34,7 +34,7 @@ export async function followStored(
   }
 
   async function look(): Promise<void> {
-    // Before the lines: all those of a run that has ended are there.
+    // Read the state before the lines: once a run has ended, all its lines are stored.
     const found = await rows.find(run)
     const lines = await readRunLog(db, run, last)
     if (isOver) return
@@ -51,7 +51,7 @@ export async function followStored(
   }
 
   await look()
-  // The database may be away for a moment: whoever follows waits.
+  // Ignore errors: the database may be unreachable for a moment.
   if (!isOver) stopLooking = repeat(LOOK_EVERY, look, () => {})
   return unfollow
 }

@@ -3,31 +3,37 @@ import { firstRows, insertOnce } from '../../base/database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * Which control center on the database performs which run, and which run is at work. A lease ends when it is not renewed in
- * time: then the process that had it is gone, and anybody may take its runs for interrupted.
+ * Leases that show which control center on the database performs which run, and which run has a place to work. A lease
+ * that isn't renewed expires: its process is gone, and any other process may mark its runs as interrupted.
  */
 export interface RunLeases {
-  /** Until all that is begun at the same time has ended, others wait here. */
+  /** Serialises the start of runs: blocks until concurrent transactions that start one have ended. */
   lockPlaces(transaction: CenterDatabase): Promise<void>
   /** Leases a run to this process. */
   add(transaction: CenterDatabase, run: string): Promise<void>
-  /** The run has ended: its lease and its place are free. */
+  /** Releases the lease and the place of a run that has ended. */
   remove(transaction: CenterDatabase, run: string): Promise<void>
-  /** @returns false when the lease goes on */
+  /** Removes an expired lease. @returns false if the lease is still valid */
   removeEnded(transaction: CenterDatabase, run: string): Promise<boolean>
-  /** Where no other process is on the database: nobody performs what an earlier one left. */
+  /**
+   * Expires all leases; for a database without other processes, where nobody performs the runs an earlier process left.
+   */
   endAll(): Promise<void>
-  /** Renews those of these runs that this process still has. @returns them, and whether somebody wants the run cancelled */
+  /**
+   * Renews the leases this process still has. @returns its leased runs, and whether someone requested to cancel them
+   */
   renew(runs: readonly string[]): Promise<ReadonlyMap<string, { readonly isCancelled: boolean }>>
-  /** Tells whoever performs the run. @returns false when nobody does */
+  /** Asks the process that performs the run to cancel it. @returns false if no process does */
   askToCancel(run: string): Promise<boolean>
-  /** Takes a place to work, the run that began first before the others. @returns false while there is none */
+  /**
+   * Takes a place to work, in order of the runs' start. @returns false if it isn't this run's turn or no place is free
+   */
   takePlace(run: string): Promise<boolean>
 }
 
-/** In ms. The clocks of the machines may differ by less than this. */
+/** Lease duration in ms. The machines' clocks must differ by less. */
 export const LEASE = 60_000
-/** Builders are heavy: others wait for their turn, on whichever machine. */
+/** Concurrent runs on all machines together: builders are heavy, so other runs queue. */
 const PLACES = 1
 
 /** @param now the clock, in epoch milliseconds */
@@ -35,7 +41,7 @@ export async function createRunLeases(db: CenterDatabase, now: () => number = Da
   const node = randomUUID()
   for (let place = 1; place <= PLACES; place++) await insertOnce(db, 'run_places', { place, run: null, until: 0 })
 
-  /** Those that wait for a place and are leased to somebody, the first to begin first. */
+  /** The oldest run that has a lease but no place. */
   async function firstWaiting(): Promise<string | undefined> {
     const waiting = db
       .selectFrom('run_leases')

@@ -2,10 +2,10 @@ import type { Logger } from 'pino'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { RunLine, RunStep } from './run-states.ts'
 
-/** The log of one run while it goes on: kept here for who follows it, and written to the database as it comes. */
+/** The log of a running run: buffered in memory for followers, and written to the database as lines arrive. */
 export interface RunLog {
   say(step: RunStep, text: string): void
-  /** All lines from the one after `after` on, and then each as it comes, until the returned function is called. */
+  /** Passes all lines after number `after`, then each new line, until the returned function is called. */
   follow(after: number, onLine: (line: RunLine) => void): () => void
   /** Resolves when all lines are in the database. */
   flush(): Promise<void>
@@ -42,7 +42,7 @@ export function createRunLog(
   function writeSoon(): void {
     writing ??= write()
       .catch((error: Error) => {
-        // The run goes on without these lines: what it makes matters more.
+        // The run continues without these lines: its result matters more.
         written = lines.length
         log.error({ run, message: error.message }, 'lines of a pipeline run could not be written')
       })
@@ -73,7 +73,7 @@ export function createRunLog(
   }
 }
 
-/** The lines that are in the database. */
+/** Reads the stored lines after number `after`. */
 export function readRunLog(db: CenterDatabase, run: string, after: number): Promise<readonly RunLine[]> {
   return db
     .selectFrom('pipeline_log')

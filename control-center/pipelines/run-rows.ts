@@ -12,7 +12,7 @@ import { isOpen, type RunState, readSteps, type Step, stepsOf } from './run-stat
 /** A run of a pipeline. Times are epoch ms. */
 export type Run = {
   readonly id: string
-  /** Counts in its pipeline, from 1. */
+  /** The run's number in its pipeline, from 1. */
   readonly number: number
   readonly sha256: string
   readonly version: string
@@ -21,42 +21,43 @@ export type Run = {
   readonly stamp: BuildStamp
   readonly startedAt: number
   readonly endedAt: number | null
-  /** As in the audit. */
+  /** The user or token, named as in the audit log. */
   readonly startedBy: string
 }
 
-/** Which runs there are, of all control centers on the database. */
+/** The runs of all control centers on the database. */
 export interface RunRows {
   /**
-   * Writes a new one down, leased to this process. Those that begin at the same time, here or elsewhere, come one after the other.
-   * @throws ERR_RUN_GOING_ON while one of the pipeline does, ERR_SANDBOX_BUSY when too many wait, ERR_VERSION_NOT_FOUND when the
-   *   version was deleted meanwhile
+   * Creates a run, leased to this process. Runs that start concurrently, here or on other processes, are added in
+   * sequence.
+   * @throws ERR_RUN_GOING_ON if a run of the pipeline is running, ERR_SANDBOX_BUSY if too many are queued,
+   * ERR_VERSION_NOT_FOUND if the version was deleted in the meantime
    */
   add(pipeline: Pipeline, version: PackageVersion, stamp: GivenStamp, by: string): Promise<Run>
-  /** The newest first, at most `MOST_KEPT`. */
+  /** Newest first, at most `MOST_KEPT`. */
   list(pipeline: string): Promise<readonly Run[]>
-  /** The last of each pipeline of an organisation, by the pipeline's id. */
+  /** The last run of each pipeline of an organisation, by pipeline id. */
   last(organisation: string): Promise<ReadonlyMap<string, Run>>
   /** @throws ERR_NOT_FOUND */
   need(pipeline: string, number: number): Promise<Run>
-  /** By its id; null: it went with its pipeline. */
+  /** By id; null if it was deleted, for example with its pipeline. */
   find(id: string): Promise<Run | null>
-  /** Notes how a run goes, so that others see how far it came. */
+  /** Stores a run's progress, so that other processes can show it. */
   note(id: string, steps: readonly Step[]): Promise<void>
-  /** Ends a run; one that others took for lost stays as it is. */
+  /** Ends a run; a run that another process has already marked as interrupted stays as it is. */
   end(id: string, state: RunState, steps: readonly Step[]): Promise<void>
-  /** Ends those that nobody performs any more, as interrupted. */
+  /** Marks running runs without a valid lease as interrupted. */
   interruptLost(): Promise<void>
-  /** Whether a run of the pipeline goes on. */
+  /** Whether a run of the pipeline is running. */
   isGoingOn(pipeline: string): Promise<boolean>
-  /** Whether one of this version does, as `db` sees it. */
+  /** Whether a run of this version is running. `db` may be a transaction. */
   uses(db: CenterDatabase, organisation: string, name: string, sha256: string): Promise<boolean>
 }
 
-/** Of one pipeline; with a new run the oldest goes. */
+/** Runs stored per pipeline; above this number, a new run deletes the oldest. */
 const MOST_KEPT = 100
 const MOST_WAITING = 20
-/** Of one organisation, with the one at work: others have their turn too. */
+/** Maximum active and queued runs per organisation, so that other organisations get their turn. */
 const MOST_OF_ORGANISATION = 5
 
 /** @param now the clock, in epoch milliseconds */
@@ -86,7 +87,7 @@ export function createRunRows(db: CenterDatabase, leases: RunLeases, now: () => 
       .execute()
   }
 
-  /** @returns false when it has ended already */
+  /** @returns false if the run has already ended */
   async function change(from: CenterDatabase, id: string, columns: Partial<CenterTables['pipeline_runs']>) {
     const going = from.updateTable('pipeline_runs').set(columns).where('id', '=', id).where('state', '=', 'running')
     return (await going.executeTakeFirst()).numUpdatedRows > 0n
@@ -165,7 +166,7 @@ export function createRunRows(db: CenterDatabase, leases: RunLeases, now: () => 
       for (const { id, steps, run } of lost) {
         const left = readSteps(steps).map((step): Step => (isOpen(step.state) ? { ...step, state: 'skipped' } : step))
         await db.transaction().execute(async (transaction) => {
-          // Whoever performs it may have been late alone.
+          // The process that performs it may only have been late and have renewed the lease.
           if (run !== null && !(await leases.removeEnded(transaction, id))) return
           await leases.remove(transaction, id)
           await change(transaction, id, { state: 'interrupted', steps: JSON.stringify(left), ended_at: now() })

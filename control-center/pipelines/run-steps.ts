@@ -24,16 +24,16 @@ export type RunTask = {
   readonly pipeline: Pipeline
   readonly run: Run
   readonly signal: AbortSignal
-  /** Writes into the log of the step that is at work. */
+  /** Writes a line to the current step's log. */
   readonly say: (text: string) => void
 }
 
-/** Makes what does the steps of one run. */
+/** Creates the functions that perform one run's steps. */
 export type StepWork = (task: RunTask) => {
   isSetUp(step: RunStep): boolean
   /** @throws PlatformError whose message says why the step failed */
   perform(step: RunStep): Promise<void>
-  /** Removes what the run left in files and among the builder's images. Never rejects. */
+  /** Deletes the run's files and its image in the builder's storage. Never rejects. */
   tidyUp(): Promise<void>
 }
 
@@ -42,21 +42,21 @@ export type StepParts = {
   readonly checks: Pick<BundleChecks, 'check'>
   readonly artifacts: Pick<Artifacts, 'keepContext' | 'noteImage'>
   readonly registries: Pick<Registries, 'find' | 'secret'>
-  /** `BUILDER_COMMAND`: the command and its own options; null: none. */
+  /** `BUILDER_COMMAND`: the command and its own options; null if none is set. */
   readonly builder: readonly string[] | null
   readonly builderHosts: BuilderHosts
-  /** The operator's own proxy; null: none. */
+  /** The operator's upstream proxy; null if there is none. */
   readonly upstream: UpstreamProxy | null
-  /** Null: builders run in the control center's network. */
+  /** Null if builders run in the control center's network. */
   readonly fence: BuilderFence | null
-  /** Where runs have their files; what an earlier process left there was removed. */
+  /** Parent folder of the runs' files; files of an earlier process have been deleted. */
   readonly folder: string
 }
 
-/** In ms: of one build, and of the push of one tag. */
+/** Timeouts in ms, per build and per pushed tag. */
 const BUILD_TIME = 15 * 60_000
 const PUSH_TIME = 15 * 60_000
-/** Of what tidies up. */
+/** Timeout of image clean-up and inspection, in ms. */
 const REMOVE_TIME = 30_000
 
 export function createStepWork(parts: StepParts): StepWork {
@@ -80,12 +80,12 @@ function stepsOf(
     ...{ organisation, package: name, sha256: run.sha256, version: run.version },
     ...{ pipeline: pipeline.name, run: run.number },
   }
-  /** Nobody else can guess it: what one run builds, no other can build on. */
+  /** A random name, so that no other run can build on this run's image. */
   const local = `${RUN_IMAGES}${randomUUID()}`
-  /** Also where the run was ended: what it built is in the way of nobody, but takes room. */
+  /** Clean-up also runs after a cancel: a leftover image does no harm, but takes up space. */
   const quietly = { signal: new AbortController().signal, say: () => {} }
   let isBuilding = false
-  /** The builder's way out, while a step has one. */
+  /** The builder's proxy during a step that needs the network. */
   let proxy: BuilderProxy | null = null
   let bundle: Uint8Array = new Uint8Array()
   let title = name
@@ -104,7 +104,10 @@ function stepsOf(
     throw new PlatformError('ERR_REGISTRY_LOGIN', 'The pipeline’s registry was deleted: choose another one.')
   }
 
-  /** The folder, with what signs in to the registry in a file that nobody else can read, and a way out for the builder. */
+  /**
+   * Runs `work` with the run's folder, the registry login in a file that only this account can read, and a proxy for
+   * the builder.
+   */
   async function withLogin<T>(
     work: (registry: Registry, options: string[], secrets: string[]) => Promise<T>,
   ): Promise<T> {
@@ -126,9 +129,9 @@ function stepsOf(
   }
 
   /**
-   * The image to build on, by its id. One that brings instructions (ONBUILD) is refused: they would be done here, with our network
-   * and by whoever may name an image.
-   * @returns null for images of this machine, which are the operator's own, and for none
+   * Pulls the base image and returns its id. An image with ONBUILD instructions is refused: they would run here, on our
+   * network, and anyone who may name an image could supply them.
+   * @returns null for local images, which are the operator's own, and for `scratch`
    */
   async function pullBase(options: readonly string[], secrets: readonly string[]): Promise<string | null> {
     const { baseImage } = pipeline
@@ -140,10 +143,11 @@ function stepsOf(
       if (/^[0-9a-f]{64}$/.test(line)) id = line
       else say(line)
     }
-    // Always from its registry, with the pipeline's own sign-in, so that nobody builds on what another's run left behind.
+    // Always pull from the registry with the pipeline's own login, so that no run builds on an image that another run
+    // left behind.
     await build(['pull', '--quiet', '--policy=always', ...options, baseImage], BUILD_TIME, secrets, { say: hear })
     if (id === undefined) throw new PlatformError('ERR_BUILDER_FAILED', 'The builder did not say what it pulled.')
-    // As it is printed each name has a line of its own, and no text has one.
+    // In the printed JSON, each key starts a line and no string value can.
     const told: string[] = []
     const look = (line: string) => {
       if (/^\s*"OnBuild":/.test(line)) told.push(line)
@@ -241,7 +245,7 @@ function stepsOf(
   }
 }
 
-/** The folder for the files of runs, empty: a run of an earlier process may have left its own. */
+/** Creates an empty folder for the files of runs: an earlier process may have left some. */
 export async function emptyRunFolder(home: string): Promise<string> {
   const folder = join(home, 'pipeline-runs')
   await rm(folder, { recursive: true, force: true })

@@ -5,8 +5,8 @@ import type { Run } from './run-rows.ts'
 import type { Runs } from './runs.ts'
 
 /**
- * The log of a run and how it goes, as one event each, `{line}` or `{run}`. Lines have their number as the event's id, so that
- * a reader who comes back (`Last-Event-ID`) gets the others. It ends with the run.
+ * Streams a run's log and progress as events `{line}` or `{run}`, until the run ends. A line's number is its event id,
+ * so that a client that reconnects (`Last-Event-ID`) gets only the lines it missed.
  */
 export function followRun(ctx: Context, run: Run, runs: Runs, access: Access): Promise<void> {
   const after = Math.min(Number(/^\d{1,9}$/.exec(ctx.get('Last-Event-ID'))?.[0] ?? 0), Number.MAX_SAFE_INTEGER)

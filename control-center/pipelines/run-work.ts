@@ -12,20 +12,20 @@ export type RunAtWork = {
   readonly pipeline: Pipeline
   readonly log: RunLog
   readonly states: Map<RunStep, StepState>
-  /** Its reason is the state that the run ends in. */
+  /** The abort reason is the run's final state. */
   readonly signal: AbortSignal
 }
 
 export type RunWorkParts = {
   readonly work: StepWork
   readonly log: Pick<Logger, 'error'>
-  /** Resolves when the run may begin, or was ended while it waited. */
+  /** Resolves when the run may begin, or was aborted while queued. */
   readonly waitForTurn: (at: RunAtWork) => Promise<void>
-  /** A step begins or is done. */
+  /** Called when a step begins or is done. */
   readonly onStep: (at: RunAtWork) => Promise<void>
 }
 
-/** Performs a run, step after step. @returns how it ended; all steps have their last state then */
+/** Performs the steps of a run in order. @returns the run's final state; by then all steps have their final states */
 export async function performRun(at: RunAtWork, { work, log, waitForTurn, onStep }: RunWorkParts): Promise<RunState> {
   const { signal, states, log: runLog, pipeline, run } = at
   let now: RunStep = 'check'
@@ -59,7 +59,7 @@ export async function performRun(at: RunAtWork, { work, log, waitForTurn, onStep
   return end
 }
 
-/** What is no fault of the run's own is for the operator: its text stays in the log of the control center. */
+/** Unexpected errors are for the operator: their details stay in the control center's own log. */
 function whyNot(error: unknown, { id }: Run, log: Pick<Logger, 'error'>): string {
   if (error instanceof PlatformError) return error.message
   log.error({ run: id, stack: error instanceof Error ? error.stack : String(error) }, 'a pipeline run failed')

@@ -13,36 +13,42 @@ import { type RunLine, type RunState, stepsOf } from './run-states.ts'
 import type { StepWork } from './run-steps.ts'
 import { performRun, type RunAtWork } from './run-work.ts'
 
-/** The runs of pipelines, on all control centers of a database: each performs those that were started at it. */
+/**
+ * The pipeline runs of all control centers on a database. Each control center performs the runs that were started on
+ * it.
+ */
 export type Runs = Pick<RunRows, 'list' | 'last' | 'need' | 'isGoingOn' | 'uses'> & {
   /** @throws as `add` of `RunRows`, and ERR_STOPPING */
   start(pipeline: Pipeline, version: PackageVersion, stamp: GivenStamp, by: string): Promise<Run>
-  /** The log so far, the lines after number `after`. */
+  /** The log so far, after line number `after`. */
   log(run: string, after: number): Promise<readonly RunLine[]>
   /**
-   * The log from the line after number `after` on and how the run goes, now and as it changes. `onEnd` is called once, after
-   * the last event, at once for a run that has ended.
+   * Passes the log after line number `after` and the run's progress, now and on each change. `onEnd` is called once,
+   * after the last event; immediately for a run that has ended.
    */
   follow(run: Run, after: number, onEvent: (event: RunEvent) => void, onEnd: () => void): Promise<() => void>
   /**
-   * Ends one that goes on, wherever; its steps that are left are not done. One whose control center died may go on to be shown
-   * as running for a minute.
+   * Cancels a running run on any control center; its remaining steps are skipped. If that control center has died, the
+   * run may show as running for another minute.
    * @throws ERR_RUN_ENDED
    */
   cancel(run: Run): Promise<void>
-  /** Ends all that go on here, as interrupted. */
+  /** Interrupts all runs of this process. */
   stop(): Promise<void>
 }
 
-/** In ms: leases are renewed so often, and it is heard whether a run is to be cancelled. */
+/** Interval in ms for renewing leases and checking for cancel requests. */
 const RENEW_EVERY = 1000
-/** Without having renewed a lease for so long, in ms, it is given up: others may be about to take the run for lost. */
+/**
+ * In ms. A run whose lease wasn't renewed for this long is aborted: other processes may be about to mark it as
+ * interrupted.
+ */
 const GIVEN_UP = LEASE * 0.75
-/** In ms: so often runs are looked for that nobody performs any more. */
+/** Poll interval for runs with expired leases, in ms. */
 const LOOK_EVERY = 5000
-/** In ms, while a run waits for its turn or for another control center to end it. */
+/** Poll interval in ms while a run is queued, or while another control center cancels one. */
 const WAIT_EVERY = 500
-/** In ms: so long whoever cancels waits for another control center; where that one died its lease ends later. */
+/** Maximum wait in ms for another control center to cancel a run; if that one has died, its lease expires later. */
 const CANCEL_TIME = 20_000
 
 type Active = RunAtWork & {
@@ -50,7 +56,7 @@ type Active = RunAtWork & {
   readonly abort: AbortController
   readonly followers: Set<Follower>
   renewedAt: number
-  /** Resolves when it has ended and all of it is in the database. */
+  /** Resolves when the run has ended and everything is stored. */
   ended: Promise<void>
 }
 
@@ -58,7 +64,9 @@ export type RunsParts = {
   readonly db: CenterDatabase
   readonly work: StepWork
   readonly log: Pick<Logger, 'error'>
-  /** Whether other processes may be on the database: else nobody performs what an earlier one left. */
+  /**
+   * Whether other processes may use the database; if not, leases left by an earlier process are expired at the start.
+   */
   readonly isShared: boolean
   /** The clock, in epoch milliseconds. */
   readonly now?: () => number
@@ -68,9 +76,9 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
   const leases = await createRunLeases(db, now)
   const rows = createRunRows(db, leases, now)
   const active = new Map<string, Active>()
-  /** Those who follow runs of other control centers: what ends that, and what tells them. */
+  /** Followers of runs on other control centers: unsubscribe function to end callback. */
   const elsewhere = new Map<() => void, () => void>()
-  /** Runs here that wait for their turn. */
+  /** Resolve functions of the waits in `orSooner`; called when a run ends here. */
   const waiting = new Set<() => void>()
   let isStopped = false
   if (!isShared) await leases.endAll()
@@ -96,7 +104,7 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
     }
   }
 
-  /** Also where the database does not answer at all. */
+  /** Also works if the database doesn't answer at all. */
   async function giveUpLate(): Promise<void> {
     for (const { renewedAt, abort } of active.values()) {
       if (now() - renewedAt > GIVEN_UP) abort.abort('interrupted' satisfies RunState)
@@ -112,7 +120,7 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
     }
   }
 
-  /** Waits until a run ends here, at most so long, in ms. */
+  /** Waits until a run ends here, `signal` aborts, or `time` ms have passed. */
   async function orSooner(time: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, time)
@@ -125,7 +133,7 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
     signal.removeEventListener('abort', goOn)
   }
 
-  /** Tells those who follow it here; the database has it for those elsewhere. */
+  /** Notifies local followers; those on other control centers poll the database. */
   function tell(going: Active): void {
     for (const { onEvent } of going.followers) onEvent({ run: { state: going.state, steps: stepsOf(going.states) } })
   }
@@ -160,7 +168,10 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
     return going
   }
 
-  /** Whoever performs it hears of it at the next renewal; where nobody does any more, its lease ends. */
+  /**
+   * The process that performs the run sees the request at its next renewal; if there is none anymore, the lease
+   * expires.
+   */
   async function cancelElsewhere({ id, number }: Run): Promise<void> {
     if (!(await leases.askToCancel(id))) throw new PlatformError('ERR_RUN_ENDED', `Run ${number} has ended.`)
     const { signal } = new AbortController()

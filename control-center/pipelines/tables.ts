@@ -1,7 +1,7 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
 type PipelineTables = {
-  /** `name` is unique in its organisation; `registry` is an id of the table `registries`, whose row may be gone. */
+  /** `name` is unique in its organisation; `registry` is an id in the table `registries`, whose row may be deleted. */
   pipelines: {
     id: string
     organisation: string
@@ -12,7 +12,7 @@ type PipelineTables = {
     base_image: string
     created_at: number
   }
-  /** `number` counts in its pipeline. `state` is one of `RUN_STATES`; `steps` and `stamp` are JSON. */
+  /** `number` counts per pipeline. `state` is one of `RUN_STATES`; `steps` and `stamp` are JSON. */
   pipeline_runs: {
     id: string
     pipeline: string
@@ -26,15 +26,21 @@ type PipelineTables = {
     ended_at: number | null
     started_by: string
   }
-  /** Runs that go on, and the process that performs each until `until`. `cancelled` is 1 when somebody wants it ended. */
+  /**
+   * Running runs; `node` is the process that performs each, valid until `until`. `cancelled` is 1 after a cancel
+   * request.
+   */
   run_leases: { run: string; node: string; until: number; cancelled: number }
-  /** How many runs are at work at a time, of all control centers on the database: `run` until `until`, else nobody's. */
+  /**
+   * One row per run that may work concurrently, on all control centers together. A place belongs to `run` until
+   * `until`.
+   */
   run_places: { place: number; run: string | null; until: number }
-  /** `number` counts in its run; `step` is the step's name. */
+  /** `number` counts per run; `step` is the step's name. */
   pipeline_log: { run: string; number: number; time: number; step: string; text: string }
   /**
-   * What runs made of packages. They outlive pipeline and run. `content` and `content_sha256` are a context's, `reference` and
-   * `digest` an image's.
+   * Results of runs. They outlive pipeline and run. `content` and `content_sha256` are set for a context, `reference`
+   * and `digest` for an image.
    */
   artifacts: {
     id: string

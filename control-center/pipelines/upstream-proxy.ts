@@ -4,20 +4,20 @@ import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** The operator's own proxy, where the control center's network has no other way out. */
+/** The operator's own proxy, for networks without direct internet access. */
 export interface UpstreamProxy {
-  /** Whether connections to this host go through it: false for those of `NO_PROXY`. */
+  /** Whether connections to this host use the proxy: false for hosts in `NO_PROXY`. */
   leadsTo(host: string, port: number): boolean
   /**
-   * A connection through it.
+   * Connects to a host through the proxy.
    * @param place `host:port`
-   * @param time in ms
+   * @param time timeout in ms
    * @throws ERR_OUTBOUND_FAILED
    */
   connect(place: string, time: number): Promise<Socket>
 }
 
-/** Reads `HTTPS_PROXY` and `NO_PROXY`, in small letters too, as builders did without us. @returns null where there is none */
+/** Reads `HTTPS_PROXY` and `NO_PROXY`, also in lower case, as builders themselves do. @returns null if there is none */
 export function readUpstreamProxy(environment: NodeJS.ProcessEnv): UpstreamProxy | null {
   const named = environment.HTTPS_PROXY || environment.https_proxy || ''
   const url = URL.parse(/^[a-z]+:\/\//i.test(named) ? named : `http://${named}`)
@@ -67,7 +67,10 @@ function connectThrough(url: URL, place: string, time: number): Promise<Socket> 
   return promise
 }
 
-/** Whether an entry of `NO_PROXY` names a host: `*`, a name with all below it, `.name`, an address, a network, each with a port. */
+/**
+ * Whether a `NO_PROXY` entry matches a host: `*`, a name with its subdomains, `.name`, an address or a network, each
+ * with an optional port.
+ */
 function isNamed(entry: string, host: string, port: number): boolean {
   if (entry === '' || entry === '*') return entry === '*'
   const [, name = '', ofPort] = /^(\[[^\]]+\]|[^:]+|[0-9a-f:]+:[0-9a-f:]*)(?::(\d+))?$/.exec(entry) ?? []

@@ -7,12 +7,12 @@ import type { NewRegistry, Registries, RegistryKeys } from './registries.ts'
 export type RegistryApiParts = { readonly registries: Registries }
 
 const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:[1-9][0-9]{0,4})?$/
-/** As names of repositories are written (OCI distribution specification, "name"). */
+/** The form of repository names (OCI distribution specification, "name"). */
 const NAMESPACE = /^[a-z0-9]+([._-]+[a-z0-9]+)*(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/
 
-/** Characters that HTTP's Basic scheme sends as they are; a user name ends at the first colon (RFC 7617, section 2). */
+/** Characters that HTTP's Basic scheme sends unchanged; a user name ends at the first colon (RFC 7617, section 2). */
 const USERNAME = /^[\x21-\x39\x3b-\x7e]{1,255}$/
-/** Tokens are one word; a service account's key can be JSON of several lines. */
+/** Tokens are one word; a service account's key can be JSON with several lines. */
 const PASSWORD = /^[\t\n\r\x20-\x7e]{1,8192}$/
 
 const RegistryInput = z
@@ -75,7 +75,6 @@ const RegistryInput = z
 const LOGIN = ['username', 'password'] as const
 const ACCESS_KEYS = ['accessKeyId', 'secretAccessKey'] as const
 
-/** The credentials of a checked input. */
 function keysIn({ username, password, accessKeyId, secretAccessKey }: z.infer<typeof RegistryInput>): RegistryKeys {
   if (username !== undefined && password !== undefined) return { username, password }
   if (accessKeyId !== undefined && secretAccessKey !== undefined) return { accessKeyId, secretAccessKey }

@@ -1,11 +1,14 @@
 const ELASTIC = /^\d{12}\.dkr\.ecr(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$/
 
-/** Whether a registry is on Amazon ECR, which exchanges access keys for login passwords that expire after hours (guide 4.3). */
+/**
+ * Whether a registry is on Amazon ECR, which exchanges access keys for login passwords that expire after hours (guide
+ * 4.3).
+ */
 export function isElastic(host: string): boolean {
   return ELASTIC.test(host)
 }
 
-/** `<region-name>`, which the name of the host contains; '' for all other registries, which have none. */
+/** `<region-name>`, taken from the host name; '' for registries other than Amazon ECR. */
 export function regionOf(host: string): string {
   return ELASTIC.exec(host)?.[1] ?? ''
 }

@@ -6,27 +6,27 @@ import type { CenterDatabase } from '../database/tables.ts'
 import { isElastic, regionOf } from './elastic.ts'
 import type { RegistryTables } from './tables.ts'
 
-/** An image registry of an organisation, without its keys. Times are epoch ms. */
+/** An organisation's image registry, without its credentials. Times are epoch ms. */
 export type Registry = {
   readonly id: string
   readonly name: string
-  /** `{registry_host}` of the deployment procedure (guide 4.3), with the region in it. */
+  /** `{registry_host}` of the deployment procedure (guide 4.3), including the region. */
   readonly host: string
-  /** `<region-name>`; '' for what is not of Amazon ECR */
+  /** `<region-name>`; '' for registries other than Amazon ECR. */
   readonly region: string
-  /** `<namespace-name>`, the folder of the registry that repositories lie in. */
+  /** `<namespace-name>`, the folder in the registry that contains the repositories. */
   readonly namespace: string
   /** Null for Amazon ECR. */
   readonly username: string | null
-  /** The last characters of the access key's id: enough to tell one from another. Null for all but Amazon ECR. */
+  /** The last characters of the access key's id, to tell keys apart. Null for registries other than Amazon ECR. */
   readonly keyEnd: string | null
   readonly createdAt: number
   readonly changedAt: number
 }
 
-/** Of Amazon ECR. */
+/** For Amazon ECR. */
 export type AccessKeys = { readonly accessKeyId: string; readonly secretAccessKey: string }
-/** Of any other registry: a user, robot account or deploy token, with its password or token. */
+/** For any other registry: a user, robot account or deploy token, with its password or token. */
 export type RegistryLogin = { readonly username: string; readonly password: string }
 export type RegistryKeys = AccessKeys | RegistryLogin
 
@@ -34,15 +34,19 @@ export type NewRegistry = Pick<Registry, 'name' | 'host' | 'namespace'> & { read
 
 /** The registries that pipelines push images to and Satellites pull them from. `organisation` is always an id. */
 export interface Registries {
-  /** By name. */
+  /** Sorted by name. */
   list(organisation: string): Promise<readonly Registry[]>
   find(organisation: string, id: string): Promise<Registry | null>
-  /** For whoever speaks to the registry; never for an answer, a page or a log. Null when there is no such registry. */
+  /**
+   * Only for connections to the registry; never put it in an answer, a page or a log. Null when there is no such
+   * registry.
+   */
   secret(organisation: string, id: string): Promise<RegistryKeys | null>
   /** @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID when there are too many */
   create(organisation: string, wanted: NewRegistry): Promise<Registry>
   /**
-   * Chosen here: always with the keys. Else whoever may enter another host could have the kept keys sent there.
+   * Chosen here: the credentials are always required. Otherwise anyone who may change the host could have the stored
+   * credentials sent to their own server.
    * @throws ERR_NOT_FOUND, ERR_NAME_EXISTS
    */
   replace(organisation: string, id: string, wanted: NewRegistry): Promise<Registry>
@@ -51,7 +55,7 @@ export interface Registries {
 }
 
 const SHOWN = 4
-/** Of one organisation. */
+/** Per organisation. */
 const MOST_REGISTRIES = 100
 
 /** @param now the clock, in epoch milliseconds */
@@ -153,7 +157,7 @@ export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () =
   }
 }
 
-/** Of its own for each text, so that nobody with the database alone can put one in the place of another. */
+/** A different purpose for each value, so that someone with only the database can't swap encrypted values. */
 function purposeOf(id: string, part: 'id' | 'secret'): string {
   return `registry ${id} ${part}`
 }

@@ -1,7 +1,10 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
 export type RegistryTables = {
-  /** Image registries with what an operator entered to sign in. `region` and `key_end`, the last characters of the key's id, are of Amazon ECR. */
+  /**
+   * Image registries with the credentials that an operator entered. `region` and `key_end`, the last characters of the
+   * access key's id, are only for Amazon ECR.
+   */
   registries: {
     id: string
     organisation: string
@@ -10,7 +13,7 @@ export type RegistryTables = {
     region: string
     namespace: string
     key_end: string
-    /** Both encrypted with the platform key; user name and password where the host is not of Amazon ECR. */
+    /** Both encrypted with the platform key; they contain user name and password if the registry is not Amazon ECR. */
     access_key_id: string
     secret_access_key: string
     created_at: number

@@ -51,7 +51,7 @@ const NewRollout = z
   })
   .meta({ id: 'NewRollout' })
 
-/** Of what `NewRollout` let through. */
+/** Parses a version that `NewRollout` has validated. */
 function versionOf(text: string): { readonly package: string; readonly sha256: string } {
   const [, name = '', sha256 = ''] = VERSION.exec(text) ?? []
   return { package: name, sha256 }

@@ -1,22 +1,22 @@
 import type { NodeReport } from '../satellites/reports.ts'
 import type { StepFailure } from './rollouts.ts'
 
-/** What an environment was asked to run of one solution; `sha256` null: nothing in particular any more. */
+/** The version of a solution that an environment should run; `sha256` null: no version in particular (any more). */
 export type Asked = {
   readonly solution: string
   readonly sha256: string | null
-  /** Of the desired state that asks for it. */
+  /** Number of the desired state that requests it. */
   readonly number: number
   /** Epoch ms. */
   readonly since: number
 }
 
-/** `null`: not all of its nodes have answered yet. */
+/** `null`: some nodes have not reported yet. */
 export type Verdict = 'done' | StepFailure | null
 
 /**
- * What the reports of an environment's live nodes come to. One that failed is enough; to be done, each of them must have
- * tried the number or a later one.
+ * The verdict from the reports of an environment's live nodes. One failed node fails the environment; it is done when
+ * every node has tried this number or a later one.
  */
 export function judge(asked: Asked, nodes: readonly NodeReport[]): Verdict {
   for (const node of nodes) {
@@ -26,7 +26,10 @@ export function judge(asked: Asked, nodes: readonly NodeReport[]): Verdict {
   return nodes.length > 0 && nodes.every(({ number }) => number >= asked.number) ? 'done' : null
 }
 
-/** It may refuse an earlier statement still: by now it has looked at this one, which it does every minute. In ms. */
+/**
+ * In ms. A refusal reported earlier can still be about an older statement: by this time the node has fetched this one,
+ * since it polls every minute.
+ */
 const REFUSED_AFTER = 90_000
 
 function failureOf({ solution, sha256, number, since }: Asked, node: NodeReport): StepFailure | null {
@@ -47,7 +50,7 @@ export const CHANGED: StepFailure = {
   faults: [],
 }
 
-/** It did not answer in time; its own words where it said any. */
+/** The failure of an environment that did not answer in time, with its own reason if it reported one. */
 export function silence(nodes: readonly NodeReport[]): StepFailure {
   const words = nodes.map(({ reason }) => reason).find((reason) => reason !== undefined)
   const message =

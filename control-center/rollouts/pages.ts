@@ -17,7 +17,7 @@ export type RolloutPageParts = {
   readonly rollouts: Rollouts
 }
 
-/** Of one package, in the list to choose from. */
+/** Per package, in the list to choose from. */
 const MOST_VERSIONS = 20
 
 export function addRolloutPages(pages: PageRouter, router: Router, parts: RolloutPageParts): void {
@@ -40,7 +40,7 @@ export function addRolloutPages(pages: PageRouter, router: Router, parts: Rollou
 
   pages.ofOrganisation('/rollouts/:rollout', 'read', (ctx, text, member) => pageOf('rollout', ctx, text, member))
 
-  // What the page asks for again while it is open.
+  // The open page polls this.
   router.get('/o/:organisation/rollouts/:rollout/progress.json', async (ctx) => {
     requireDataRequest(ctx)
     if (askerOf(ctx)?.kind !== 'person') throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in first.')

@@ -6,19 +6,23 @@ import type { VersionHolder } from '../packages/packages.ts'
 import { lockVersion } from '../packages/version-lock.ts'
 
 /**
- * `halted`: an environment failed, those after it wait for a decision. `cancelled`: what was changed stays, the rest is left.
- * `rolling-back`, then `rolled-back`: those that were changed get back what they had.
+ * `halted`: an environment failed; the remaining ones wait for a decision. `cancelled`: environments that were changed
+ * stay changed, the rest are left alone. `rolling-back`, then `rolled-back`: changed environments get their previous
+ * version back.
  */
 export const ROLLOUT_STATES = ['running', 'halted', 'done', 'cancelled', 'rolling-back', 'rolled-back'] as const
 export type RolloutState = (typeof ROLLOUT_STATES)[number]
 
-/** `undoing` and `undone`, `not-undone`: as `running` and `done`, `failed`, on the way back. `left`: it is not touched. */
+/**
+ * `undoing`, `undone` and `not-undone` are `running`, `done` and `failed` during a rollback. `left`: the environment is
+ * not changed.
+ */
 export const STEP_STATES = ['waiting', 'running', 'done', 'failed', 'left', 'undoing', 'undone', 'not-undone'] as const
 export type StepState = (typeof STEP_STATES)[number]
 
 export const PACES = ['one-by-one', 'all'] as const
 
-/** Why an environment failed, as its Satellite says it, or as we do where it says nothing. */
+/** Why an environment failed: the Satellite's reason, or ours if it reported none. */
 export type StepFailure = {
   readonly code: 'refused' | 'silent' | 'changed' | 'statement'
   readonly message: string
@@ -29,14 +33,14 @@ export type StepFailure = {
   }[]
 }
 
-/** What an environment was to run before; null: nothing was asked of it. */
+/** The version that an environment should have run before; null: none was requested. */
 export type Before = {
   readonly desired: { readonly sha256: string; readonly version: string } | null
 }
 
 export type RolloutStep = {
   readonly position: number
-  /** The environment's id, and its name. */
+  /** Id of the environment; `name` is its name. */
   readonly environment: string
   readonly name: string
   readonly state: StepState
@@ -67,7 +71,7 @@ export type NewRolloutRows = Pick<
   'organisation' | 'package' | 'sha256' | 'version' | 'pace' | 'patience' | 'createdBy'
 > & { readonly environments: readonly string[] }
 
-/** What may be done to a rollout by people, and from which states. */
+/** The actions that users can take on a rollout, and the states that allow them. */
 export const MOVES = {
   continue: ['halted'],
   cancel: ['running', 'halted'],
@@ -77,24 +81,28 @@ export type Move = keyof typeof MOVES
 
 export type StepChange = Partial<Pick<RolloutStep, 'state' | 'number' | 'startedAt' | 'endedAt' | 'before' | 'failure'>>
 
-/** Rollouts as they are kept. Each change names the state that it starts from: of two at once, one counts. */
+/**
+ * Stored rollouts. Each change names the state it starts from, so that only one of two concurrent changes takes effect.
+ */
 export interface Rollouts {
   /**
-   * @throws ERR_ROLLOUT_RUNNING while another one of the package is under way in one of the environments,
-   *   ERR_VERSION_NOT_FOUND when the version was deleted meanwhile
+   * @throws ERR_ROLLOUT_RUNNING while another rollout of the package is unfinished in one of the environments,
+   *   ERR_VERSION_NOT_FOUND when the version was deleted in the meantime
    */
   create(wanted: NewRolloutRows): Promise<Rollout>
-  /** The newest first, without those before the newest `MOST_LISTED`. */
+  /** The newest `MOST_LISTED`, newest first. */
   list(organisation: string): Promise<readonly Rollout[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, id: string): Promise<Rollout>
-  /** Those that go on by themselves, of all organisations. */
+  /** Rollouts of all organisations that proceed automatically. */
   active(): Promise<readonly Rollout[]>
-  /** @returns false when its state was another meanwhile */
+  /** @returns false when the state has changed in the meantime */
   move(id: string, from: readonly RolloutState[], to: RolloutState): Promise<boolean>
-  /** @returns false when its state was another meanwhile */
+  /** @returns false when the state has changed in the meantime */
   changeStep(id: string, position: number, from: readonly StepState[], change: StepChange): Promise<boolean>
-  /** Says which rollout that has not ended may still ask for a version, in words; null: none. For whoever deletes versions. */
+  /**
+   * Describes the unfinished rollout that may still need a version; null: none. Checked before a version is deleted.
+   */
   readonly holder: VersionHolder
 }
 
@@ -146,7 +154,7 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
       const { organisation, package: name, sha256, version, pace, patience, createdBy, environments } = wanted
       const id = randomUUID()
       await db.transaction().execute(async (transaction) => {
-        // Whoever makes another one of the organisation waits until this one is there to be seen.
+        // Locks the organisation's row: a concurrent `create` waits until this rollout is visible.
         const unchanged = transaction.updateTable('organisations').set((ref) => ({ title: ref.ref('title') }))
         await unchanged.where('id', '=', organisation).execute()
         await refuseSecond(transaction, wanted)
@@ -249,7 +257,6 @@ function rolloutOf({ created_at, created_by, ...row }: RolloutRow, steps: readon
   return { ...row, state, pace, createdAt: created_at, createdBy: created_by, steps }
 }
 
-/** With the environment's name. */
 type StepRow = Omit<CenterTables['rollout_steps'], 'rollout'> & { name: string }
 
 function stepOf({ position, environment, name, state, number, started_at, ended_at, before, failure }: StepRow) {

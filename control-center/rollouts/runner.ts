@@ -6,10 +6,10 @@ import type { Reports } from '../satellites/reports.ts'
 import { CHANGED, judge, silence } from './judge.ts'
 import type { Rollout, RolloutStep, Rollouts, StepFailure, StepState } from './rollouts.ts'
 
-/** Takes rollouts forward, wherever they stood when a control center ended. */
+/** Advances rollouts, and resumes them after a restart of the control center. */
 export interface RolloutRunner {
   start(): void
-  /** Something may have changed: looks at once. */
+  /** Something may have changed: checks all active rollouts immediately. */
   wake(): void
   stop(): Promise<void>
 }
@@ -22,7 +22,7 @@ export type RunnerParts = {
   readonly log: Pick<Logger, 'error'>
 }
 
-/** Reports that other processes took, and patience that ends, are looked at so often, in ms. */
+/** Polling interval in ms, to notice timeouts and reports that other processes received. */
 const LOOK_EVERY = 1000
 
 /** @param now the clock, in epoch milliseconds */
@@ -36,7 +36,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
 
   async function lookAtAll(): Promise<void> {
     for (const rollout of await rollouts.active()) {
-      // One that cannot be taken forward holds up no other.
+      // A rollout that fails to advance does not block the others.
       await takeForward(rollout).catch((error: Error) =>
         log.error({ rollout: rollout.id, stack: error.stack }, 'a rollout could not be taken forward'),
       )
@@ -50,7 +50,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     const waiting = steps.filter(({ state }) => state === 'waiting')
     const running = steps.filter(({ state }) => state === 'running')
     if (steps.some(({ state }) => state === 'failed')) {
-      // Those that are under way at the same time are heard first.
+      // Wait for the steps that are still running.
       return running.length === 0 ? end(rollout, 'halted') : undefined
     }
     if (waiting.length === 0 && running.length === 0) return end(rollout, 'done')
@@ -58,14 +58,20 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     for (const step of next) await begin(rollout, step)
   }
 
-  /** Noted before it is done, so that what was there before is known whenever this process ends. */
+  /**
+   * Stores the step before changing the desired state, so that the previous version is known if this process ends in
+   * between.
+   */
   async function begin(rollout: Rollout, step: RolloutStep): Promise<void> {
     const before = step.before ?? { desired: await hadBefore(rollout, step) }
     const change = { state: 'running', before, number: null, startedAt: now(), endedAt: null, failure: null } as const
     if (await rollouts.changeStep(rollout.id, step.position, ['waiting'], change)) await ask(rollout, step)
   }
 
-  /** Chosen here: where nothing was asked of an environment yet, it had what its Satellite says that it runs. */
+  /**
+   * Chosen here: if no version was requested for an environment yet, the previous version is the one its Satellite
+   * reports.
+   */
   async function hadBefore(rollout: Rollout, { environment }: RolloutStep) {
     const asked = (await desiredStates.get(environment)).solutions[rollout.package]
     if (asked !== undefined) return asked
@@ -96,7 +102,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     if (await rollouts.changeStep(rollout.id, step.position, [step.state], change)) await giveBack(rollout, step)
   }
 
-  /** What somebody else asked for meanwhile stays. */
+  /** Keeps a version that someone else requested in the meantime. */
   async function giveBack(rollout: Rollout, { position, environment, before }: RolloutStep): Promise<void> {
     const had = before?.desired ?? null
     let isOthers = false
@@ -113,17 +119,17 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     await rollouts.changeStep(rollout.id, position, ['undoing'], change)
   }
 
-  /** Ends a step whose nodes have answered, or whose time is over. */
+  /** Ends a step when its nodes have answered, or when it times out. */
   async function settle(rollout: Rollout, step: RolloutStep, done: StepState, failed: StepState): Promise<void> {
     const { number, environment } = step
     const isBack = done === 'undone'
-    // The process ended between noting and asking.
+    // The process ended between storing the step and changing the desired state.
     if (number === null) return isBack ? giveBack(rollout, step) : ask(rollout, step)
     const nodes = await reports.live(environment)
     const since = step.startedAt ?? 0
     const sha256 = isBack ? (step.before?.desired?.sha256 ?? null) : rollout.sha256
     const verdict = judge({ solution: rollout.package, sha256, number, since }, nodes)
-    // While the control center was away no Satellite could answer: that time does not count.
+    // Satellites can't report while the control center is down, so downtime does not count.
     const isLate = now() > Math.max(since, startedAt) + rollout.patience
     const failure: StepFailure | null = verdict === 'done' ? null : (verdict ?? (isLate ? silence(nodes) : null))
     if (verdict === null && failure === null) return
@@ -168,12 +174,12 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
   }
 }
 
-/** What was changed by a rollout, and not brought back yet. */
+/** Whether a rollout changed this environment and has not undone it yet. */
 function isToUndo({ state, before }: RolloutStep): boolean {
   return before !== null && state !== 'undoing' && state !== 'undone' && state !== 'not-undone'
 }
 
-/** Also where it is asked for already: the number rises, and the Satellite tries again. */
+/** Returns new content even if the version is already requested: the number rises, and the Satellite tries again. */
 function withVersion(
   { solutions, settings }: Desired,
   name: string,

@@ -1,7 +1,10 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
 type RolloutTables = {
-  /** A version of a package that goes to several environments. `state` is one of `ROLLOUT_STATES`, `patience` in ms. */
+  /**
+   * A version of a package that is deployed to several environments. `state` is one of `ROLLOUT_STATES`, `patience` in
+   * ms.
+   */
   rollouts: {
     id: string
     organisation: string
@@ -15,17 +18,17 @@ type RolloutTables = {
     created_at: number
     created_by: string
   }
-  /** One environment of it, in their order. `state` is one of `STEP_STATES`. */
+  /** One environment of a rollout, ordered by `position`. `state` is one of `STEP_STATES`. */
   rollout_steps: {
     rollout: string
     position: number
     environment: string
     state: string
-    /** Of the desired state that its Satellite must answer; null: it was not changed. */
+    /** Number of the desired state that the Satellite must answer; null: the desired state was not changed. */
     number: number | null
     started_at: number | null
     ended_at: number | null
-    /** What was there before, as JSON; null: it was not changed. */
+    /** The previous version, as JSON; null: the environment was not changed. */
     before: string | null
     /** Why it failed: a `StepFailure` as JSON. */
     failure: string | null

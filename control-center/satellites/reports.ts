@@ -2,29 +2,32 @@ import { firstRows, put } from '../../base/database/portable.ts'
 import { REPORT_EVERY, type Report } from '../../base/protocol/protocol.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 
-/** What a node last said of itself, and when, in epoch ms. */
+/** The last report of a node; `seenAt` is when it arrived, in epoch ms. */
 export type NodeReport = Report & { readonly seenAt: number }
 
-/** What the Satellites of environments say of themselves. */
+/** Stored reports of Satellites. */
 export interface Reports {
-  /** Keeps the report of one node, and what its environment is by the reports of all. */
+  /** Stores the report of a node, and updates its environment's state from the reports of all nodes. */
   take(environment: string, report: Report): Promise<void>
-  /** The nodes of an environment that reported lately, the last one first. */
+  /** An environment's nodes that count as running, the latest report first. */
   live(environment: string): Promise<readonly NodeReport[]>
-  /** Removes what nodes said that were not heard of for a day. */
+  /** Deletes reports that are older than a day. */
   sweep(): Promise<void>
 }
 
-/** A node counts as running until it missed three reports. */
+/** A node counts as running until it has missed three reports. */
 const LIVE_FOR = 3 * REPORT_EVERY
-/** Chosen here: far above what one database serves. Who holds a token cannot fill our database by making nodes up. */
+/**
+ * Chosen here: far more nodes than one database serves. It stops anyone with a token from filling our database with
+ * made-up nodes.
+ */
 const MOST_NODES = 50
 const KEPT = 24 * 60 * 60_000
 
 const HEALTH_RANKS = ['good', 'warning', 'bad'] as const
 
 /**
- * @param taken hears of each report when it is written
+ * @param taken called after each report is written
  * @param now the clock, in epoch milliseconds
  */
 export function createReports(
@@ -46,7 +49,7 @@ export function createReports(
     return firstRows(db, query, MOST_NODES).execute()
   }
 
-  /** Those that were silent for longest make room. */
+  /** Deletes the reports of the nodes that have been silent longest. */
   async function makeRoom(environment: string): Promise<void> {
     const rows = await db
       .selectFrom('satellite_reports')
@@ -86,11 +89,11 @@ export function createReports(
   }
 }
 
-/** What `environment_states.health` holds: the worst of the nodes, and what all of them say. */
+/** The content of `environment_states.health`: the worst health of the nodes, and the findings of all of them. */
 export type EnvironmentHealth = {
   readonly health: Report['health']
   readonly findings: readonly string[]
-  /** Nodes that reported lately. */
+  /** Number of nodes that count as running. */
   readonly nodes: number
 }
 

@@ -4,7 +4,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Environment } from '../environments/environments.ts'
 import { environmentOf } from './satellite-access.ts'
 
-/** What a Satellite asks; its environment is the one of its token. Nothing else than the token is needed. */
+/** A request by a Satellite, for the environment of its token. The token is the only authorization needed. */
 export type SatelliteRoute = Route<Environment, null, never, object>
 
 export const satelliteRoute = routesOf<Environment, null, never, object>()

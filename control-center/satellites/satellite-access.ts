@@ -12,7 +12,7 @@ export type SatelliteAccessParts = {
   readonly audit: Audit
 }
 
-/** Lets through what a Satellite asks with its remote environment token: it is of one environment, and nothing else. */
+/** Authenticates Satellites by their remote environment token, which gives access to one environment only. */
 export function requireSatellite(environments: Environments, tokens: EnvironmentTokens, audit: Audit): Middleware {
   const isNews = createNews()
   return async (ctx, next) => {
@@ -30,7 +30,10 @@ export function requireSatellite(environments: Environments, tokens: Environment
   }
 }
 
-/** For who waited long after `requireSatellite`. @throws ERR_UNAUTHENTICATED when the token was revoked meanwhile */
+/**
+ * Call this after a long wait that follows `requireSatellite`. @throws ERR_UNAUTHENTICATED when the token was revoked
+ * in the meantime
+ */
 export async function requireStillAllowed(ctx: Context, parts: SatelliteAccessParts): Promise<void> {
   const environment = await findEnvironment(ctx, parts.environments, parts.environmentTokens)
   if (environment?.id !== environmentOf(ctx).id) throw refusal(ctx)
@@ -62,7 +65,7 @@ function refusal(ctx: Context): PlatformError {
 
 type State = { environment?: Environment }
 
-/** The environment whose token came with the request. @throws TypeError before `requireSatellite` */
+/** The environment of the request's token. @throws TypeError before `requireSatellite` */
 export function environmentOf(ctx: Context): Environment {
   const { environment } = ctx.state as State
   if (environment === undefined) throw new TypeError('the request went through no requireSatellite')

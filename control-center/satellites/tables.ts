@@ -2,8 +2,8 @@ import type { Steps } from '../../base/database/migrations.ts'
 
 type SatelliteTables = {
   /**
-   * The last report of each node of an environment: a `Report` as JSON, and the parts that decide the environment's health, with
-   * the findings as JSON. These parts are null in reports of an earlier version.
+   * The last report of each node of an environment: a `Report` as JSON, and the fields that determine the environment's
+   * health, with the findings as JSON. These fields are null in reports from earlier versions.
    */
   satellite_reports: {
     environment: string

@@ -4,7 +4,7 @@ import type { Tables } from '../../base/database/tables.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 import { CENTER_SCHEMA } from './schema.ts'
 
-/** Opens the control center's database and brings its schema up to date. @throws as `openDatabase` */
+/** Opens the control center's database and migrates its schema. @throws as `openDatabase` */
 export async function openCenterDatabase(where: DatabaseSettings): Promise<CenterDatabase> {
   const db = await openDatabase(where, undefined, [PLATFORM_SCHEMA, CENTER_SCHEMA])
   return db.$extendTables<Omit<CenterTables, keyof Tables>>()

@@ -14,8 +14,8 @@ import { REPORT_HEALTH_STEPS, SATELLITE_STEPS } from '../satellites/tables.ts'
 import { SOLUTION_USER_STEPS } from '../solution-users/tables.ts'
 
 /**
- * What the control center adds to the platform's tables. Its versions, in order, have tables of their own to be noted in, so
- * that the platform's go on counting beside them. The rules are those of base/database/migrations.ts.
+ * The migrations that the control center adds to the platform's. They are recorded in separate tables, so that both can
+ * be numbered independently. The rules are those of base/database/migrations.ts.
  */
 export const CENTER_SCHEMA: Schema = {
   versions: {

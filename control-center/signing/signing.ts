@@ -6,19 +6,19 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** Signs what Satellites are told to run (design section 9). */
+/** Signs the desired states for Satellites (design section 9). */
 export interface Signing {
-  /** Ed25519, 32 bytes in base64url: what `CLOUD_PUBLIC_KEY` of a Satellite pins. */
+  /** Ed25519, 32 bytes in base64url: a Satellite pins it in `CLOUD_PUBLIC_KEY`. */
   readonly publicKey: string
   /**
-   * A compact JWS (RFC 7515) with the algorithm EdDSA (RFC 8037) and the type `DESIRED_TYPE`. Equal states have equal
-   * statements.
+   * A compact JWS (RFC 7515) with the algorithm EdDSA (RFC 8037) and the type `DESIRED_TYPE`. Equal states produce
+   * equal statements.
    * @throws ERR_REQUEST_INVALID above `LONGEST_STATEMENT`
    */
   sign(state: DesiredState): Promise<string>
 }
 
-/** Its row in the table `platform`; also what it is encrypted for. */
+/** The key's row in the table `platform`, and its encryption purpose. */
 const PLACE = 'center_signing_key'
 
 const PrivateKey = z.object({
@@ -29,8 +29,9 @@ const PrivateKey = z.object({
 })
 
 /**
- * The key is made at the first start, and kept encrypted with the platform's key: a copy of the database alone signs nothing.
- * @throws ERR_PLATFORM_KEY when what is kept cannot be read
+ * The key is created at the first start, and stored encrypted with the platform key: a copy of the database alone can't
+ * sign anything.
+ * @throws ERR_PLATFORM_KEY when the stored key can't be read
  */
 export async function openSigning(db: CenterDatabase, key: PlatformKey): Promise<Signing> {
   const jwk = (await kept(db, key)) ?? (await make(db, key))
@@ -60,7 +61,7 @@ async function kept(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeo
   )
 }
 
-/** Of several processes that start at once, one makes it. */
+/** If several processes start at the same time, only one of their keys is stored. */
 async function make(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeof PrivateKey>> {
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
   const value = key.encrypt(PLACE, JSON.stringify(await exportJWK(privateKey)))

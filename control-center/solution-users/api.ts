@@ -58,7 +58,7 @@ export function solutionRoutes({ access, knownSolutions }: SolutionUserApiParts)
       {
         summary: 'Name a solution before there is a package of it',
         right: 'read',
-        // Who may do something with one of a solution's parts here may name one.
+        // Anyone who may manage one part of a solution (its users or its login page) may name a solution.
         before: ({ who, ctx }) =>
           access.need(ctx, mayDo(who.role, 'solution-users') ? 'solution-users' : 'login-pages'),
         act: 'solution-name',

@@ -6,19 +6,19 @@ import type { CenterDatabase } from '../database/tables.ts'
 export type KnownSolution = {
   readonly name: string
   readonly users: number
-  /** The number of the published login page; null: the default one. */
+  /** Version number of the published login page; null: the default page. */
   readonly loginPage: number | null
 }
 
-/** The solutions of an organisation, wherever their names stand: packages, environments, users, login pages. */
+/** An organisation's solutions, collected from packages, environments, users, roles and login pages. */
 export interface KnownSolutions {
-  /** By name. */
+  /** Sorted by name. */
   list(organisation: string): Promise<readonly KnownSolution[]>
-  /** One that there is no package of yet. */
+  /** Names a solution that has no package yet. */
   add(place: Place): Promise<void>
-  /** Null: it is gone. */
+  /** Null: the organisation was deleted. */
   organisation(id: string): Promise<Organisation | null>
-  /** With users, roles and login pages. */
+  /** Deletes the solution's users, roles, login page and name. */
   remove(place: Place): Promise<void>
 }
 

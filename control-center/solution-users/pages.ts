@@ -121,7 +121,7 @@ export function addSolutionUserPages(pages: PageRouter, parts: SolutionUserPageP
   }
 }
 
-/** Who was invited and chose no password yet is waited for. */
+/** A user who was invited but has not chosen a password yet is shown as invited. */
 function stateOf({ enabled, passwordChangedAt, mustVerifyEmail, emailVerifiedAt }: SolutionUser) {
   if (!enabled) return 'disabled'
   if (passwordChangedAt === null) return 'invited'

@@ -13,7 +13,7 @@ import { createSendLinks, type SendLinks } from './send-links.ts'
 import { createSolutionUsers, type SolutionUsers } from './solution-users.ts'
 import { createUserLinks, type UserLinks } from './user-links.ts'
 
-/** What PLATFORM_CLOUD is made of: users, roles and login pages of solutions. */
+/** The parts of PLATFORM_CLOUD: users, roles and login pages of solutions. */
 export type CloudParts = {
   readonly knownSolutions: KnownSolutions
   readonly solutionUsers: SolutionUsers
@@ -37,9 +37,9 @@ export type CloudNeeds = {
 }
 
 /**
- * Attempts that end badly, of one Satellite in THROTTLE_WINDOW, as a multiple of THROTTLE_NETWORK. Chosen here: the addresses that a
- * Satellite tells are only its word, so that all of them together have a bound; high enough that one network cannot reach it
- * before its own.
+ * Failed attempts per Satellite in THROTTLE_WINDOW, as a multiple of THROTTLE_NETWORK. Chosen here: a Satellite can
+ * report any client address, so all its attempts together need a limit. It is high enough that a single network reaches
+ * its own limit first.
  */
 const NETWORKS_OF_SATELLITE = 20
 

@@ -12,7 +12,7 @@ export type PasswordRequest = {
   readonly origin: string
 }
 
-/** Mails links for a new password to users of solutions. */
+/** Mails password reset links to users of solutions. */
 export type PasswordRequests = RequestQueue<PasswordRequest>
 
 export function createPasswordRequests(

@@ -40,7 +40,7 @@ export type PublicUserPageParts = {
   readonly log: Logger
 }
 
-/** Pages for users of solutions, who have no account here: they come by a link of a mail, or of a login page. */
+/** Pages for users of solutions, who have no account here: they arrive through a link in a mail or on a login page. */
 export function addPublicUserPages(router: Router, parts: PublicUserPageParts): void {
   const { userLinks, solutionUsers, passwordRequests, throttle, audit, limits } = parts
 
@@ -62,7 +62,7 @@ export function addPublicUserPages(router: Router, parts: PublicUserPageParts): 
   })
 
   async function confirm(ctx: Context, token: string, found: FoundLink, fields: Fields): Promise<void> {
-    // Opening a link confirms nothing: mail scanners do, some with their scripts.
+    // Opening a link confirms nothing: mail scanners open links too, and some run scripts.
     if (fields.get('confirm') !== 'yes') return showConfirm(ctx, token, found)
     if (!(await userLinks.confirmAddress(token))) return showVoid(ctx)
     await note(ctx, found, 'solution-user-verified')
@@ -139,7 +139,10 @@ function showForgotOf(ctx: Context, state: 'ask' | 'asked' | number): void {
   showForgot(ctx, page, state)
 }
 
-/** Any that could exist: the page is the same for those that do not. @throws ERR_NOT_FOUND for what nothing can be called */
+/**
+ * Any valid pair of names: the page is the same whether or not the solution exists.
+ * @throws ERR_NOT_FOUND for invalid names
+ */
 function namesOf(ctx: Context): { readonly organisation: string; readonly solution: string } {
   const { organisation = '', solution = '' } = ctx.params as { organisation?: string; solution?: string }
   if (OrganisationName.safeParse(organisation).success && SolutionName.safeParse(solution).success) {

@@ -4,7 +4,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Place } from '../access/of-solution.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** A name for permissions that go together. `users`: how many have it. */
+/** A named set of permissions. `users`: the number of users who have the role. */
 export type SolutionRole = {
   readonly name: string
   readonly permissions: readonly string[]
@@ -12,11 +12,11 @@ export type SolutionRole = {
 }
 
 export interface SolutionRoles {
-  /** By name. */
+  /** Sorted by name. */
   list(place: Place): Promise<readonly SolutionRole[]>
-  /** @throws ERR_REQUEST_INVALID when the solution has too many */
+  /** @throws ERR_REQUEST_INVALID when the solution already has the maximum number of roles */
   put(place: Place, name: string, permissions: readonly string[]): Promise<SolutionRole>
-  /** Takes it from all users. @returns false when there is none */
+  /** Also removes the role from all users. @returns false when there is no such role */
   remove(place: Place, name: string): Promise<boolean>
 }
 

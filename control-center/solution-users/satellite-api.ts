@@ -34,12 +34,12 @@ export type SolutionUserSatelliteParts = {
   readonly knownSolutions: KnownSolutions
   readonly mail: Mail
   readonly throttle: Throttle
-  /** All that one Satellite asks, whatever addresses it tells. */
+  /** Counts all attempts of one Satellite, whatever client addresses it reports. */
   readonly satelliteThrottle: Throttle
   readonly settings: Pick<ServiceSettings, 'publicUrl'>
 }
 
-/** PLATFORM_CLOUD, for Satellites: the login page of a solution, and whether somebody may sign in to it. */
+/** PLATFORM_CLOUD, for Satellites: a solution's login page, and whether a user may sign in to it. */
 export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): SatelliteRoute[] {
   const { solutionUsers, loginPages, throttle, satelliteThrottle, mail } = parts
   const isNews = createNews()
@@ -70,7 +70,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
     return satelliteThrottle.succeeded(ofSatellite(id), true)
   }
 
-  /** Names that nobody has are not written down: people type passwords there. */
+  /** Unknown user names are not recorded: people type passwords into that field. */
   async function note(
     ctx: Context,
     { environment, place }: Asked,
@@ -108,7 +108,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
         if (ctx.fresh) ctx.status = 304
         else {
           ctx.type = 'application/json'
-          // Rendered once and kept: as a text already.
+          // Rendered and serialised once, then cached.
           ctx.body = body
         }
         return SENT
@@ -127,7 +127,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
         const asked = await askedFor(given, parts)
         const { environment, place } = asked
         const { username, password, custom = {}, address } = given.body
-        // By environment: what a Satellite tells of addresses and names locks nobody out elsewhere.
+        // Counted per environment: the addresses and names that a Satellite reports can't lock anyone out elsewhere.
         const from = {
           source: `cloud ${environment.id} ${place.solution}`,
           address: `${environment.id} ${networkOf(address)}`,
@@ -164,7 +164,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
         await countAll(given.ctx, asked, async () => null)
         const signedIn = await solutionUsers.recheck(asked.place, uid, since)
         if (signedIn.user !== null) await giveBack(asked.environment.id)
-        // Once a minute of each user: nothing throttles who asks about one that there is.
+        // Recorded once a minute per user, since requests about existing users are not throttled.
         const isNew = signedIn.outcome === 'refused' && isNews(`${asked.environment.id} ${asked.place.solution} ${uid}`)
         if (isNew) await note(given.ctx, asked, 'solution-refresh', signedIn)
         return answerOf(signedIn)
@@ -181,7 +181,7 @@ type OfSolution = {
   readonly ctx: Context
 }
 
-/** @throws ERR_SOLUTION_NOT_FOUND for any but the solutions of the token's own environment */
+/** @throws ERR_SOLUTION_NOT_FOUND for any solution that is not in the token's environment */
 async function askedFor(
   { who: environment, params: { solution }, ctx }: OfSolution,
   { environments, knownSolutions, settings }: SolutionUserSatelliteParts,

@@ -6,7 +6,7 @@ import { CENTER_TEXTS } from '../web/render.ts'
 import type { LinkKind, UserLinks } from './user-links.ts'
 import type { SolutionUser } from './user-rows.ts'
 
-/** Whom a link is for, and where the control center is for him: an origin. */
+/** Who a link is for. `origin`: where they reach the control center. */
 export type Recipient = {
   readonly organisation: Pick<Organisation, 'id' | 'title'>
   readonly solution: string
@@ -14,35 +14,39 @@ export type Recipient = {
   readonly origin: string
 }
 
-/** `link` where it could not be mailed: whoever asked passes it on. */
+/** `link` if it could not be mailed: the operator passes it on. */
 export type SentLink =
   | { readonly mailedTo: string; readonly expiresAt: number }
   | { readonly link: string; readonly expiresAt: number }
 
 export interface SendLinks {
   /**
-   * To be asked before a user is made that is invited at once.
+   * Call this before creating a user who is invited in the same request.
    * @param email null: nothing is mailed
    * @throws ERR_THROTTLED when the organisation has sent too many mails
    */
   needShare(organisation: Pick<Organisation, 'id'>, email: string | null): Promise<void>
   /**
-   * Made by an operator: it takes the place of earlier ones.
-   * @throws ERR_REQUEST_INVALID for what makes no sense for this user, ERR_MAIL_UNAVAILABLE when too many mails wait
-   * @throws ERR_THROTTLED when the organisation has sent too many
+   * A link created by an operator. It replaces earlier links of the same kind.
+   * @throws ERR_REQUEST_INVALID if the link makes no sense for this user, ERR_MAIL_UNAVAILABLE when too many mails are
+   *   queued
+   * @throws ERR_THROTTLED when the organisation has sent too many mails
    */
   fromOperator(kind: LinkKind, recipient: Recipient): Promise<SentLink>
-  /** Asked for at a login page, by anybody: only ever mailed, not more than three at a time, and none when mails are used up. */
+  /**
+   * A link that anyone can request on a login page. It is only ever mailed, with at most three open at a time, and not
+   * sent when the organisation's mail quota is used up.
+   */
   fromUser(kind: 'reset' | 'verification', recipient: Recipient): Promise<void>
 }
 
 const HOUR = 3_600_000
-/** In ms, for those that operators make. */
+/** In ms, for links that operators create. */
 const LIFETIMES = { invitation: 7 * 24 * HOUR, reset: 24 * HOUR, verification: 3 * 24 * HOUR } as const
-/** In ms, for those that anybody can ask for. */
+/** In ms, for links that anyone can request. */
 const ASKED_FOR = { reset: HOUR, verification: 24 * HOUR } as const
 
-/** The path of the page that a link leads to. */
+/** Path of the page that a link opens. */
 export const LINK_PATH = '/user-link'
 
 export function createSendLinks(links: UserLinks, mail: Mail): SendLinks {
@@ -83,7 +87,7 @@ export function createSendLinks(links: UserLinks, mail: Mail): SendLinks {
       const { user, origin, organisation } = recipient
       refuseNonsense(kind, user, mail)
       const to = mail.isSetUp ? user.email : null
-      // Before earlier links are void.
+      // Check this before earlier links are revoked.
       await needShare(organisation, to)
       await links.revoke(user.uid, kind)
       const lifetime = LIFETIMES[kind]
@@ -99,14 +103,14 @@ export function createSendLinks(links: UserLinks, mail: Mail): SendLinks {
       try {
         await mailAskedFor(kind, recipient)
       } catch (error) {
-        // Who asks is told the same either way; the log says that mails are used up.
+        // The requester gets the same answer either way; the log reports that the mail quota is used up.
         if (!(error instanceof PlatformError) || error.code !== 'ERR_THROTTLED') throw error
       }
     },
   }
 }
 
-/** The token behind the "#", so that it stands in no log of a server or proxy. */
+/** The token is in the fragment, so that it does not appear in the logs of servers and proxies. */
 function linkTo(origin: string, token: string): string {
   return `${origin}${LINK_PATH}#token=${token}`
 }

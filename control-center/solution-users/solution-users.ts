@@ -20,35 +20,38 @@ export type SignedIn =
 
 type Change = Omit<z.infer<typeof SolutionUserChange>, 'username'> & { readonly username?: string | undefined }
 
-/** The users of solutions, who sign in at Satellites by PLATFORM_CLOUD: each solution of each organisation has its own. */
+/**
+ * Users of solutions, who sign in at Satellites with PLATFORM_CLOUD. Each solution of each organisation has its own
+ * users.
+ */
 export interface SolutionUsers {
-  /** By name. */
+  /** Sorted by name. */
   list(
     place: Place,
     query: z.infer<typeof SolutionUserQuery>,
   ): Promise<{ readonly items: readonly SolutionUser[]; readonly next?: string }>
   /** @throws ERR_USER_NOT_FOUND */
   need(place: Place, uid: string): Promise<SolutionUser>
-  /** Those with this user name, else those with this e-mail address, five at most. */
+  /** Users with this user name; if there are none, users with this e-mail address, at most five. */
   findByNameOrMail(place: Place, text: string): Promise<readonly SolutionUser[]>
   /** @throws ERR_REQUEST_INVALID, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY */
   create(place: Place, wanted: Omit<z.infer<typeof NewSolutionUser>, 'invite'>): Promise<SolutionUser>
-  /** Another e-mail address has to be confirmed anew. @throws as `create`, and ERR_USER_NOT_FOUND */
+  /** A new e-mail address must be confirmed again. @throws as `create`, and ERR_USER_NOT_FOUND */
   change(place: Place, uid: string, change: Change): Promise<SolutionUser>
   /** @throws ERR_USER_NOT_FOUND */
   remove(place: Place, uid: string): Promise<void>
   /**
-   * Unknown, disabled and password-less users take as long as a wrong password.
+   * Unknown users, disabled users and users without a password take as long as a wrong password.
    * @throws ERR_PASSWORDS_BUSY
    */
   authenticate(place: Place, username: string, password: string): Promise<SignedIn>
-  /** Whether somebody who gave the password at `since` (epoch ms) may still come in, and with what rights. */
+  /** Whether a user who entered the password at `since` (epoch ms) may still sign in, and with which permissions. */
   recheck(place: Place, uid: string, since: number): Promise<SignedIn>
-  /** Why a password cannot be taken, or null. @throws ERR_PASSWORDS_BUSY */
+  /** Why a password is not accepted, or null. @throws ERR_PASSWORDS_BUSY */
   passwordFault(uid: string, password: string): Promise<PasswordFault | null>
 }
 
-/** Characters of a user name that are looked at. */
+/** Longer user names are not looked up, in characters. */
 const LONGEST_ASKED = 400
 const MOST_OF_ONE_ADDRESS = 5
 
@@ -126,7 +129,7 @@ export function createSolutionUsers(
     }
   }
 
-  /** Of roles and direct, each once. */
+  /** From roles and direct permissions, without duplicates. */
   async function permissionsOf({ organisation, solution }: Place, user: SolutionUser): Promise<readonly string[]> {
     const roles =
       user.roles.length === 0
@@ -142,7 +145,10 @@ export function createSolutionUsers(
     return [...new Set([...ofRoles, ...user.permissions])].sort()
   }
 
-  /** Chosen here: without a permission nobody signs in, as with DEFAULT: `security.login` takes no empty list. */
+  /**
+   * Chosen here: a user without permissions can't sign in, as with DEFAULT, because `security.login` rejects an empty
+   * list.
+   */
   async function answerFor(place: Place, user: SolutionUser): Promise<SignedIn> {
     if (user.mustVerifyEmail && user.emailVerifiedAt === null) return { outcome: 'refused', reason: 'verify', user }
     const permissions = await permissionsOf(place, user)
@@ -260,7 +266,7 @@ export function createSolutionUsers(
   }
 }
 
-/** `!` escapes: it means the same on all servers, which a backslash does not. */
+/** Escapes with `!`, which means the same on all database servers; a backslash does not. */
 function likeOf(prefix: string): string {
   return `${prefix.replace(/[!%_[\]]/g, '!$&')}%`
 }

@@ -8,7 +8,7 @@ import { type SolutionUser, type SolutionUserRow, usersOfRows } from './user-row
 
 export type LinkKind = (typeof LINK_KINDS)[number]
 
-/** A link that somebody came with, and whose it is. */
+/** The link that belongs to a token, and its user. */
 export type FoundLink = {
   readonly kind: LinkKind
   readonly user: SolutionUser
@@ -19,28 +19,34 @@ export type FoundLink = {
 export type MadeLink = { readonly token: string; readonly expiresAt: number }
 
 /**
- * Links that let a user choose a password or confirm an address: 256 random bits, of which a hash is stored; used once;
- * void as soon as what they were made for has changed, such as by a password that was chosen meanwhile.
+ * Links that let a user choose a password or confirm an address. A token has 256 random bits, and only its hash is
+ * stored. A link can be used once, and is invalidated when the values it depends on change, such as when a new password
+ * is set.
  */
 export interface UserLinks {
   /**
-   * @param wanted.proves the address that the link is mailed to: whoever uses it reads that mailbox; null: it is shown
+   * @param wanted.proves the address that the link is mailed to: using the link proves access to that mailbox; null: it
+   *   is shown
    * @param wanted.lifetime in ms
-   * @returns null when there are three of this kind already: mails that anybody can ask for are no weapon
+   * @returns null when three links of this kind are open, so that nobody can flood a mailbox with mails that anyone can
+   *   request
    */
   create(
     uid: string,
     wanted: { readonly kind: LinkKind; readonly proves: string | null; readonly lifetime: number },
   ): Promise<MadeLink | null>
-  /** Those of a kind are worth nothing any more. */
+  /** Invalidates the user's links of this kind. */
   revoke(uid: string, kind: LinkKind): Promise<void>
-  /** Null when it is unknown, used, over or void; a disabled user has none. Looking uses nothing up: mail scanners look. */
+  /**
+   * Null if the link is unknown, used, expired or invalidated, or if the user is disabled. This does not use up the
+   * link, because mail scanners open links too.
+   */
   find(token: string): Promise<FoundLink | null>
-  /** @returns false when somebody used it a moment before. @throws ERR_PASSWORDS_BUSY */
+  /** @returns false if the link was just used by another request. @throws ERR_PASSWORDS_BUSY */
   choosePassword(token: string, password: string): Promise<boolean>
   /** @returns false as `choosePassword` */
   confirmAddress(token: string): Promise<boolean>
-  /** Removes those whose time is over. */
+  /** Removes expired links. */
   sweep(): Promise<void>
 }
 
@@ -69,7 +75,7 @@ export function createUserLinks(
     return isOpen ? { link, kind, row } : null
   }
 
-  /** @param columns what to change, in the same transaction in which the link goes */
+  /** @param columns the columns to update in the transaction that deletes the link */
   async function use(
     token: string,
     kinds: readonly LinkKind[],
@@ -85,7 +91,7 @@ export function createUserLinks(
       if (!(await deletedAny(gone))) return false
       if (Object.keys(changed).length === 0) return true
       const user = transaction.updateTable('solution_users').set(changed).where('uid', '=', row.uid)
-      // Not over a password that was set, nor for an address that was changed, in the meantime.
+      // Don't overwrite a password that was set in the meantime, or confirm an address that was changed.
       const isOfState = user
         .where('password_hash', row.password_hash === null ? 'is' : '=', row.password_hash)
         .where('email_key', row.email_key === null ? 'is' : '=', row.email_key)
@@ -133,7 +139,7 @@ export function createUserLinks(
   }
 }
 
-/** What a link was made for: it is void once this differs. */
+/** Hash of the values that a link depends on: the link is invalidated when they change. */
 function stateOf(kind: LinkKind, { password_hash, email_key }: SolutionUserRow): string {
   return storedHash(JSON.stringify(kind === 'verification' ? [kind, email_key] : [password_hash, email_key]))
 }

@@ -15,20 +15,19 @@ export type SolutionUser = {
   readonly email: string | null
   readonly emailVerifiedAt: number | null
   readonly mustVerifyEmail: boolean
-  /** The language of mails. */
   readonly locale: (typeof PLATFORM_LOCALES)[number]
   readonly enabled: boolean
   readonly tenant: TenantValue | null
   readonly roles: readonly string[]
-  /** Besides those of the roles. */
+  /** In addition to those of the roles. */
   readonly permissions: readonly string[]
-  /** Null: no password was chosen yet. */
+  /** Null: the user has not chosen a password yet. */
   readonly passwordChangedAt: number | null
   readonly lastLoginAt: number | null
   readonly createdAt: number
 }
 
-/** How a check of passwords reads and writes their table. @param now the clock, in epoch milliseconds */
+/** How the password check reads and updates the users of solutions. @param now the clock, in epoch milliseconds */
 export function rowsWithPassword(db: CenterDatabase, now: () => number): AccountRows<SolutionUserRow> {
   const withHash = ({ uid, password_hash }: SolutionUserRow) =>
     db.updateTable('solution_users').where('uid', '=', uid).where('password_hash', '=', password_hash)
@@ -76,7 +75,7 @@ export async function usersOfRows(db: CenterDatabase, rows: readonly SolutionUse
   }))
 }
 
-/** As it is looked for: mail servers tell letters apart by case, people do not. */
+/** Lookup key: mail servers may treat addresses as case-sensitive, but people don't. */
 export function mailKey(address: string): string {
   return address.toLowerCase()
 }

@@ -1,13 +1,13 @@
 import type { Chart, Figures } from './analysis.ts'
 
-/** A chart as the page shows it: a number for each line beside its name, the rows of its table, and what is drawn. */
+/** A chart for the page: summary numbers per line, the rows of its table, and the data for the chart script. */
 export type ShownChart = Pick<Chart, 'key' | 'unit' | 'lines' | 'isOfSolution'> & {
   readonly isEmpty: boolean
-  /** By line: of counts all together, else the last that is known and the largest. */
+  /** Per line: the sum of a count; for a gauge, its last known value and its maximum. */
   readonly sums: readonly { readonly total: number; readonly last: number | null; readonly largest: number | null }[]
-  /** The newest first; without slots at the start that nothing was told of. */
+  /** Newest first, without slots whose values are all null or 0. */
   readonly rows: readonly { readonly at: number; readonly values: readonly (number | null)[] }[]
-  /** JSON for the script of the page. */
+  /** JSON for the chart script. */
   readonly drawn: string
 }
 
@@ -18,7 +18,7 @@ export function analysisModel({ range, times, charts, entries, errors }: Figures
 }
 
 function shownChart({ key, unit, lines, isOfSolution }: Chart, times: readonly number[]): ShownChart {
-  // A gauge that is 0 was told; a count of 0 was not.
+  // A gauge that is reported has a `last`, even if it is 0; a count of 0 means no data.
   const isEmpty = lines.every(
     ({ values, last }) => last === null && values.every((value) => value === null || value === 0),
   )

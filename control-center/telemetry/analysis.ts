@@ -10,16 +10,15 @@ import { byEntry, type EntryTimes, entryTimes, timesOf } from './script-times.ts
 
 export type Chart = {
   readonly key: 'sessions' | 'logins' | 'scripts' | 'memory' | 'kills'
-  /** Times are in ms. */
   readonly unit: 'count' | 'ms' | 'bytes'
   readonly lines: readonly ChartLine[]
-  /** Whether it tells of one solution where one is asked for; else of all together. */
+  /** Whether the solution filter applies to this chart; if false, it always covers all solutions. */
   readonly isOfSolution: boolean
 }
 
 export type Figures = {
   readonly range: Range
-  /** Beginnings of the slots, in epoch ms; the last one is still being filled. */
+  /** Slot starts, in epoch ms; the last slot is still being filled. */
   readonly times: readonly number[]
   readonly charts: readonly Chart[]
   readonly entries: readonly EntryTimes[]
@@ -27,7 +26,6 @@ export type Figures = {
 }
 
 export type FiguresAsked = {
-  /** Ids. */
   readonly environments: readonly string[]
   readonly solution?: string | undefined
   readonly range: Range
@@ -35,7 +33,7 @@ export type FiguresAsked = {
 
 export interface Analysis {
   figures(asked: FiguresAsked): Promise<Figures>
-  /** The names of solutions in the metrics of environments, sorted. */
+  /** Sorted names of the solutions that appear in these environments' metrics. */
   solutions(environments: readonly string[]): Promise<readonly string[]>
 }
 
@@ -89,7 +87,7 @@ export function createAnalysis(reading: TelemetryDatabase, logs: LogStore, now: 
   }
 }
 
-/** The lines of gauges, each with what is told of it now in all environments together. */
+/** One line per gauge name; `last` is the current value summed over all environments. */
 function gaugeLines(
   gauges: readonly Gauge[],
   nameOf: (attributes: Attributes) => string,

@@ -21,7 +21,7 @@ export type TelemetryApiParts = {
   readonly telemetry: Telemetry
 }
 
-/** All of it reads, for everybody of the organisation. */
+/** Read-only routes, for all members of the organisation. */
 export function telemetryRoutes(parts: TelemetryApiParts): MemberRoute[] {
   const { environments, telemetry } = parts
 

@@ -8,7 +8,8 @@ import type { Owner, Shares } from './shares.ts'
 export interface Arriving {
   /**
    * Runs `work` with a body. Each byte counts towards its owner's share from its arrival until `work` is done.
-   * @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BODY_SLOW, ERR_BAD_REQUEST for one that ends early; what `Shares` throws
+   * @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BODY_SLOW; ERR_BAD_REQUEST for a body that ends early; the errors
+   * of `Shares`
    */
   read<T>(ctx: Context, owner: Owner, work: (body: Buffer) => Promise<T>): Promise<T>
 }
@@ -16,14 +17,14 @@ export interface Arriving {
 export type ArrivingParts = {
   readonly shares: Shares
   readonly types: readonly string[]
-  /** Of one body, in bytes. */
+  /** Maximum size of one body, in bytes. */
   readonly most: number
-  /** Bytes per second, on average, once `grace` ms are over. */
+  /** Minimum average in bytes per second, enforced after `grace` ms. */
   readonly rate: number
   readonly grace: number
 }
 
-/** A body's first memory, in bytes; it doubles when it is full. */
+/** Initial buffer size in bytes; the buffer doubles when it is full. */
 const FIRST = 16 * 1024
 
 export function createArriving({ shares, types, most, rate, grace }: ArrivingParts): Arriving {
@@ -34,7 +35,7 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
       `The body arrives too slowly. Send at least ${rate} bytes per second, or smaller bodies.`,
     )
 
-  /** In one buffer: a list of chunks, each as small as a byte, would use many times the memory. */
+  /** One buffer, because a list of chunks as small as one byte would use many times the memory. */
   function createHeld(owner: Owner) {
     let memory = Buffer.alloc(0)
     let size = 0
@@ -79,7 +80,7 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
     return promise.finally(() => {
       clearInterval(timer)
       req.off('data', take).off('end', resolve).off('error', cut).off('close', cut)
-      // An error without a listener would terminate the process, and nobody waits for this one.
+      // An error without a listener would terminate the process, and nothing handles this one anymore.
       req.on('error', () => {})
     })
   }

@@ -5,15 +5,15 @@ import { RANGES } from './ranges.ts'
 import type { LogQuery } from './schemas.ts'
 import type { TracedRequest } from './trace-store.ts'
 
-/** The environments that a member asks about: his organisation's, or one of them. */
+/** The environments a member's request covers: all of the organisation, or one of them. */
 export type Asked = {
   readonly ids: readonly string[]
-  /** All of the organisation, by name. */
+  /** The names of all environments in the organisation. */
   readonly names: readonly string[]
   nameOf(id: string): string
 }
 
-/** @throws ERR_NOT_FOUND where the organisation has no environment of this name */
+/** @throws ERR_NOT_FOUND if the organisation has no environment with this name */
 export async function environmentsAsked(
   environments: Environments,
   organisation: string,
@@ -37,7 +37,7 @@ export function filterFor({ ids }: Asked, query: LogQuery, now = Date.now()): Lo
 
 export type ShownLine = ReturnType<typeof shownLine>
 
-/** What is not known of a line is left out. */
+/** Empty fields are omitted. */
 export function shownLine(one: StoredLine, { nameOf }: Asked) {
   const { id, time, level, message, environment, solution, scope, code, file, line, correlation, trace, attributes } =
     one

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import type Router from '@koa/router'
 import { allowMedia } from '../../base/http/content-security.ts'
 
-/** uPlot as its makers publish it for pages: one `var uPlot`. Of our own origin: pages load nothing from elsewhere. */
+/** uPlot's own browser build, which defines `var uPlot`. Served from our origin: pages load nothing from elsewhere. */
 const FILES = {
   script: { path: '/uplot.js', file: 'uplot/dist/uPlot.iife.min.js', type: 'text/javascript; charset=utf-8' },
   style: { path: '/uplot.css', file: 'uplot/dist/uPlot.min.css', type: 'text/css; charset=utf-8' },
@@ -16,7 +16,7 @@ const library = Object.values(FILES).map(({ path, file, type }) => {
   return { path, type, text, hash: createHash('sha256').update(text).digest('base64url').slice(0, 22) }
 })
 
-/** The addresses, which change with the files. */
+/** URLs with a content hash, so they change when the files change. */
 export const CHART_LIBRARY = library.map(({ path, hash }) => `${path}?${hash}`) as [script: string, style: string]
 
 export function addChartLibrary(router: Router): void {

@@ -1,22 +1,22 @@
 import type { Attributes } from './otlp/values.ts'
 
-/** `values` by the chart's times, those of a gauge the highest of each; null: nothing was told. */
+/** `values` has one entry per time of the chart: the slot's maximum for a gauge, null without data. */
 export type ChartLine = {
   readonly name: string
   readonly values: readonly (number | null)[]
-  /** What a gauge was when it was told last; null: nothing was told, or it is no gauge. */
+  /** A gauge's last reported value; null without data, or if the line is not a gauge. */
   readonly last: number | null
 }
 
-/** What a metric was with these attributes, by the beginnings of slots. */
+/** A metric's values for these attributes, by slot start. */
 export type ToldValues = { readonly attributes: Attributes; readonly values: ReadonlyMap<number, number> }
 
-/** Lines of one chart; further ones together are `others`. */
+/** Maximum lines per chart; the rest are summed up as `others`. */
 const MOST_LINES = 6
 
 /**
- * One line for all that have the same name, the largest first.
- * @param empty what a slot has that nothing was told of: a count is none, a gauge is unknown
+ * Sums values with the same name into one line, largest total first.
+ * @param empty value of a slot without data: 0 for a count, null for a gauge
  */
 export function linesOf(
   told: readonly ToldValues[],

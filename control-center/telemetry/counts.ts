@@ -5,13 +5,15 @@ import { WHOLE } from './metric-store.ts'
 import type { Attributes } from './otlp/values.ts'
 import type { Slots } from './ranges.ts'
 
-/** A counter or histogram with these attributes, in all environments together. `values` and `buckets` by slot. */
+/**
+ * A counter or histogram with these attributes, summed over all environments. `values` and `buckets` are by slot start.
+ */
 export type Counted = {
   readonly attributes: Attributes
   readonly values: Map<number, number>
-  /** Of a histogram, by upper edge. */
+  /** A histogram's counts by upper edge. */
   readonly buckets: Map<number, Map<number, number>>
-  /** Its upper edges. */
+  /** The histogram's upper edges. */
   readonly bounds: readonly number[]
 }
 

@@ -1,8 +1,9 @@
 import type { Owner } from './shares.ts'
 
 /**
- * A queue for work that is done one item at a time. The organisation that used the least time recently is next, and within it the
- * environment that did: those that send a lot wait behind those that send little.
+ * A queue for work that is done one item at a time. The next item belongs to the organisation that used the least time
+ * recently and, within it, to the environment that used the least: those that send a lot wait behind those that send
+ * little.
  */
 export interface FairQueue<T extends { readonly owner: Owner }> {
   add(item: T): void

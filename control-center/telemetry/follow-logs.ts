@@ -4,14 +4,14 @@ import type { Follower } from './followers.ts'
 import type { LogFilter, StoredLine } from './log-store.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** Lines are looked for at most this often, in ms. */
+/** Minimum interval between two reads of new lines, in ms. */
 const AT_MOST = 300
-/** Lines of one look; further ones come with the next. */
+/** Lines per query; more lines take further queries. */
 const LINES = 500
 
 /**
- * One event for each new line, until the reader goes away or may not read any more, or the control center stops.
- * @param isStillIn whether who asked may still read
+ * Sends one event per new line until the client disconnects, loses the right to read, or the control center stops.
+ * @param isStillIn whether the client may still read
  * @throws as `Followers.enter`
  */
 export function followLogs(
@@ -31,7 +31,7 @@ export function followLogs(
     let isNews = false
     let timer: NodeJS.Timeout | null = null
 
-    /** All that came, in its order. */
+    /** Sends all new lines in order. */
     async function look(): Promise<void> {
       isNews = false
       const last = await logs.last()

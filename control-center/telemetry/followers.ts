@@ -1,31 +1,30 @@
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** Who follows a log: a person or an access token, and the ids of the environments that it shows. */
+/** A client that follows a log: a person or an access token (`who`), and the ids of the environments shown. */
 export type Follower = {
   readonly who: string
   readonly environments: readonly string[]
-  /** For what he is told. */
+  /** For error messages. */
   nameOf(environment: string): string
-  /** Ends it. */
   end(): void
 }
 
-/** Those who follow logs now. Each is asked for new lines again and again, so there is a bound. */
+/** The clients that follow logs now. Each one polls the database, so their number is limited. */
 export interface Followers {
   /**
-   * @returns what gives the place back; calling it twice changes nothing
-   * @throws ERR_THROTTLED where he follows too many already, or too many follow the same environment
+   * @returns a function that releases the place; calling it again is a no-op
+   * @throws ERR_THROTTLED if the client follows too many logs, or too many clients follow one environment
    * @throws ERR_STOPPING after `stop`
    */
   enter(follower: Follower): () => void
-  /** Ends all of them: the control center stops. */
+  /** Ends all followers because the control center is stopping. */
   stop(): void
 }
 
-/** Chosen here: somebody has a page or two open, and a team looks at one environment. */
+/** Chosen here: a person has a page or two open, and a team watches one environment. */
 const MOST_OF_ONE = 10
 const MOST_OF_ENVIRONMENT = 50
-/** When a place may be free again, in seconds. */
+/** `Retry-After` in seconds. */
 const AGAIN = 30
 
 export function createFollowers(): Followers {

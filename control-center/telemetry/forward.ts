@@ -5,11 +5,15 @@ import { createSender, type Sender } from '../../base/outbound/sender.ts'
 import { type BatchQueue, createBatchQueue } from '../../base/work/batch-queue.ts'
 import { type Format, messageAnswer } from './otlp/messages.ts'
 
-/** Sends what Satellites tell on to a collector, in their words, with the names of organisation and environment. */
+/** Forwards Satellite telemetry to an OpenTelemetry collector, with the names of organisation and environment added. */
 export interface Forward {
-  /** How requests of a signal are forwarded; null: not at all. */
+  /** The format in which a signal is forwarded; null if it is not forwarded. */
   formatOf(signal: Signal): Format | null
-  /** Resolves when it is in the queue on disk. @param request of so many items, with its origin, in `formatOf` */
+  /**
+   * Resolves when the request is in the queue on disk.
+   * @param request in `formatOf`, with its origin
+   * @param count items in the request
+   */
   pass(signal: Signal, request: Uint8Array, count: number): Promise<void>
   stop(): Promise<void>
 }
@@ -17,12 +21,12 @@ export interface Forward {
 export type ForwardParts = {
   readonly settings: ExportSettings
   readonly home: string
-  /** `TELEMETRY_QUEUE`, in bytes: a third of it for each signal. */
+  /** `TELEMETRY_QUEUE` in bytes; each signal gets a third. */
   readonly bound: number
   readonly log: Logger
 }
 
-/** How long a stop tries to send what waits, in ms. */
+/** On stop, time to send what is still queued, in ms. */
 const STOP_PATIENCE = 500
 
 export async function openForward({ settings, home, bound, log }: ForwardParts): Promise<Forward> {

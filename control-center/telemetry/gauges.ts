@@ -7,23 +7,27 @@ import type { Attributes } from './otlp/values.ts'
 import type { Slots } from './ranges.ts'
 import { intervalOf, type State, totalOf } from './series-changes.ts'
 
-/** A gauge of one environment: what its processes tell together. */
+/** A gauge of one environment, summed over its processes. */
 export type Gauge = ToldValues & {
-  /** What it was when it was told last; null: it is told no more. */
+  /** The last reported value; null if it is no longer reported. */
   readonly last: number | null
 }
 
 /**
- * An environment counts with its last value for so many of its intervals, and for `LEAST_PATIENCE` ms. Chosen here: environments
- * tell at times of their own, so that a sum over what each told within one slot would jump; one that has ended is out after it.
+ * An environment's last value counts for this many of its report intervals, and for at least `LEAST_PATIENCE` ms.
+ * Chosen here: environments report at different times, so a sum over only the values within one slot would jump. An
+ * environment that has ended drops out afterwards.
  */
 const INTERVALS = 3
 const LEAST_PATIENCE = 120_000
-/** A process that slept for a night has no interval of a night; a host's are an hour at most. In ms. */
+/**
+ * Upper bound on an interval, in ms: a host reports at least hourly, and a process suspended overnight shouldn't count
+ * as one that reports once a night.
+ */
 const LONGEST_INTERVAL = 3_600_000
 
 /**
- * Gauges with the highest value of each slot, and with the last one in those that nothing was told in while they may be silent.
+ * Gauges with the maximum of each slot. A slot without data gets the last value before it, until that is too old.
  * @param environments ids
  * @param now in epoch ms
  */
@@ -47,7 +51,7 @@ export async function readGauges(
   })
 }
 
-/** `patience`: how long it may be silent, in ms. `toldAt` in epoch ms; 0: nobody knows any more. */
+/** `patience`: how long a last value counts, in ms. `toldAt`: last report in epoch ms; 0 if unknown. */
 type Source = {
   readonly attributes: Attributes
   readonly patience: number
@@ -77,7 +81,7 @@ async function readSources(
   for (const { id: series, attributes, instance, time, every, value } of rows) {
     const one = found.get(series) ?? { attributes, states: new Map() }
     found.set(series, one)
-    // What a process told last is kept for a week, its points for longer.
+    // A process's last value is stored for a week, its points for longer.
     if (instance === null || time === null || every === null || value === null) continue
     one.states.set(instance, { series, attributes, instance, time, every, value })
   }
@@ -95,7 +99,7 @@ function sourceOf(attributes: string, states: ReadonlyMap<string, SourceRow>): S
   }
 }
 
-/** `time` is the beginning of the step that it was told in, in epoch ms. */
+/** `time` is the start of its step, in epoch ms. */
 type Told = { readonly time: number; readonly highest: number; readonly last: number }
 
 type ToldRow = {
@@ -107,7 +111,7 @@ type ToldRow = {
   readonly mean: number
 }
 
-/** By series and beginning of a slot. */
+/** By series and slot start. */
 async function readTold(
   reading: TelemetryDatabase,
   environments: readonly string[],
@@ -134,7 +138,7 @@ async function readTold(
   return told
 }
 
-/** By series, the last before the first slot, not older than `longest` ms. */
+/** By series: the last value before the first slot, at most `longest` ms older. */
 async function readBefore(
   reading: TelemetryDatabase,
   environments: readonly string[],
@@ -153,7 +157,7 @@ async function readBefore(
   return new Map(rows.map((row) => [row.series, toldOf(row)]))
 }
 
-/** Older rows have neither a highest nor a last value: then they are their mean. */
+/** Rows written before schema 002-gauges have neither `highest` nor `last`; use their mean. */
 function toldOf({ time, highest, last, mean }: ToldRow): Told {
   return { time, highest: highest ?? mean, last: last ?? highest ?? mean }
 }

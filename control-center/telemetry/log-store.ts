@@ -7,7 +7,7 @@ import { queryOf, type Scope, scopeQuery, scopeWords, wordsOf } from './log-sear
 import { LEVELS, type Level, type LogLine, levelName } from './otlp/read-logs.ts'
 import type { Attributes } from './otlp/values.ts'
 
-/** A line as it is read. `environment` is its id. */
+/** A stored line. `environment` is an id. */
 export type StoredLine = Omit<LogLine, 'level'> & {
   readonly id: number
   readonly environment: string
@@ -15,26 +15,26 @@ export type StoredLine = Omit<LogLine, 'level'> & {
 }
 
 export type LogFilter = {
-  /** Ids; of no other one is anything told. */
+  /** Environment ids; lines of all others are excluded. */
   readonly environments: readonly string[]
-  /** The lowest. */
+  /** The lowest level to include. */
   readonly level?: Level | undefined
   readonly solution?: string | undefined
-  /** Words that are all in the line; with `*` at its end a word's start. */
+  /** The line must contain all of these words; a word ending in `*` matches as a prefix. */
   readonly words?: string | undefined
-  /** Epoch ms, `to` is not in it. */
+  /** Epoch ms; `to` is exclusive. */
   readonly from?: number | undefined
   readonly to?: number | undefined
 }
 
 export type LogPlace = {
   readonly limit: number
-  /** Ids: only lines before, or after, that one. */
+  /** Line ids: only lines before or after that one. */
   readonly before?: number | undefined
   readonly after?: number | undefined
 }
 
-/** Errors that name a place in a script. `last` is the newest one's. */
+/** Errors at one place in a script. `lastAt` and `lastMessage` are those of the newest error. */
 export type ErrorPlace = {
   readonly environment: string
   readonly solution: string
@@ -45,17 +45,17 @@ export type ErrorPlace = {
   readonly lastMessage: string
 }
 
-/** Lines of logs, numbered as they came; each number is seen before a higher one. */
+/** Log lines with ids in storage order: a line is visible before any line with a higher id. */
 export interface LogStore {
-  /** Within a transaction. */
+  /** Must be called within a transaction. */
   store(db: TelemetryDatabase, environment: string, lines: readonly SearchableLine[]): Promise<void>
-  /** The newest first. */
+  /** Newest first. */
   read(filter: LogFilter, place: LogPlace): Promise<readonly StoredLine[]>
-  /** Null when none of these environments has it. */
+  /** Null if none of these environments has the line. */
   find(environments: readonly string[], id: number): Promise<StoredLine | null>
-  /** The highest number so far; 0: there is none. */
+  /** The highest line id so far; 0 if there are no lines. */
   last(): Promise<number>
-  /** The places with the most errors since a time. */
+  /** The places with the most errors since `from` (epoch ms). */
   errors(
     filter: Pick<LogFilter, 'environments' | 'solution'>,
     from: number,
@@ -63,15 +63,18 @@ export interface LogStore {
   ): Promise<readonly ErrorPlace[]>
 }
 
-/** Lines that are looked at one by one, and then so many, before an index of words is asked that knows no order. */
+/**
+ * For a word index that can't return lines by id order (PostgreSQL): how many of the newest lines to scan one by one,
+ * in two stages, before using the index.
+ */
 const NEWEST = [5000, 50_000]
-/** In bytes, what a line takes besides its texts. */
+/** Storage of a line in bytes besides its texts. */
 const OVERHEAD = 200
 
 export function createLogStore(reading: TelemetryDatabase, depths: readonly number[] = NEWEST): LogStore {
   const search = logSearchOf(reading)
 
-  /** Of one environment, by the index alone. */
+  /** Line ids of one environment, from the index alone. */
   async function idsOf(filter: LogFilter, environment: string, place: LogPlace): Promise<readonly number[]> {
     const { rows } = await sql<{ id: number }>`select id from log_lines
       where environment = ${environment} ${conditionsOf(filter, place, sql.ref('log_lines.id'))}
@@ -86,8 +89,8 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
     const scope: Scope = { environments: filter.environments, level, solution: filter.solution }
     const all = [...query, ...scopeQuery(scope)]
     if (search.hasByLine === null) return select(search.has(all), filter, place)
-    // An index that knows no order finds all lines that have a word before it gives the newest: those of a frequent word are
-    // found sooner one by one.
+    // An unordered index first finds all lines that contain a word and only then the newest. For a frequent word,
+    // scanning the newest lines one by one is faster.
     const { before: until = (await lastId()) + 1, after = 0, limit } = place
     const found: Row[] = []
     let before = until
@@ -98,7 +101,8 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
       if (found.length === limit || from === after) return found
       before = from + 1
     }
-    // Where the ids are no column, nobody takes the way along them, which for a rare word is that along all lines.
+    // `+ 0` turns the id into an expression, so the planner doesn't walk the id index, which for a rare word would be a
+    // walk over all lines.
     const byWords = sql<number>`${search.id} + 0`
     found.push(...(await select(search.has(all), filter, { before, after, limit: limit - found.length }, byWords)))
     return found
@@ -138,7 +142,7 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
       const { environments, words } = filter
       if (environments.length === 0) return []
       if (words !== undefined && words.trim() !== '') return (await readByWords(filter, place, words)).map(lineOf)
-      // One after the other along the index; together the database would sort all lines there are.
+      // One query per environment uses the index order; a combined query would sort all lines.
       const ids: number[] = []
       for (const environment of environments) ids.push(...(await idsOf(filter, environment, place)))
       const newest = ids.sort((one, other) => other - one).slice(0, place.limit)
@@ -182,10 +186,10 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
 
 type Row = TelemetryTables['log_lines']
 
-/** Lines whose words are added together. */
+/** Lines whose words are added per statement. */
 const PAGE = 1000
 
-/** The words of all lines, which have none: after a restore. Within a transaction. */
+/** Rebuilds the word index for all lines: after a restore it is empty. Must be called within a transaction. */
 export async function makeWords(db: TelemetryDatabase): Promise<void> {
   const search = logSearchOf(db)
   for (let last = 0; ; ) {
@@ -199,7 +203,7 @@ export async function makeWords(db: TelemetryDatabase): Promise<void> {
   }
 }
 
-/** With its words, as the search stores them: finding them costs far more than everything else done with a line. */
+/** A line with its words for the search index: extracting them costs far more than all other work on a line. */
 export type SearchableLine = LogLine & { readonly words: string }
 
 export function searchableLine(environment: string, line: LogLine): SearchableLine {
@@ -237,7 +241,7 @@ async function insertLines(
   const rows = lines.map((one) => {
     const { id, time, level, solution, scope, message, code, file, line, correlation, trace } = one
     const attributes = JSON.stringify(one.attributes)
-    // Counted twice: the words of a text take about as much as the text.
+    // The message counts twice, because its words take about as much space as its text.
     const size = 2 * Buffer.byteLength(message) + Buffer.byteLength(attributes) + OVERHEAD
     bytes += size
     return [
@@ -274,7 +278,7 @@ export async function addUsage(
   )
 }
 
-/** @returns those that were still there: another control center may remove the same ones */
+/** @returns the lines actually removed: another control center may be removing the same ones */
 export async function removeLines(
   db: TelemetryDatabase,
   search: LogSearch,
@@ -288,7 +292,7 @@ export async function removeLines(
     .execute()
 }
 
-/** Of what is not in the words of a search. */
+/** The conditions of a filter other than its words. */
 function conditionsOf(
   { level, solution, from, to }: LogFilter,
   { before, after }: LogPlace,

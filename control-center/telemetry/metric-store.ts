@@ -5,41 +5,43 @@ import type { TelemetryDatabase } from './database/tables.ts'
 import type { MetricPoint } from './otlp/read-metrics.ts'
 import { changeOf, type State, totalOf } from './series-changes.ts'
 
-/** Slots of time, in seconds, that points are summed up in as they come; each is kept for a time of its own. */
+/** Slot lengths in seconds. Points are aggregated into all of them on arrival; each has its own retention. */
 export const STEPS = { raw: 10, minute: 60, hour: 3600 } as const
 export type Step = (typeof STEPS)[keyof typeof STEPS]
 
-/** How long points of each step are kept, in ms. */
+/** Retention of each step, in ms. */
 export type KeptSteps = Readonly<Record<keyof typeof STEPS, number>>
 
-/** Of the parts of a point that are no bucket. */
+/** The `bucket` of a point's own values, as opposed to its histogram buckets. */
 export const WHOLE = -1
 
 export type StoredPoints = { readonly rejected: number; readonly why: string }
 
-/** Metrics of environments: differences and values, summed up in slots of time. */
+/** Stores the metrics of environments as differences and values, aggregated into time slots. */
 export interface MetricStore {
-  /** Within a transaction. A point that was stored before changes nothing. */
+  /** Must be called within a transaction. A point that is already stored is a no-op. */
   store(db: TelemetryDatabase, environment: string, points: readonly NamedPoint[]): Promise<StoredPoints>
-  /** After a transaction that was undone: what was remembered of it counts for nothing. */
+  /** Clears the series cache; needed after a rollback, and after series were deleted. */
   forget(): void
 }
 
 type Series = { readonly id: number; lastAt: number }
 
-/** When a series was last used is written down at most this often, in ms. */
+/** Minimum interval between two updates of a series' `last_at`, in ms. */
 const NOTE_EVERY = 3_600_000
-/** Series that are remembered; then all are looked up again. */
+/** Maximum cached series; above it the cache is cleared. */
 const MOST_REMEMBERED = 100_000
 
 /**
- * @param most series of one environment: a new one over it is rejected
+ * @param most maximum series per environment: further new ones are rejected
  * @param now the clock, in epoch milliseconds
  */
 export function createMetricStore(kept: KeptSteps, most: number, now: () => number = Date.now): MetricStore {
   const remembered = new Map<string, Series>()
 
-  /** By hash, of those that there are. What is remembered may be forgotten while a request is stored. */
+  /**
+   * Adds the existing series to `found`, by hash. `found` is separate from the cache, which may be cleared meanwhile.
+   */
   async function look(
     db: TelemetryDatabase,
     environment: string,
@@ -67,7 +69,7 @@ export function createMetricStore(kept: KeptSteps, most: number, now: () => numb
     }
   }
 
-  /** Those that are new, as far as there is room. */
+  /** Creates the missing series, up to the limit. */
   async function make(
     db: TelemetryDatabase,
     environment: string,
@@ -207,10 +209,10 @@ async function writeStates(
   await insertMany(db, 'metric_states', columns, rows, update)
 }
 
-/** `last` and `highest` of gauges. */
+/** `last` and `highest` are set for gauges only. */
 type Slot = { count: number; sum: number; last: number | null; highest: number | null }
 
-/** Sums up what falls into the same slot of time, then adds it to what is there. */
+/** Aggregates values by slot in memory, then adds them to the stored rows. */
 function createSlots(kept: KeptSteps, now: number) {
   const slots = new Map<string, Slot>()
 
@@ -232,7 +234,7 @@ function createSlots(kept: KeptSteps, now: number) {
         slot.sum += sum
       }
     },
-    /** Values of a series come in the order of their times. */
+    /** Must be called in time order per series. */
     addGauge(series: number, time: number, value: number) {
       for (const slot of slotsOf(series, time, WHOLE)) {
         slot.count += 1

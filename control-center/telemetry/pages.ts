@@ -22,7 +22,7 @@ export function addTelemetryPages(
   const { analysis, logs, traces } = telemetry
   addChartLibrary(router)
 
-  /** What the filters of these pages offer. */
+  /** The options of the pages' filters. */
   async function choices({ ids, names }: Asked) {
     return { environments: names, solutions: await analysis.solutions(ids), ranges: RANGE_NAMES }
   }
@@ -114,7 +114,7 @@ function endOf({ start, duration, parts }: Timed): number {
   return Math.max(start + duration, ...parts.map(endOf))
 }
 
-/** What is not undefined, as the query of an address. */
+/** The defined values as a URL query string. */
 function addressOf(query: Readonly<Record<string, string | number | undefined>>): string {
   const pairs = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
   const text = new URLSearchParams(pairs).toString()

@@ -1,11 +1,11 @@
-/** Counts of a histogram by their upper edges; `Infinity` for what is over the last one. */
+/** Histogram counts by upper edge; `Infinity` is the overflow bucket. */
 export type Buckets = ReadonlyMap<number, number>
 
 /**
- * A quantile of what fell into buckets, taken as spread evenly within each; what is over the last edge is told as that edge.
+ * Estimates a quantile by linear interpolation within a bucket; in the overflow bucket it returns the last edge.
  * @param part 0.5 is the median
- * @param edges all upper edges in order: where a bucket begins
- * @returns null where nothing was counted
+ * @param edges all upper edges in ascending order: each is also the next bucket's lower edge
+ * @returns null if the histogram is empty
  */
 export function quantileOf(part: number, buckets: Buckets, edges: readonly number[]): number | null {
   let left = part * [...buckets.values()].reduce((sum, count) => sum + count, 0)

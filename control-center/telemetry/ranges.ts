@@ -1,6 +1,6 @@
 import { STEPS, type Step } from './metric-store.ts'
 
-/** Ranges of time that figures are told of: how long, how long one point of a chart, in ms, and what it is summed up from. */
+/** Time ranges of figures: total length and slot length in ms, and the step that slots are aggregated from. */
 export const RANGES = {
   '15m': { length: 15 * 60_000, slot: 10_000, step: STEPS.raw },
   '1h': { length: 3_600_000, slot: 60_000, step: STEPS.minute },
@@ -11,13 +11,13 @@ export const RANGES = {
 export type Range = keyof typeof RANGES
 export const RANGE_NAMES = Object.keys(RANGES) as Range[]
 
-/** The points of a chart. */
+/** The time slots of a chart, one per point. */
 export type Slots = {
-  /** Their beginnings, in epoch ms; the last one is still being filled. */
+  /** Slot starts, in epoch ms; the last slot is still being filled. */
   readonly times: readonly number[]
-  /** The first of them. */
+  /** The first slot's start. */
   readonly from: number
-  /** How long each is, in ms. */
+  /** Slot length in ms. */
   readonly slot: number
   readonly step: Step
 }

@@ -11,16 +11,21 @@ import type { Telemetry } from './telemetry.ts'
 
 export type ReceiverParts = SatelliteAccessParts & { readonly telemetry: Telemetry }
 
-/** Of a body before it is decompressed, in bytes. */
+/** Maximum size of a compressed body, in bytes. */
 const MOST_PACKED = 4 * 1024 * 1024
-/** Bodies that arrive or wait to be read, in bytes: anyone with a token can send slowly. */
+/**
+ * Maximum total size in bytes of bodies that are arriving or waiting to be read: anyone with a token can send slowly.
+ */
 const MOST_ARRIVING = { environment: 24 * 1024 * 1024, organisation: 48 * 1024 * 1024, all: 128 * 1024 * 1024 }
-/** Minimum bytes per second, after `GRACE` ms. Chosen here: even a modem is faster, and by then a host's usual body has arrived. */
+/**
+ * Minimum bytes per second after `GRACE` ms. Chosen here: even a modem is faster, and a host's usual body has arrived
+ * by then.
+ */
 const RATE = 4096
 const GRACE = 10_000
-/** When something that could not be taken may come again, in seconds. */
+/** `Retry-After` in seconds. */
 const AGAIN = 5
-/** Codes of gRPC by statuses of HTTP. @see https://grpc.io/docs/guides/status-codes/ */
+/** gRPC codes by HTTP status. @see https://grpc.io/docs/guides/status-codes/ */
 const CODES: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,
@@ -34,8 +39,9 @@ const CODES: Readonly<Record<number, number>> = {
 }
 
 /**
- * Takes metrics, logs and traces by OTLP over HTTP: `POST /otlp/v1/metrics`, `…/logs` and `…/traces`, with the remote environment
- * token. What is answered with 200 is in the database. @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
+ * Receives metrics, logs and traces by OTLP over HTTP at `POST /otlp/v1/metrics`, `…/logs` and `…/traces`,
+ * authenticated by the remote environment token. A 200 response means that the data is committed to the database. @see
+ * https://opentelemetry.io/docs/specs/otlp/#otlphttp
  */
 export function otlpReceiver(parts: ReceiverParts, rate = RATE, grace = GRACE): Router {
   const router = new Router({ prefix: '/otlp/v1', sensitive: true })
@@ -72,7 +78,7 @@ function formatOf(ctx: Context): Format {
   return ctx.is('application/x-protobuf') === false || !ctx.is('application/x-protobuf') ? 'json' : 'pb'
 }
 
-/** A refusal is a `Status` in the format of the request; others get theirs as everywhere. */
+/** Writes errors as a `Status` in the request's format; errors without a gRPC code take the default path. */
 const refuseInItsFormat: Middleware = async (ctx, next) => {
   try {
     await next()
@@ -85,7 +91,7 @@ const refuseInItsFormat: Middleware = async (ctx, next) => {
     ctx.status = status
     ctx.type = CONTENT_TYPES[format]
     if (status === 408 || status === 429 || status === 503) ctx.set('Retry-After', String(AGAIN))
-    // What was not read would be taken for the next request.
+    // The unread rest of the body would be parsed as the next request.
     if (status === 408 || status === 413 || status === 429 || status === 503) ctx.set('Connection', 'close')
     ctx.body = writeStatus(code, error.message, format)
   }

@@ -5,26 +5,27 @@ import { logSearchOf } from './log-search/search-of.ts'
 import { addUsage, removeLines } from './log-store.ts'
 import { type KeptSteps, STEPS } from './metric-store.ts'
 
-/** How long what is kept, in ms, and how much of one environment. */
+/** Retention per kind of data in ms, and limits per environment. */
 export type Kept = {
   readonly steps: KeptSteps
   readonly logs: number
   readonly traces: number
-  /** In bytes. */
+  /** Log lines per environment, in bytes. */
   readonly logSize: number
   readonly spans: number
 }
 
-/** Rows of one transaction: what comes meanwhile waits for it. */
+/** Rows per transaction: incoming telemetry waits for it. */
 const AT_ONCE = 1000
-/** A request is known again for so long, in ms: a host tries again each minute. */
+/** How long a repeated request is recognised, in ms. A host retries every minute. */
 const BATCHES_KEPT = 86_400_000
-/** What a process told last, in ms. */
+/** Retention of each process's last values, in ms. */
 const STATES_KEPT = 7 * 86_400_000
 
 /**
- * Removes what is over its time or over its environment's bound, the oldest first, and all of environments that are gone.
- * @param environments asks for the ids of those that there are
+ * Deletes data past its retention or over its environment's limit, oldest first, and everything from deleted
+ * environments.
+ * @param environments returns the ids of the existing environments
  */
 export async function sweepTelemetry(
   db: TelemetryDatabase,
@@ -33,7 +34,7 @@ export async function sweepTelemetry(
   now: number,
 ): Promise<void> {
   const known = await environmentsIn(db)
-  // Asked after: one that was made meanwhile is not taken for gone.
+  // Read after `known`: an environment created in between must not look deleted.
   const there = new Set(await environments())
   await db
     .deleteFrom('telemetry_batches')
@@ -120,7 +121,7 @@ function oldLines(db: TelemetryDatabase, before: number): Promise<readonly Line[
   return db.selectFrom('log_lines').select(columns).where('time', '<', before).orderBy('time').limit(AT_ONCE).execute()
 }
 
-/** The oldest ones, as many as are over the bound. */
+/** The oldest lines that exceed the limit. */
 async function linesOver(db: TelemetryDatabase, environment: string, bound: number): Promise<readonly Line[]> {
   const usage = await db
     .selectFrom('telemetry_usage')
@@ -157,7 +158,7 @@ async function sweepSpans(db: TelemetryDatabase, environment: string, before: nu
   if (numDeletedRows > 0n) await addUsage(db, environment, { lines: 0, line_bytes: 0, spans: -Number(numDeletedRows) })
 }
 
-/** When those that may stay began, in epoch µs; 0: all of them may. */
+/** The earliest start of spans to keep, in epoch µs; 0 to keep all. */
 async function startOver(db: TelemetryDatabase, environment: string, most: number): Promise<number> {
   const row = await db
     .selectFrom('telemetry_usage')

@@ -3,27 +3,27 @@ import type { Counted } from './counts.ts'
 import { quantileOf } from './quantiles.ts'
 import { SLOW } from './trace-store.ts'
 
-/** A solution's function over the whole range; `p50` and `p95` in ms. */
+/** A function's calls over the whole range; `p50` and `p95` in ms. */
 export type EntryTimes = {
   readonly entry: string
   readonly count: number
   readonly p50: number | null
   readonly p95: number | null
-  /** Whether one in twenty calls took longer than `SLOW`. */
+  /** Whether p95 is over `SLOW`. */
   readonly isSlow: boolean
 }
 
-/** Calls of a function by slot and upper edge, in seconds. */
+/** A function's calls by slot start and upper bucket edge in seconds. */
 export type EntryCalls = {
   readonly entry: string
   readonly bySlot: ReadonlyMap<number, ReadonlyMap<number, number>>
   readonly edges: readonly number[]
 }
 
-/** Functions of one chart. */
+/** Maximum functions per chart. */
 const MOST_ENTRIES = 4
 
-/** All solutions and all ends of a function's calls together, the one that was called most first. */
+/** Sums up each function's calls over all solutions and results; most-called function first. */
 export function byEntry(told: readonly Counted[]): readonly EntryCalls[] {
   const entries = new Map<string, { bySlot: Map<number, Map<number, number>>; edges: Set<number> }>()
   for (const { attributes, buckets, bounds } of told) {
@@ -43,7 +43,7 @@ export function byEntry(told: readonly Counted[]): readonly EntryCalls[] {
     .sort((one, other) => countOf(other) - countOf(one))
 }
 
-/** Two lines for each of the functions that are called most. */
+/** The p50 and p95 lines of the most-called functions. */
 export function timesOf(entries: readonly EntryCalls[], times: readonly number[]): readonly ChartLine[] {
   return entries.slice(0, MOST_ENTRIES).flatMap(({ entry, bySlot, edges }) =>
     (

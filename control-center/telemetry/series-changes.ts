@@ -1,16 +1,16 @@
 import type { MetricPoint } from './otlp/read-metrics.ts'
 
-/** The last point of a series that a process told. `every`: the time between its last two, in ms; 0: there was one. */
+/** A process's last point of a series. `every`: ms between its last two points, 0 after only one. */
 export type State = {
   readonly time: number
   readonly every: number
-  /** Of a histogram the sum. */
+  /** A histogram's sum. */
   readonly value: number
-  /** Of a histogram its buckets. */
+  /** A histogram's buckets. */
   readonly counts: readonly number[]
 }
 
-/** What a point adds to what was told before. `state` null: the next point does not need it. */
+/** What a point adds to the stored values. `state` is null if the next point doesn't need it. */
 export type Change = {
   readonly count: number
   readonly sum: number
@@ -18,23 +18,26 @@ export type Change = {
   readonly state: State | null
 }
 
-/** A cumulative count that began so long before its first point counts from nothing, in ms; else nobody knows when it was. */
+/**
+ * In ms. The first point of a cumulative count adds its full value if the count started at most this long before it; an
+ * older count adds nothing, because it is unknown when its events happened.
+ */
 const FRESH = 15 * 60_000
-/** A process that told nothing for so many of its intervals has ended. */
+/** A process that reported nothing for this many of its intervals has ended. */
 const INTERVALS = 2.5
-/** What the first interval of a process is taken for, in ms. */
+/** Assumed interval of a process with only one report, in ms. */
 const FIRST_INTERVAL = 60_000
 
 /**
- * @param before what the same process told last of this series
- * @param isKnown whether that process told something before: then a series that is new began just now
- * @returns null for a point that was told before, or is older than that
+ * @param before the same process's last point of this series
+ * @param isKnown whether that process reported any series before: then a new series has just started
+ * @returns null for a point that is a repeat or out of order
  */
 export function changeOf(point: MetricPoint, before: State | undefined, isKnown: boolean): Change | null {
   const isNumber = point.kind !== 'histogram'
   const value = isNumber ? point.value : point.sum
   const counts = isNumber ? [] : point.counts
-  // Differences stand for themselves: there is nothing to compare them with.
+  // Delta points are already differences.
   if (point.isDelta) return { count: countOf(counts), sum: value, counts, state: null }
   if (before !== undefined && point.time <= before.time) return null
   const state = { time: point.time, every: before === undefined ? 0 : point.time - before.time, value, counts }
@@ -44,7 +47,7 @@ export function changeOf(point: MetricPoint, before: State | undefined, isKnown:
     if (!isFresh) return { count: 0, sum: 0, counts: [], state }
     return { count: countOf(counts), sum: value, counts, state }
   }
-  // A count that fell began anew.
+  // A count that decreased was reset.
   const fell = isNumber ? value < before.value : countOf(counts) < countOf(before.counts)
   if (fell || before.counts.length !== counts.length) return { count: countOf(counts), sum: value, counts, state }
   const more = counts.map((count, index) => Math.max(0, count - (before.counts[index] ?? 0)))
@@ -52,14 +55,14 @@ export function changeOf(point: MetricPoint, before: State | undefined, isKnown:
 }
 
 /**
- * A gauge of an environment: the sum over its processes, each with what it told last. Chosen here: a process that ended is counted
- * until it missed two and a half intervals, so that processes that tell at different times are not told apart.
+ * An environment's gauge: the sum of its processes' last values. Chosen here: a process that ended counts until it has
+ * missed two and a half intervals, so that the sum doesn't jump when processes report at different times.
  */
 export function totalOf(states: States, time: number): number {
   return [...states.values()].reduce((total, state) => (isThere(state, time) ? total + state.value : total), 0)
 }
 
-/** The longest interval of the processes that are counted at a time, in ms. */
+/** The longest interval of the processes that count at `time`, in ms. */
 export function intervalOf(states: States, time: number): number {
   const there = [...states.values()].filter((state) => isThere(state, time))
   return Math.max(0, ...there.map(({ every }) => every || FIRST_INTERVAL))

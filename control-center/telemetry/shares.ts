@@ -6,9 +6,12 @@ export type Owner = Pick<Environment, 'id' | 'organisation'>
 
 /** Memory that environments use, in bytes: neither one environment nor one organisation can use all of it. */
 export interface Shares {
-  /** @throws ERR_THROTTLED if the environment or organisation uses too much, ERR_TELEMETRY_BUSY if all of them together do */
+  /**
+   * @throws ERR_THROTTLED if the environment or organisation uses too much
+   * @throws ERR_TELEMETRY_BUSY if all of them together use too much
+   */
   need(owner: Owner, bytes: number): void
-  /** @param bytes negative: released */
+  /** @param bytes negative to release */
   count(owner: Owner, bytes: number): void
 }
 

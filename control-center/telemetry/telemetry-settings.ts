@@ -4,7 +4,7 @@ import { type ExportSettings, exportSettingsOf } from '../../base/config/telemet
 import { parseQuantity, quantityForm } from '../../runtime/limits.ts'
 import type { Kept } from './retention.ts'
 
-/** The environment properties of telemetry: how long what Satellites tell is kept, and where else it goes. */
+/** Environment properties for telemetry: retention, limits and forwarding. */
 export const CENTER_TELEMETRY_PROPERTIES = {
   TELEMETRY_RAW_KEPT: quantity('time', '6h', 'how long metrics in steps of 10 s are stored'),
   TELEMETRY_MINUTES_KEPT: quantity('time', '14d', 'how long metrics in steps of a minute are stored'),
@@ -31,7 +31,7 @@ export const CENTER_TELEMETRY_PROPERTIES = {
 
 export type CenterTelemetrySettings = {
   readonly kept: Kept
-  /** Of one environment. */
+  /** Maximum metric series per environment. */
   readonly series: number
   readonly forward: ExportSettings
 }

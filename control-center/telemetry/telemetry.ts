@@ -18,27 +18,25 @@ import type { CenterTelemetrySettings } from './telemetry-settings.ts'
 import { createTraceStore, type TraceStore } from './trace-store.ts'
 import { createTelemetryWriter } from './writer.ts'
 
-/** What Satellites tell of themselves: taken, kept for a time, asked for, passed on. */
+/** Satellite telemetry: receiving, retention, queries and forwarding. */
 export interface Telemetry {
   /** @throws ERR_BAD_REQUEST, ERR_BODY_TOO_LARGE, ERR_TELEMETRY_BUSY */
   read(environment: Environment, body: SentBody): Promise<ReadBody>
   /**
-   * Resolves when it is committed. What was taken before is not taken twice.
+   * Resolves when the data is committed. A body that is already stored is not stored again.
    * @throws ERR_THROTTLED, ERR_TELEMETRY_BUSY
    */
   take(environment: Environment, body: ReadBody): Promise<StoredPoints>
   readonly logs: LogStore
   readonly traces: TraceStore
   readonly analysis: Analysis
-  /** Calls `listener` when there may be new lines. @returns the function that ends it */
+  /** Calls `listener` when there may be new lines. @returns a function that unsubscribes */
   onNews(listener: () => void): () => void
-  /** Those who wait for new lines. */
   readonly followers: Followers
   sweep(): Promise<void>
   stop(): Promise<void>
 }
 
-/** A body as a Satellite sends it. */
 export type SentBody = Pick<PackedBody, 'signal' | 'format' | 'isZipped' | 'bytes'>
 
 export type TelemetryParts = {
@@ -55,7 +53,7 @@ export type TelemetryParts = {
   readonly now?: () => number
 }
 
-/** Another process may write lines on a server: they are looked for this often, in ms. */
+/** With a database server, another process may write lines: poll interval in ms. */
 const LOOK_EVERY = 2000
 
 /** @throws as `openDatabase` */
@@ -78,7 +76,7 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
   const reader = createBodyReader()
   let sweeping: Promise<void> | null = null
 
-  /** Within a transaction. */
+  /** Must be called within a transaction. */
   async function store(db: TelemetryDatabase, environment: string, body: Items): Promise<StoredPoints> {
     if (body.signal === 'metrics') return metrics.store(db, environment, body.items)
     if (body.signal === 'logs') await logs.store(db, environment, body.items)
@@ -95,7 +93,8 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
     async take(environment, body) {
       const { hash, size } = body
       writer.needRoom(environment, size)
-      // Before the commit: a Satellite that gets no answer sends it again, and then it is stored already.
+      // Queue before the commit: if queueing fails, the Satellite retries, and nothing is stored yet. After a commit,
+      // the retry would be skipped as a repeat.
       if (body.forward !== null) await forward.pass(body.signal, body.forward, body.items.length)
       const stored = await writer.write({
         owner: environment,
@@ -115,7 +114,7 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
     },
     async sweep() {
       sweeping ??= sweepTelemetry(writing, settings.kept, environments, now())
-        // Series that went are not to be written to.
+        // Deleted series must not stay in the cache.
         .finally(() => metrics.forget())
         .finally(() => {
           sweeping = null

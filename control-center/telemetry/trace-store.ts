@@ -5,10 +5,9 @@ import { addUsage } from './log-store.ts'
 import type { Span } from './otlp/read-traces.ts'
 import type { Attributes } from './otlp/values.ts'
 
-/** A request that was traced. `start` in epoch ms, `duration` in ms; `isFailed`: it or one of its parts. */
+/** A traced request. `start` in epoch ms, `duration` in ms; `isFailed` if the request or any of its parts failed. */
 export type TracedRequest = {
   readonly trace: string
-  /** The environment's id. */
   readonly environment: string
   readonly name: string
   readonly start: number
@@ -16,7 +15,7 @@ export type TracedRequest = {
   readonly isFailed: boolean
 }
 
-/** A part of one, with those below it; `start` in ms since the request began. */
+/** A span with its children; `start` in ms since the request began. */
 export type SpanNode = {
   readonly name: string
   readonly start: number
@@ -37,20 +36,20 @@ export type TraceFilter = {
 }
 
 export interface TraceStore {
-  /** Within a transaction. A span that was stored before changes nothing. */
+  /** Must be called within a transaction. A span that is already stored is a no-op. */
   store(db: TelemetryDatabase, environment: string, spans: readonly Span[]): Promise<void>
-  /** The newest first, but for `slow`. */
+  /** Newest first, except with `only: 'slow'`. */
   list(filter: TraceFilter): Promise<readonly TracedRequest[]>
-  /** Null when none of these environments has it. */
+  /** Null if none of these environments has the trace. */
   find(
     environments: readonly string[],
     trace: string,
   ): Promise<{ readonly environment: string; readonly start: number; readonly spans: readonly SpanNode[] } | null>
 }
 
-/** A request that takes longer is slow, in ms. */
+/** Minimum duration of a slow request, in ms. */
 export const SLOW = 500
-/** Spans of a request that are shown. */
+/** Maximum spans shown per request. */
 const MOST_SHOWN = 2000
 
 export function createTraceStore(reading: TelemetryDatabase): TraceStore {
@@ -128,7 +127,7 @@ type Stored = TelemetryTables['spans']
 type Row = Pick<Stored, 'trace' | 'environment' | 'name' | 'start' | 'duration' | 'failed'>
 type OpenNode = SpanNode & { readonly parts: SpanNode[] }
 
-/** A span whose parent is not there stands at the top. */
+/** Spans whose parent is missing become top-level. */
 function treeOf(rows: readonly Stored[], began: number): readonly SpanNode[] {
   const nodes = new Map<string, OpenNode>(
     rows.map(({ span, name, start, duration, failed, attributes }) => [
@@ -153,7 +152,10 @@ function treeOf(rows: readonly Stored[], began: number): readonly SpanNode[] {
   return top
 }
 
-/** Whether the way up from a span comes by another: what a sender says may be a circle. */
+/**
+ * Whether `to` is `from` or one of its ancestors: senders may claim parents that form a cycle. True also after 100
+ * steps.
+ */
 function leadsTo(isBelow: ReadonlyMap<string, string>, from: string, to: string): boolean {
   let at: string | undefined = from
   for (let steps = 0; at !== undefined && at !== ''; steps++) {

@@ -5,44 +5,44 @@ import { createFairQueue } from './fair-queue.ts'
 import type { StoredPoints } from './metric-store.ts'
 import { createShares, type Owner } from './shares.ts'
 
-/** What one request of a Satellite brings. `hash`: of its body; `size`: of it, in bytes. */
+/** One request's data. `hash`: of its body; `size`: of its body, in bytes. */
 export type Incoming = {
   readonly owner: Owner
   readonly hash: string
   readonly size: number
-  /** Stores what it brings, within a transaction. */
+  /** Stores the data; called within a transaction. */
   readonly store: (db: TelemetryDatabase) => Promise<StoredPoints>
 }
 
-/** Brings telemetry into the database, several requests in one transaction. */
+/** Writes telemetry to the database, several requests per transaction. */
 export interface TelemetryWriter {
   /**
-   * Resolves when it is committed, or was before: then nothing is stored a second time.
-   * @throws ERR_THROTTLED when too much of this environment or organisation waits
-   * @throws ERR_TELEMETRY_BUSY when too much waits at all, or the database does not take it
+   * Resolves when the data is committed; if it was committed before, nothing is stored again.
+   * @throws ERR_THROTTLED if too much of this environment or organisation is queued
+   * @throws ERR_TELEMETRY_BUSY if too much is queued in total, or the database fails
    */
   write(incoming: Incoming): Promise<StoredPoints>
-  /** The same refusals, before something else is done with a request. */
+  /** Throws the same ERR_THROTTLED and ERR_TELEMETRY_BUSY as `write`, before any other work on a request. */
   needRoom(owner: Owner, size: number): void
-  /** Resolves when nothing waits. */
+  /** Resolves when the queue is empty. */
   flush(): Promise<void>
 }
 
 export type WriterParts = {
   readonly db: TelemetryDatabase
   readonly log: Pick<Logger, 'error'>
-  /** After a transaction that was undone. */
+  /** Called after a rollback. */
   readonly undone: () => void
-  /** After a commit. */
+  /** Called after a commit. */
   readonly written: () => void
   /** The clock, in epoch milliseconds. */
   readonly now?: () => number
 }
 
-/** Requests of one transaction, and their bodies together in bytes: what reads next waits for no longer than that. */
+/** Maximum requests per transaction, and their total body size in bytes: they bound how long other queries wait. */
 const AT_ONCE = 32
 const MOST_AT_ONCE = 4 * 1024 * 1024
-/** Bodies that wait, in bytes. */
+/** Maximum total size of queued bodies, in bytes. */
 const MOST_WAITING = { environment: 24 * 1024 * 1024, organisation: 48 * 1024 * 1024, all: 96 * 1024 * 1024 }
 
 const DONE: StoredPoints = { rejected: 0, why: '' }
@@ -98,7 +98,7 @@ export function createTelemetryWriter({ db, log, undone, written, now = Date.now
       written()
     } catch (error) {
       undone()
-      // One that cannot be stored is not the others' fault.
+      // A request that can't be stored must not fail the others: retry each in its own transaction.
       if (group.length > 1) for (const one of group) await writeGroup([one])
       else group[0]?.reject(notTaken(error))
     }

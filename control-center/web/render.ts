@@ -4,7 +4,7 @@ import { createPageRenderer, indent, loadTemplates, type PageFrame } from '../..
 import { readTextTables, SHARED_TEXTS } from '../../base/web/texts.ts'
 import type { Right } from '../access/roles.ts'
 
-/** The texts of the control center's pages: those of both services, and its own. */
+/** The texts of the control center's pages: the shared ones and its own. */
 export const CENTER_TEXTS = readTextTables([SHARED_TEXTS, new URL('texts/', import.meta.url)])
 
 const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url)])
@@ -14,7 +14,7 @@ const ownStyles = ['center', 'rollouts', 'packages', 'telemetry', 'accounts', 'l
 const sharedParts = sharedStyles('tokens', 'fields', 'pages', 'admin', 'admin-operation')
 const render = createPageRenderer(templates, CENTER_TEXTS, `${sharedParts}\n${indent(ownStyles)}`, 'center/')
 
-/** The navigation below an organisation, in its order: the address below `/o/{name}/`, and who sees it. */
+/** The navigation of an organisation, in this order: the address below `/o/{name}/`, and the right to see it. */
 export const CENTER_PARTS = {
   environments: { path: 'environments', right: 'read' },
   packages: { path: 'packages', right: 'read' },
@@ -32,21 +32,19 @@ export const CENTER_PARTS = {
 export type CenterPart = keyof typeof CENTER_PARTS
 
 export type CenterFrame = PageFrame & {
-  /** What the page's script sends along with requests to the API; null where nobody is signed in. */
+  /** Sent by the page's script with API requests; null if nobody is signed in. */
   readonly csrfToken: string | null
   /** Null: none. */
   readonly part: CenterPart | null
-  /** The address of the page's script. */
   readonly script: string
-  /** Who is signed in; null: nobody. */
+  /** The user who is signed in; null: nobody. */
   readonly person: string | null
-  /** The organisation that the page is about, with the parts of it that this person sees; null: none. */
+  /** The page's organisation, with the parts of it that this user may see; null: none. */
   readonly organisation: { readonly name: string; readonly title: string; readonly parts: readonly CenterPart[] } | null
 }
 
 /**
- * A page of the control center.
- * @param template one of `pages/center/` or of the shared ones, without its ending
+ * @param template one of `pages/center/` or of the shared ones, without its extension
  * @param heading in the reader's language
  */
 export function centerPage(template: string, frame: CenterFrame, heading: string, model: object): string {

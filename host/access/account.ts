@@ -10,19 +10,20 @@ import { PlatformError } from '../../runtime/errors.ts'
 export type AdminAccount = {
   readonly name: string
   readonly checkPassword: (password: string) => Promise<boolean>
-  /** Changes with the name and the password, and with nothing else: what was begun with another one is over. */
+  /** Changes only with the name or the password; a change invalidates all sessions. */
   readonly fingerprint: string
 }
 
-/** Where a made password can be found: shown once on a terminal, else in a file. */
+/** Where to find a generated password: shown once on a terminal, else in a file. */
 export type MadePassword = { readonly password: string } | { readonly file: string }
 
-/** A password that was made and is not kept yet: a start that fails later must not leave one that nobody has seen. */
+/** A generated password that is not stored yet: if the start fails later, no password remains that nobody has seen. */
 export type NewPassword = { readonly keep: () => Promise<MadePassword> }
 
 /**
- * The operator's account. A password of the settings wins; without one, the first start makes one and keeps its hash.
- * @returns also the made password, once: the start that made it keeps it as its last step
+ * The operator's account. A configured password takes precedence; without one, the first start generates a password and
+ * stores its hash.
+ * @returns also the generated password, once; the caller stores it as the last step of the start
  */
 export async function openAdminAccount(
   db: Database,
@@ -46,7 +47,7 @@ export async function openAdminAccount(
   return { account: accountOf(name, passwordHash), made: { keep } }
 }
 
-/** The same hash at every start and on every node, as long as the password of the settings stays the same. */
+/** Returns the same hash at every start and on every node while the configured password is unchanged. */
 async function hashOfSet(db: Database, password: string): Promise<string> {
   const key = 'admin_password_of_settings'
   const kept = await db.selectFrom('platform').select('value').where('key', '=', key).executeTakeFirst()

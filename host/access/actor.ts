@@ -3,13 +3,16 @@ import { stateOf } from '../../base/http/request.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { AuditAction, AuditEntry } from './audit.ts'
 
-/** Who uses the API: the admin account, which may do everything, or a token with its scopes. */
+/** The caller of the API: the admin account, which has full access, or a token with scopes. */
 export type Actor = {
-  /** As the audit names it: `admin` or `token:{id}`. */
+  /** The actor in the audit: `admin` or `token:{id}`. */
   readonly name: string
-  /** null: everything. Else such as `solutions:crm:write`, `solutions:*:read` or `users:read`; `write` includes `read`. */
+  /**
+   * null: full access. Otherwise for example `solutions:crm:write`, `solutions:*:read` or `users:read`; `write`
+   * includes `read`.
+   */
   readonly scopes: readonly string[] | null
-  /** Whether what let it in still does: an answer that goes on for long asks now and again. */
+  /** Whether the credentials are still valid; long-running responses check this repeatedly. */
   readonly isStillIn: () => Promise<boolean>
 }
 
@@ -28,8 +31,9 @@ export function actorOf(ctx: Context): Actor {
 }
 
 /**
- * @param subject `solutions:{name}`, `users`, `sessions`, `audit`, `maintenance` or `health`; null: only the admin account may
- * @throws ERR_FORBIDDEN that names the scope which is missing
+ * @param subject `solutions:{name}`, `users`, `sessions`, `audit`, `maintenance` or `health`; null: only the admin
+ * account
+ * @throws ERR_FORBIDDEN with the name of the missing scope
  */
 export function needScope(ctx: Context, subject: string | null, kind: 'read' | 'write'): void {
   const { scopes } = actorOf(ctx)
@@ -41,10 +45,10 @@ export function needScope(ctx: Context, subject: string | null, kind: 'read' | '
   throw new PlatformError('ERR_FORBIDDEN', `The token lacks the scope ${subject}:${kind}.`)
 }
 
-/** The names in an entry. `work` sets those that are known only once it has begun. */
+/** The names in an audit entry. `work` sets those that are known only after it has started. */
 export type Named = { -readonly [Key in 'solution' | 'target']?: AuditEntry[Key] }
 
-/** An entry of the audit for what the request did. */
+/** The audit entry for the action of a request. */
 export function auditOf(ctx: Context, action: AuditAction, outcome: string, named: Named): AuditEntry {
   const { client, correlationId } = stateOf(ctx)
   return { actor: actorOf(ctx).name, action, outcome, address: client.address, correlationId, ...named }

@@ -9,20 +9,20 @@ import type { PageSession, PageSessions } from './page-sessions.ts'
 type Found = { readonly session: PageSession; readonly cookie: string }
 type State = { pageSession?: Found }
 
-/** null: nobody is signed in to the pages. */
+/** null: not signed in to the admin pages. */
 export function pageSessionOf(ctx: Context): PageSession | null {
   return (ctx.state as State).pageSession?.session ?? null
 }
 
-/** The cookie of that session; null: nobody is signed in to the pages. */
+/** The session's cookie; null: not signed in to the admin pages. */
 export function pageCookieOf(ctx: Context): string | null {
   return (ctx.state as State).pageSession?.cookie ?? null
 }
 
 /**
- * On the admin port: finds who is signed in to the pages, and lets their requests to the API act as the admin account.
- * Such a request must come from our own page: every one but a read carries the page's token in `X-CSRF-Token`; a read
- * carries it, or the browser says that it is of the same origin.
+ * On the admin port: finds the page session and lets its API requests act as the admin account. Such a request must
+ * come from an admin page: writes need the page's token in `X-CSRF-Token`; reads need the token, or Fetch Metadata that
+ * reports the same origin.
  */
 export function admitPageSession(sessions: PageSessions): Middleware {
   return async (ctx, next) => {
@@ -48,7 +48,7 @@ async function findSession(ctx: Context, sessions: PageSessions): Promise<Found 
   return null
 }
 
-/** Where the admin pages are for this browser. */
+/** Origin of the admin pages for this browser. */
 export function adminOrigin(ctx: Context): string {
   const { client } = stateOf(ctx)
   return `${client.protocol}://${client.host}`

@@ -16,25 +16,25 @@ export type ApiToken = Pick<StoredToken, 'id' | 'name' | 'expiresAt'> & { readon
 
 export type NewApiToken = Pick<ApiToken, 'name' | 'scopes' | 'expiresAt'>
 
-/** Tokens that tools use the API with, instead of the admin account. */
+/** API tokens, which tools use instead of the admin account. */
 export interface ApiTokens {
   /**
-   * `token` is known to the caller alone: 256 random bits, of which a hash is stored.
-   * @throws ERR_REQUEST_INVALID when there are too many
+   * `token` has 256 random bits. Only its hash is stored, so it cannot be read again.
+   * @throws ERR_REQUEST_INVALID if there are too many tokens
    */
   create(wanted: NewApiToken): Promise<ApiToken & { readonly token: string }>
-  /** The oldest first, expired ones too until they are swept. */
+  /** Oldest first, including expired tokens that have not been swept yet. */
   list(): Promise<readonly ApiToken[]>
-  /** It is worth nothing from now on, on any host. @returns false when there is none */
+  /** Revokes the token immediately on all hosts. @returns false if there is no such token */
   remove(id: string): Promise<boolean>
-  /** @returns null for an unknown or expired one */
+  /** @returns null if the token is unknown or expired */
   find(token: string): Promise<ApiToken | null>
-  /** Removes those that expired long ago. */
+  /** Removes tokens that expired more than `EXPIRED_KEPT` ago. */
   sweep(): Promise<void>
 }
 
 const MOST_TOKENS = 1000
-/** An operator sees for this long why a tool is refused, in ms. */
+/** How long expired tokens stay listed, in ms, so that an operator can see why a tool is refused. */
 const EXPIRED_KEPT = 30 * 86_400_000
 
 /** @param now the clock, in epoch milliseconds */

@@ -4,7 +4,7 @@ import type { Database } from '../../base/database/open.ts'
 import { firstRows } from '../../base/database/portable.ts'
 import type { Limits } from '../../runtime/limits.ts'
 
-/** What is written down, by its subject. Outcomes are `ok`, `refused`, `throttled` or a code. */
+/** Audited actions. Outcomes are `ok`, `refused`, `throttled` or an error code. */
 export type AuditAction =
   | 'sign-in'
   | 'remembered-sign-in'
@@ -22,44 +22,45 @@ export type AuditAction =
   | 'testing'
   | 'admin-sign-in'
 
-/** Never with a password, token, code or `custom_*` value. */
+/** Must not contain a password, token, code or `custom_*` value. */
 export type AuditEntry = Omit<JournalEntry, 'action' | 'place'> & {
-  /** `admin`, `token:{id}`, `user:{name}`, or `solution:{name}` for what its scripts ask for. */
+  /** `admin`, `token:{id}`, `user:{name}`, or `solution:{name}` for requests from its scripts. */
   readonly actor: string
   readonly action: AuditAction
   /**
-   * What the action changed: `user:{name}`, `token:{id} ({name})`, `version:{first 12 digits of its SHA-256}`, `secret:{name}`,
-   * the grants that were added, changed or removed. Absent where the actor is the target, as in a sign-in.
+   * The object of the change: `user:{name}`, `token:{id} ({name})`, `version:{first 12 digits of its SHA-256}`,
+   * `secret:{name}`, or the grants that were added, changed or removed. Absent if the actor is the target, as in a
+   * sign-in.
    */
   readonly target?: string | undefined
   readonly solution?: string | undefined
-  /** Of a sign-in: how the solution signs its users in (`SignInMode`). It is counted, and not written down. */
+  /** For sign-ins: the solution's sign-in mode (`SignInMode`). Counted in metrics, not stored in the audit. */
   readonly mode?: string
 }
 
 export interface Audit {
-  /** Keeps an entry, which is written with the next batch: for what happens with each sign-in. */
+  /** Queues an entry for the next batch; for frequent events such as sign-ins. */
   note(entry: AuditEntry): void
   /**
-   * The same for what is refused to one who may go on trying: what is alike but for the actor, who can write any name, is
-   * kept once a minute.
-   * @returns whether it was kept
+   * Like `note`, for refused attempts that can be repeated without limit. Entries that differ only in the actor, which
+   * an attacker can choose freely, are recorded once a minute.
+   * @returns whether the entry was recorded
    */
   noteOnce(entry: AuditEntry): boolean
-  /** Resolves when the entry is in the database: for what an operator does. */
+  /** Resolves once the entry is in the database; for actions of an operator. */
   record(entry: AuditEntry): Promise<void>
   /**
-   * The newest entries, newest first; `next` is the id to ask for older ones with. Where only `action` or `outcome` is asked
-   * for, of more than `INDEXED_TIME`, one answer looks at no more than the newest `LOOKED_AT` entries: it can be short and
-   * have a `next` all the same.
+   * Entries, newest first; `next` is the id from which to continue with older ones. If the only filters are `action` or
+   * `outcome` over more than `INDEXED_TIME`, one call scans only the newest `LOOKED_AT` entries, so a short page can
+   * still have a `next`.
    */
   read(options: AuditQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
-  /** How often these actions ended in which way, by steps of time in epoch ms; steps without any are left out. */
+  /** Counts the outcomes of the actions per time step, in epoch ms; empty steps are left out. */
   countOutcomes(asked: OutcomesAsked): Promise<readonly OutcomeCount[]>
   flush(): Promise<void>
   /** Replaces the user's name in all entries, as actor and as target, with `user:erased`. */
   eraseUser(username: string): Promise<void>
-  /** Removes what is older than `AUDIT_KEPT`. */
+  /** Removes entries older than `AUDIT_KEPT`. */
   sweep(): Promise<void>
 }
 
@@ -82,13 +83,13 @@ export type OutcomesAsked = {
 
 export type OutcomeCount = { readonly at: number; readonly outcome: string; readonly count: number }
 
-/** An erased user, as actor and as target. */
+/** The name of an erased user, as actor and as target. */
 export const ERASED_USER = 'user:erased'
-/** Entries that one answer looks at for a filter that no index helps, so that the database is not held up. */
+/** Number of entries that one call scans for a filter without an index, to limit database load. */
 const LOOKED_AT = 100_000
-/** A stretch of time that its index finds fast enough, in ms. */
+/** Time range in ms that the time index finds fast enough. */
 const INDEXED_TIME = 86_400_000
-/** Counts that one answer has. */
+/** Maximum number of counts in one result. */
 const MOST_COUNTS = 20_000
 
 const TABLE = { name: 'audit', columns: { target: 'target', place: 'solution' }, absent: null } as const
@@ -111,7 +112,7 @@ export function createAudit(db: Database, limits: Limits, now: () => number = Da
     },
     async countOutcomes({ actions, from, to, step }) {
       await journal.flush()
-      // A literal: as a parameter it would be another one in GROUP BY, which servers take for another expression.
+      // A literal, because servers treat a second parameter in GROUP BY as a different expression.
       const at = sql<number>`${sql.ref('time')} - ${sql.ref('time')} % ${sql.lit(Math.round(step))}`
       const query = db
         .selectFrom('audit')
@@ -135,7 +136,7 @@ export function createAudit(db: Database, limits: Limits, now: () => number = Da
   }
 }
 
-/** Whether no index finds what is asked for. */
+/** Whether no index covers the filter. */
 function isSlow(
   { solution, actor, action, target, outcome, correlationId, from = 0, to }: AuditFilter,
   now: number,
@@ -144,7 +145,7 @@ function isSlow(
   return isAskedForMuch && [solution, actor, target, correlationId].every((one) => one === undefined)
 }
 
-/** The entry as the journal takes it. */
+/** Converts the entry for the journal. */
 function placed({ solution, mode: _, ...entry }: AuditEntry): JournalEntry {
   return { ...entry, place: solution }
 }

@@ -8,13 +8,13 @@ import type { AdminCredentials } from './credentials.ts'
 
 export type AuthenticationParts = { readonly credentials: AdminCredentials; readonly tokens: ApiTokens }
 
-/** A correct pair of name and password is remembered for this long, in ms: Argon2 for each call would cost 20 ms. */
+/** How long a correct name and password are cached, in ms: Argon2 on every request would cost 20 ms. */
 const REMEMBER_PAIR = 60_000
 
 /**
- * Lets a request to the API through that carries the admin account (`Authorization: Basic`) or an API token (`Bearer`),
- * or comes from a page of the administration, as `admitPageSession` found. Basic from a browser's page is refused, so
- * that no page can use what a browser remembers.
+ * Accepts API requests with the admin account (`Authorization: Basic`), an API token (`Bearer`), or an admin page
+ * session, see `admitPageSession`. Basic is refused from browser pages, so that no page can use credentials the browser
+ * has cached.
  */
 export function requireAdmin({ credentials, tokens }: AuthenticationParts): Middleware {
   const memory = rememberPairs()
@@ -34,14 +34,15 @@ export function requireAdmin({ credentials, tokens }: AuthenticationParts): Midd
       }
       memory.add(given)
     }
-    // The account is what it is until the host is started anew.
+    // The admin account cannot change until the host restarts.
     setActor(ctx, { name: 'admin', scopes: null, isStillIn: async () => true })
   }
 
   async function checkToken(ctx: Context, given: string): Promise<void> {
     const token = await tokens.find(given)
     if (token === null) {
-      // Counted after the check: nobody guesses 256 bits, and a tool goes on while its neighbours fail.
+      // Counted after the check, since 256 bits cannot be guessed. So a tool's valid token works while others in its
+      // network fail.
       await credentials.countFailure(ctx, 'token')
       credentials.note(ctx, 'token', 'refused')
       throw unauthenticated(ctx, 'The API token is unknown, deleted or expired.')
@@ -72,7 +73,7 @@ function pairOf(given: string): readonly [name: string, password: string] {
   return [text.slice(0, Math.max(0, colon)), text.slice(colon + 1)]
 }
 
-/** Pairs are kept as keyed hashes, in memory. */
+/** Caches pairs in memory, as keyed hashes. */
 function rememberPairs() {
   const key = randomBytes(32)
   const known = new Map<string, number>()
@@ -87,7 +88,7 @@ function rememberPairs() {
 }
 
 function unauthenticated(ctx: Context, message: string): PlatformError {
-  // Not Basic: a browser would ask for the password and then send it along with every request.
+  // Not Basic: the browser would prompt for the password and then send it with every request.
   ctx.set('WWW-Authenticate', 'Bearer realm="solhost"')
   return new PlatformError('ERR_UNAUTHENTICATED', message)
 }

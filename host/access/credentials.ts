@@ -8,16 +8,16 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { AdminAccount } from './account.ts'
 import type { Audit } from './audit.ts'
 
-/** Checks who says to be the admin account, and counts failures of all ways in together: API, pages, both ports. */
+/** Checks admin credentials. Failures on the API, the pages and both ports count together. */
 export interface AdminCredentials {
   /**
-   * Counted before the check: parallel guesses cost as many. A wrong name takes as long as a wrong password.
+   * The attempt counts before the check, so parallel guesses count too. A wrong name takes as long as a wrong password.
    * @throws ERR_THROTTLED
    */
   areRight(ctx: Context, name: string, password: string): Promise<boolean>
-  /** @throws ERR_THROTTLED when this network has failed too often */
+  /** @throws ERR_THROTTLED if this network has failed too often */
   countFailure(ctx: Context, actor: string): Promise<void>
-  /** Into the audit. Never with the name that was sent: people type passwords into the wrong field. */
+  /** Writes to the audit, but never the submitted name: people type passwords into the wrong field. */
   note(ctx: Context, actor: string, outcome: string): void
 }
 
@@ -27,7 +27,7 @@ export type AdminCredentialsParts = {
   readonly limits: Limits
 }
 
-/** Failures are counted over this long, in seconds. */
+/** Window in which failures are counted, in seconds. */
 const FAILURE_WINDOW = 15 * 60
 
 export function createAdminCredentials({ account, audit, limits }: AdminCredentialsParts): AdminCredentials {
@@ -45,7 +45,7 @@ export function createAdminCredentials({ account, audit, limits }: AdminCredenti
     try {
       await failures.consume(network)
     } catch (full) {
-      // Once a minute: whoever is throttled goes on asking, and each entry of the audit is kept for a year.
+      // Once a minute, since a throttled client may keep retrying and audit entries are kept for a year.
       if (isNews(network)) note(ctx, actor, 'throttled')
       throw throttled((full as RateLimiterRes).msBeforeNext ?? FAILURE_WINDOW * 1000)
     }

@@ -3,13 +3,13 @@ import { cookieValues } from '../../base/http/cookies.ts'
 import { stateOf } from '../../base/http/request.ts'
 
 /**
- * Chosen here: `Lax`, so that a link to a page finds who is signed in; no GET changes anything, and all else shows by
- * Fetch Metadata and a token that it comes from our own pages. The path keeps it from solutions' addresses where both
- * ports have one host name; the port in its name, from another host on the same machine.
+ * Chosen here: `Lax`, so that links to a page find the session; no GET changes anything, and all other requests prove
+ * by Fetch Metadata and a token that they come from an admin page. The path excludes solutions' addresses if both ports
+ * share a host name; the port in the name separates hosts on one machine.
  */
 export function setPageCookie(ctx: Context, value: string | null): void {
   const secure = isSecure(ctx)
-  // Behind a proxy the socket does not show it.
+  // Behind a proxy, the socket does not show whether the client uses TLS.
   ctx.cookies.secure = secure
   ctx.cookies.set(nameOf(ctx), value, { httpOnly: true, sameSite: 'lax', secure, path: '/admin/', overwrite: true })
 }

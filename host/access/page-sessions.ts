@@ -5,29 +5,29 @@ import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { AdminAccount } from './account.ts'
 
-/** A browser that is signed in to the administration. */
+/** A browser session of the admin pages. */
 export type PageSession = {
-  /** What a page sends along with each request to the API, to show that it is ours. */
+  /** Sent by the page with each API request, to prove that the request comes from an admin page. */
   readonly csrfToken: string
 }
 
-/** Who is signed in to the pages of the administration, on all hosts of one platform. */
+/** Sessions of the admin pages, shared by all hosts of a platform. */
 export interface PageSessions {
-  /** @returns the cookie's value: 256 random bits, of which only a hash is stored */
+  /** @returns the cookie value: 256 random bits, of which only a hash is stored */
   start(address: string): Promise<string>
   /**
-   * Null when it is unknown, over, idle, too old, or of an earlier password. The use is noted, unless it is none: what a
-   * page asks by itself keeps nobody signed in.
+   * Null if the session is unknown, ended, idle, too old, or was started with an earlier password. Extends the idle
+   * timeout unless `isUse` is false, so that automatic requests of a page do not keep the session alive.
    */
   find(cookie: string, options?: { readonly isUse?: boolean }): Promise<PageSession | null>
   end(cookie: string): Promise<void>
   isCsrfToken(cookie: string, token: string): boolean
-  /** Removes those that are over. */
+  /** Removes expired sessions. */
   sweep(): Promise<void>
 }
 
 const CSRF = 'admin-csrf'
-/** A use is written down at most this often, in ms. */
+/** Minimum interval between writes of the last use, in ms. */
 const NOTE_EVERY = 30_000
 
 /** @param now the clock, in epoch milliseconds */

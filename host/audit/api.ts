@@ -7,7 +7,7 @@ import { auditOf } from '../access/actor.ts'
 import type { Audit, AuditQuery as AuditQueryOptions, WrittenEntry } from '../access/audit.ts'
 import { type AdminRoute, route } from '../access/route.ts'
 
-/** Entries that an export reads at a time. */
+/** Entries per database query of an export. */
 const EXPORT_PAGE = 500
 
 const Time = z.coerce.number().int().min(0).optional().describe('epoch ms, included')
@@ -29,7 +29,7 @@ const AuditQuery = z.strictObject({
   to: Time,
 })
 
-/** Half a minute of streaming; who wants more goes on with `to`. */
+/** The maximum takes about 30 s to stream; for older entries, repeat with `to`. */
 const AuditExportQuery = AuditQuery.extend({ limit: z.coerce.number().int().min(1).max(100_000).default(10_000) })
 
 const AuditEntry = z
@@ -45,7 +45,7 @@ const AuditEntry = z
   })
   .meta({ id: 'AuditEntry' })
 
-/** Who did what; nothing of it can be changed here. */
+/** Read-only routes of the audit. */
 export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] {
   return [
     route(
@@ -68,7 +68,7 @@ export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] 
         answers: { 200: { description: 'RFC 4180', type: 'text/csv' } },
       },
       async ({ query: { limit, ...filter }, ctx }) => {
-        // Who was here when leaves the house: that is written down before the first of it does.
+        // The export contains personal data, so it is audited before the first byte is sent.
         await audit.record(auditOf(ctx, 'audit-export', 'ok', { target: 'audit' }))
         ctx.type = 'text/csv; charset=utf-8; header=present'
         ctx.set('Content-Disposition', 'attachment; filename="audit.csv"')
@@ -80,7 +80,7 @@ export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] 
 
 const COLUMNS = ['time', 'actor', 'action', 'target', 'solution', 'outcome', 'address', 'correlationId'] as const
 
-/** The newest entries as CSV, newest first; a page at a time is in memory. */
+/** The newest entries as CSV, newest first; only one page at a time is in memory. */
 export async function* auditCsv(
   audit: Pick<Audit, 'read'>,
   filter: Omit<AuditQueryOptions, 'limit'>,

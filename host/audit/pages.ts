@@ -8,7 +8,7 @@ export type AuditPageParts = { readonly audit: Audit; readonly store: SolutionSt
 
 const PAGE = 100
 
-/** Offered where actions are asked for; others can be typed. */
+/** Suggested values of the action filter; others can be typed. */
 const ACTIONS = [
   'sign-in',
   'remembered-sign-in',
@@ -42,7 +42,7 @@ const ACTIONS = [
 
 const OUTCOMES = ['ok', 'refused', 'throttled'] as const
 
-/** Who did what, with the filters of the API. */
+/** The audit, with the filters of the API. */
 export function addAuditPages(pages: PageRouter, { audit, store }: AuditPageParts): void {
   pages.get('/audit', async (ctx, text) => {
     const texts = queryTexts(ctx, ['action', 'outcome', 'actor', 'target', 'solution', 'correlationId'])
@@ -50,7 +50,7 @@ export function addAuditPages(pages: PageRouter, { audit, store }: AuditPagePart
     const filter: AuditFilter = {
       ...texts,
       ...(from === null ? {} : { from }),
-      // A minute is asked for, and all of it is meant.
+      // The field has minutes; include the whole last minute.
       ...(to === null ? {} : { to: to + 59_999 }),
     }
     const shown = { ...texts, from: fieldTime(from), to: fieldTime(to) }
@@ -71,7 +71,7 @@ export function addAuditPages(pages: PageRouter, { audit, store }: AuditPagePart
   })
 }
 
-/** A field of date and time says no zone: it is UTC, as all times of the administration. */
+/** The date field has no time zone; it means UTC, like all times on the admin pages. */
 function timeAsked(ctx: Context, name: string): number | null {
   const text = queryText(ctx, name)
   const time = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(text) ? Date.parse(`${text.slice(0, 16)}Z`) : Number.NaN

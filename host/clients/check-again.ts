@@ -6,8 +6,8 @@ import { rowIdsOnPage } from './render/table.ts'
 import type { Screen } from './screen.ts'
 
 /**
- * What a user did in one version of a form, checked against another: as far as that has the element, and takes the value.
- * @returns what is to be done, or only why not
+ * Checks an event from one version of a form against another version.
+ * @returns the event reduced to what the other version has, and the result
  */
 export function checkAgain(
   event: BrowserEvent,
@@ -22,7 +22,7 @@ export function checkAgain(
 
 type Selection = Extract<BrowserEvent, { type: 'onRecordSelection' }>
 
-/** Of several rows the last one where only one can be selected, as if they had been pressed one after the other. */
+/** Keeps rows that are on the page; with single selection only the last one, as if they had been clicked in order. */
 function withRowsOfPage(event: Selection, screen: Screen): Selection {
   const definition = screen.definitionOf(event.form)
   const place = definition === null ? undefined : outlineOf(definition).get(event.element)

@@ -11,17 +11,17 @@ import type { FormView } from './view.ts'
 
 export type CheckedEvent =
   | { readonly kind: 'accepted'; readonly place: Place }
-  /** It could be done a moment ago: a call before this event changed the form. */
+  /** The event was valid until an earlier call changed the form. */
   | { readonly kind: 'stale' }
-  /** The value breaks a rule that the form's author wrote; the old one stays. */
+  /** The value breaks a rule of the form definition; the old value stays. */
   | { readonly kind: 'faulty'; readonly fault: InputFault }
-  /** No page of this client ever offered it. */
+  /** No page of this client ever offered this event. */
   | { readonly kind: 'forged' }
 
 const STALE: CheckedEvent = { kind: 'stale' }
 const FORGED: CheckedEvent = { kind: 'forged' }
 
-/** Whether a user could do this in the form as it is shown: by its definition, its state and the user's permissions. */
+/** Checks an event against the form as it is shown: its definition, its state and the user's permissions. */
 export function checkEvent(
   event: BrowserEvent,
   definition: FormDefinition,
@@ -33,11 +33,11 @@ export function checkEvent(
   const one = shown(place, view, context)
   const checked = checkKind(event, one)
   if (checked.kind === 'forged') return checked
-  // Before what is wrong with a value: of what is hidden nobody learns the rules.
+  // Visibility is checked before validation errors are returned: they must not reveal the rules of hidden elements.
   return isShown(place, view, context) && isEnabled(place, view) ? checked : STALE
 }
 
-/** Of the element and all around it: unlike what is hidden, this never changes while a client is open. */
+/** For the element and its ancestors. Unlike visibility, permissions never change while a client is open. */
 function hasPermissions(place: Place, context: RenderContext): boolean {
   for (let one: Place | undefined = place; one !== undefined; one = one.around?.place) {
     if (!isPermitted(one.element, context)) return false
@@ -86,7 +86,9 @@ function checkKind(event: BrowserEvent, one: Shown): CheckedEvent {
   }
 }
 
-/** Rows that are not on the page any more may have been a moment ago; that they were never there cannot be known. */
+/**
+ * Rows that are not on the page may have been there a moment ago. The host can't tell, so they are stale, not forged.
+ */
 function checkRows(one: Shown<Extract<ElementDefinition, { type: 'table' }>>, rows: readonly (string | number)[]) {
   const { place } = one
   if (rows.length === 0) return FORGED

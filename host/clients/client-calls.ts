@@ -9,18 +9,18 @@ import type { NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
 import type { Figures } from '../telemetry/figures.ts'
 
 export type ClientCall = {
-  /** `onSolutionOpen`, `forms.event` and the like: entry functions of main or of a plugin's guest part. */
+  /** An entry function of main or of a plugin's guest part, such as `onSolutionOpen` or `forms.event`. */
   readonly entry: string
   readonly args: readonly Json[]
-  /** What must not reach the log, by name. */
+  /** Values that must not reach the log, by name. */
   readonly secrets: ReadonlyMap<string, string>
   readonly call: Omit<HostCall, 'effects' | 'solution'>
 }
 
 export type ClientCallResult = {
-  /** null: the call returned well. */
+  /** null: the call succeeded. */
   readonly failure: Failed | ClientGone | null
-  /** What is to be done now. After a failed call what its scripts changed of their forms all the same. */
+  /** What to apply now. After a failed call: only the changes that its scripts made to their forms. */
   readonly effects: Effects
 }
 
@@ -35,7 +35,7 @@ export type ClientCallerParts = {
   readonly supervisor: Supervisor
   readonly bindings: GuestBindings
   readonly log: Pick<SolutionLog, 'write'>
-  /** Told of each call that ended. */
+  /** Called after each call. */
   readonly called?: Figures['called'] | undefined
 }
 
@@ -62,7 +62,8 @@ export function createClientCaller({ supervisor, bindings, log, called }: Client
       bindings.apply(call, outcome.commands)
       return { failure: null, effects: call.effects }
     } catch (error) {
-      // The binding let it pass, or a guest went around it: nothing of this client is believed any more.
+      // The binding should have refused the command, so a guest may have bypassed it: nothing of this client is trusted
+      // now.
       sandbox.close()
       supervisor.retire(solution.loadable.key)
       return failed({ code: 'script_error', message: (error as Error).message, milliseconds: outcome.milliseconds })
@@ -79,7 +80,7 @@ export function createClientCaller({ supervisor, bindings, log, called }: Client
     if (result.failure === null || result.failure.code === 'client_gone' || result.failure.code === 'sandbox_busy') {
       return result
     }
-    // Its commands are lost, but the scripts see the elements as they left them: so must the user.
+    // The commands are lost, but the scripts already see their changed elements, so the user must see them too.
     const call = { ...asked.call, kind: 'open' as const }
     const told = await run(sandbox, solution, { ...asked, entry: 'forms.flush', args: [], call })
     const { formUpdates, form, listening } = told.effects
@@ -93,7 +94,10 @@ export function createClientCaller({ supervisor, bindings, log, called }: Client
   }
 }
 
-/** Of a form's event which one: `forms.orders.search.onAction`. The form as it is shown has it, so there are not many. */
+/**
+ * For form events the event itself, such as `forms.orders.search.onAction`. Only elements of the shown form occur, so
+ * the number of names is bounded.
+ */
 function nameOf({ entry, args: [event] }: ClientCall): string {
   if (entry !== 'forms.event' || typeof event !== 'object' || event === null || Array.isArray(event)) return entry
   const { form, element, type } = event as Readonly<Record<string, Json>>

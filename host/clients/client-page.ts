@@ -17,13 +17,13 @@ export type ClientPageParts = {
   readonly store: SolutionStore
 }
 
-/** A version's own style sheet, below `media/`. */
+/** The solution's style sheet, below `media/`. */
 const STYLE = 'style.css'
 const styled = new WeakMap<ActiveSolution, boolean>()
 
 /**
- * The page of an open solution: all but the form, which its script asks for over the WebSocket.
- * @param found null: nobody is signed in, and the solution is open to everyone or opens on its login form
+ * Sends the page of an open solution. Its script requests the form over the WebSocket.
+ * @param found null: nobody is signed in, and the solution is public or opens its login form
  */
 export async function showClientPage(
   ctx: Context,
@@ -40,7 +40,7 @@ export async function showClientPage(
   const page = pageAskedFor(ctx)
   const query = page.slice(ctx.path.length)
   const account = accountOf(ctx, solution, found, parts)
-  // Also without a user: the connection's handshake names the browser by the cookie that this sets.
+  // Needed without a user too: it sets the cookie by which the WebSocket handshake identifies the browser.
   const formToken = parts.formTokens.issue(ctx, cookieScope(ctx, parts.sites, name))
   const html = renderShell({
     locale,
@@ -55,7 +55,7 @@ export async function showClientPage(
   sendHtml(ctx, 200, html)
 }
 
-/** What the bar above the form needs to know of who is signed in. */
+/** The signed-in user as the bar above the form shows them. */
 export function accountOf(
   ctx: Context,
   { name }: ActiveSolution,
@@ -72,7 +72,7 @@ export function accountOf(
   }
 }
 
-/** For a page that is open while the style sheet changes. @returns null where there is none */
+/** The style sheet's versioned address, for pages that stay open when it changes. @returns null if there is none */
 export async function liveStyleHref({ name, facts }: ActiveSolution, store: SolutionStore): Promise<string | null> {
   const file = await store.media(name, facts.sha256, STYLE)
   return file === null ? null : `/solution/${name}/media/${STYLE}?version=${encodeURIComponent(file.etag)}`

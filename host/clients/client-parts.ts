@@ -28,21 +28,21 @@ export type ClientsParts = {
   readonly signOutTargets: SignOutTargets
   readonly log: Pick<SolutionLog, 'write'>
   readonly audit: Audit
-  /** Absent: open clients finish on their version. */
+  /** Absent: open clients stay on their version. */
   readonly live?: Live | undefined
-  /** Told of each call of a script that ended. */
+  /** Called after each script call. */
   readonly called?: ((end: CallEnd) => void) | undefined
-  /** Told of what is our own fault. @param of the solution, and the reference that its user was given */
+  /** Reports internal errors. @param of the solution, and the reference shown to its user */
   readonly onError: (error: unknown, of: { readonly solution?: string; readonly correlationId?: string }) => void
 }
 
-/** What clients of a live host need besides: they go on in the solution's next version by themselves. */
+/** Additional parts on a live host, where clients switch to the solution's next version automatically. */
 export type Live = {
-  /** The address of a version's own style sheet, another one for another content; null where it has none. */
+  /** The address of a version's style sheet, which changes with its content; null if it has none. */
   readonly styleHref: (solution: ActiveSolution) => Promise<string | null>
 }
 
-/** What each client gets of them. */
+/** The parts that each client uses. */
 export type ClientParts = Omit<ClientsParts, 'bindings' | 'audit'> & {
   readonly callClient: ClientCaller
   readonly missingTexts: MissingTexts

@@ -22,15 +22,15 @@ export type ClientRouteParts = Omit<ClientPageParts, 'store'> & {
   readonly remembered: Remembered
 }
 
-/** The page's session is over; the code of design section 7. */
+/** The page's session has ended (design section 7). */
 const SIGNED_OUT = 4401
-/** RFC 6455, section 7.4.1. The page connects again. */
+/** RFC 6455, section 7.4.1. The page reconnects. */
 const INTERNAL_ERROR = 1011
 
 /**
- * The WebSocket of an open client. A script cannot read the status of a refused handshake, so who is not signed in is
- * told by the close; only another site's page is refused before.
- * @param isOpenToAll nobody has to be signed in: mode NONE, or a login form
+ * Handles the WebSocket of an open client. A script cannot read the status of a refused handshake, so users who are not
+ * signed in get a close code. Only requests from other sites are refused during the handshake.
+ * @param isOpenToAll whether the client works without a session: mode NONE, or a login form
  */
 export function connectClient(
   ctx: Context,
@@ -57,7 +57,7 @@ export function connectClient(
         parts.clients.arrive(connection, frame, visitor).then(
           (arrived) => {
             client = arrived
-            // It left while it was looked for.
+            // The browser disconnected while its client was being found.
             if (isClosed) client?.detach(connection)
           },
           (error: unknown) => {
@@ -78,7 +78,7 @@ export function connectClient(
 }
 
 function noWebSocket(ctx: Context): PlatformError {
-  // HTTP/2 knows no such header (RFC 9113, 8.2.2): a browser opens a connection of HTTP/1.1 by itself.
+  // HTTP/2 has no Upgrade header (RFC 9113, 8.2.2): browsers open an HTTP/1.1 connection for WebSockets.
   if (ctx.req.httpVersionMajor === 1) ctx.set('Upgrade', 'websocket')
   return new PlatformError('ERR_UPGRADE_REQUIRED', 'This address answers WebSockets only.')
 }

@@ -4,12 +4,12 @@ import { makeClientScript } from '../web/scripts.ts'
 
 const script = makeClientScript()
 
-/** The address of the browser's script: below the solution's own, since its host name serves nothing else. */
+/** The address of the browser script. It is below the solution's path because its host name serves nothing else. */
 export function clientScriptPath(solution: string): string {
   return `/solution/${solution}/client.js?${script.hash}`
 }
 
-/** The same text for every solution. */
+/** The script is the same for every solution. */
 export function sendClientScript(ctx: Context): void {
   sendScript(ctx, script)
 }

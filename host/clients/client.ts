@@ -26,36 +26,39 @@ import { createTimers } from './timers.ts'
 import { createUserWork, type UserWork } from './user-work.ts'
 import type { Visitor } from './visitor.ts'
 
-/** One user's open solution: its scripts' context, what they show, and the browser that looks at it, if one does. */
+/**
+ * One user's open solution: the context its scripts run in, the screen they build, and the browser connected to it, if
+ * any.
+ */
 export interface Client {
   readonly id: string
   readonly visitor: Visitor
-  /** The load of the page that it answers, and the connection of it; null while that is lost. */
+  /** The page load this client serves. `connection` is null while the browser is disconnected. */
   readonly page: string
   readonly connection: Connection | null
-  /** A browser looks at it from now on; an earlier connection of it is closed. `isCopy`: the tab is a copy of another. */
+  /** Connects a browser and closes the previous connection. `isCopy`: the tab is a duplicate of another tab. */
   attach(connection: Connection, hello: Hello, visitor: Visitor, isCopy: boolean): void
-  /** The connection is over: the client waits for another one until its grace is over. */
+  /** The connection closed. The client waits for a new one until its grace period ends. */
   detach(connection: Connection): void
   receive(connection: Connection, frame: BrowserFrame): void
-  /** On a live host: goes on in the active version with the form that is shown and what the user did in it. */
+  /** On a live host: switches to the active version, with the same form and the user's work in it. */
   renew(): Promise<void>
-  /** Ends it, with `onUnload` of its forms and `onSolutionClose`. @returns once these have run */
+  /** Ends the client after `onUnload` of its forms and `onSolutionClose`. @returns once these have run */
   end(why: ClosedWhy | null): Promise<void>
   /**
-   * The host goes away: what runs ends and is answered, then the connection, with this code, and the client do. Its page
-   * opens another client elsewhere. @returns once all has run
+   * The host is stopping. Running calls finish and are answered, then the connection closes with this code and the
+   * client ends. The page opens a new client on another host. @returns once everything has run
    */
   move(code: number): Promise<void>
-  /** What it shows now, for what looks at it without a browser. */
+  /** What the client shows now. Solution tests read it, since they have no browser. */
   readonly screen: Screen
-  /** Runs an entry of its context and does what that comes to, as after an event. @returns once that is done */
+  /** Runs an entry function and applies its effects, as after an event. @returns once that is done */
   run(entry: string, args: readonly Json[]): Promise<void>
 }
 
 export type Hello = Extract<BrowserFrame, { kind: 'hello' }>
 
-/** Why a client is over, as the code of its connection's close (RFC 6455, section 7.4.2). */
+/** Close codes (RFC 6455, section 7.4.2) by the reason why a client ended. */
 const CODES: Readonly<Record<ClosedWhy, number>> = {
   'signed-out': 4401,
   gone: 4410,
@@ -63,17 +66,15 @@ const CODES: Readonly<Record<ClosedWhy, number>> = {
   failed: 4500,
   refused: 1008,
 }
-/** What left for another page, see `sign-in` and `sign-out`. */
+/** The page left for another one, see `sign-in` and `sign-out`. */
 const LEFT = 1000
-/** Frames of a browser that wait for those before them; who is faster than that is no person. */
+/** Queued frames per browser. No person types this fast. */
 const MOST_WAITING = 300
-/** So often in so many ms a client is opened anew by itself; then its scripts are what ends it. */
+/** A client whose scripts ended it is reopened automatically at most this often within `REOPENED_WITHIN` ms. */
 const MOST_REOPENED = 3
 const REOPENED_WITHIN = 60_000
 
-/**
- * @param over called once, when it takes no more browsers
- */
+/** @param over called once, when the client accepts no more browsers */
 export function createClient(id: string, opener: Visitor, parts: ClientParts, over: (client: Client) => void): Client {
   const { limits, sessions, live } = parts
   const work = live === undefined ? null : createUserWork()
@@ -87,9 +88,9 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
   let isOpen = false
   let isOver = false
   let isLost = false
-  /** Rises each time the client is opened anew: what was done in the one before does not count in it. */
+  /** Incremented when the client is reopened: events of earlier generations are ignored. */
   let generation = 0
-  /** The generation for which the user saw that a press was lost. */
+  /** The generation for which a lost button press was already reported to the user. */
   let undoneIn = -1
   let page = ''
   let handled = 0
@@ -115,7 +116,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     })
   }
 
-  /** Our own: the user is told that it did not work, and by which reference. */
+  /** Internal error: the user sees that the action failed, and a reference for support. */
   function sayFault(error: unknown): void {
     const correlationId = createCorrelationId()
     parts.onError(error, { solution: solution.name, correlationId })
@@ -123,7 +124,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     else couldNotOpen('platform.client.notopened', correlationId)
   }
 
-  /** Something of our own begins, which the browser did not ask for and so does not wait for. */
+  /** Runs work that the browser did not request, so it needs a busy indicator. */
   async function asBusy(task: () => Promise<void>): Promise<void> {
     send({ kind: 'busy' })
     await task()
@@ -140,7 +141,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     })
     if ('code' in opened) {
       parts.log.write(name, { level: 'error', code: opened.code, message: opened.message, correlationId })
-      // A pause of the solution's own is no reason to try again in a moment.
+      // While the solution is paused by the supervisor (`retryAt`), retrying in a moment would not help.
       const isBusy = opened.code === 'sandbox_busy' && opened.retryAt === undefined
       return couldNotOpen(isBusy ? 'platform.client.busy' : 'platform.client.notopened', correlationId)
     }
@@ -155,20 +156,20 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     send(screen.language(handled), screen.whole(handled))
   }
 
-  /** @returns whether the client goes on */
+  /** @returns whether the client can continue to open */
   async function openSolution(): Promise<boolean> {
     if (visitor.isLoginForm || !solution.entries.main?.includes('onSolutionOpen')) return true
     const args = [argumentOf(visitor.url), queryParams(visitor.url)]
     secrets.opened(visitor.url)
     const result = await call('onSolutionOpen', args)
     if (result.failure?.code === 'client_gone') return false
-    // What it decides, such as who may come in, was not decided.
+    // `onSolutionOpen` may decide who gets access, so the solution must not open if it fails.
     if (result.failure !== null) couldNotOpen('platform.client.notopened', result.correlationId)
     else await apply(result)
     return !isOver && result.failure === null
   }
 
-  /** Chosen here: a solution that names no first form begins with the first of its forms by name. */
+  /** Chosen here: without `firstForm` in the manifest, a solution opens its alphabetically first form. */
   function firstForm(): string | null {
     const { loginForm, firstForm: named } = solution.manifest
     if (visitor.isLoginForm) return loginForm
@@ -184,12 +185,12 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     giveUp('failed')
   }
 
-  /** A client of a live host waits for the next version. */
+  /** On a live host the client stays and waits for the next version. */
   function giveUp(why: ClosedWhy): void {
     if (live === undefined) void end(why)
   }
 
-  /** The process or isolate of its scripts ended: what they knew is gone, the user is not. */
+  /** The process or isolate of its scripts ended. Script state is lost; the user is still here. */
   function lost(which: SandboxClient): void {
     if (isOver || sandbox !== which) return
     sandbox = null
@@ -222,7 +223,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     screen = newScreen(screen.locale)
   }
 
-  // --- another version, on a live host --------------------------------------------------------------------------------------
+  // --- new version on a live host -------------------------------------------------------------------------------------------
 
   async function renew(): Promise<void> {
     const active = await parts.catalog.active(solution.name)
@@ -238,13 +239,13 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     await asBusy(open)
   }
 
-  /** Its users come in another way now: the page asks for itself again. */
+  /** Users sign in differently in the new version: reload the page. */
   function reload(): void {
     goTo(visitor.page, null)
     void end(null)
   }
 
-  /** The form that the user had is shown after what opens by itself, and what was done in it is done again. */
+  /** Restores the user's form after the new version has opened, and replays the user's work in it. */
   async function goOnWith(work: UserWork): Promise<void> {
     const before = work.takeUp()
     if (before === null || screen.definitionOf(before.form) === null) return
@@ -255,7 +256,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     }
   }
 
-  /** Its handlers run as they did. What the new version does not take comes to nothing. */
+  /** Runs the handlers of a replayed event. Events that the new version does not accept are dropped. */
   async function doAgain(done: BrowserEvent): Promise<void> {
     const { event, checked } = checkAgain(done, screen)
     const { form, element, type, value } = event
@@ -296,7 +297,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     return { ...result, correlationId }
   }
 
-  /** Does what a call came to, and brings the browser up to date. */
+  /** Applies the effects of a call and updates the browser. */
   async function apply({ failure, effects, correlationId }: Result, isCounted = false): Promise<void> {
     if (failure?.code === 'client_gone') return
     if (failure !== null) sayFailed(correlationId, failure.code === 'sandbox_busy' ? 'platform.client.busy' : undefined)
@@ -321,7 +322,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     else if (effects.close !== undefined) await closeFor(effects.close)
   }
 
-  /** The user stays signed in. A solution that is not there is this one. */
+  /** The user stays signed in. If the solution does not exist, the page opens this one again. */
   async function closeFor({ solution: name, argument }: SolutionPage): Promise<void> {
     const page = (of: string | null) => pageOfSolution({ solution: of, argument }, visitor.client, parts)
     const href = (await page(name)) ?? (await page(solution.name))
@@ -345,8 +346,8 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
   }
 
   /**
-   * A press was lost with the context of its scripts. It is not repeated in the new context, where the form it was meant for starts
-   * again. Reported once per context.
+   * A button press was lost with the script context. It is not repeated in the new context, where its form starts over.
+   * Reported once per context.
    */
   function sayUndone(mayBeDone = false): void {
     if (isOver || undoneIn === generation) return
@@ -366,11 +367,11 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
 
   // --- signing in and out -------------------------------------------------------------------------------------------------
 
-  /** The client ends with its form. */
+  /** The client ends with its login form. */
   async function signIn({ login, ...effects }: Effects): Promise<void> {
     if (login === null) return
     const frame = signInFrame({ ...effects, login }, visitor, screen.locale, parts)
-    // The page that it loads anew sets one.
+    // Without the browser cookie the sign-in cannot finish. Reloading the page sets the cookie.
     if (frame === null) return sayFailed(createCorrelationId(), 'platform.login.expired')
     await parts.throttle.succeeded(tryOf(visitor), true)
     send(frame)
@@ -385,11 +386,11 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     if (visitor.found !== null) void end(null)
   }
 
-  // --- what a user does ---------------------------------------------------------------------------------------------------
+  // --- user events --------------------------------------------------------------------------------------------------------
 
   function receive(from: Connection, frame: BrowserFrame): void {
     if (from !== outbox.connection || isOver) return
-    // A browser says hello once.
+    // Only the first frame of a connection may be a hello, which `Clients` handles.
     if (frame.kind === 'hello' || lane.waiting() >= MOST_WAITING) {
       from.refuse()
       return
@@ -409,11 +410,11 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
 
   async function take(from: Connection, frame: NumberedFrame): Promise<void> {
     if (!(await isStillSignedIn())) return
-    // The version could not be opened: what is done meanwhile is done in the next one.
+    // The version failed to open: keep the event for the next version.
     if (work !== null && !isOpen && frame.kind === 'event') work.note(frame)
     if (isLost && isPress(frame)) sayUndone()
     if (sandbox === null || !isOpen) return
-    // What was meant for a form that is not shown any more comes to nothing, as a click beside it would.
+    // Events for a form that is no longer shown are ignored, like a click beside it.
     if (frame.form === screen.shown) await react(from, frame)
     else if (!screen.hasShown(frame.form)) from.refuse()
   }
@@ -456,7 +457,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     await apply(result, isCounted)
   }
 
-  /** In a login form each press of a button may be a try to sign in; whose is not known before its script says so. */
+  /** In a login form each button press may be a sign-in attempt. The account is known only after the script ran. */
   async function mayTry(): Promise<boolean> {
     const wait = await parts.throttle.count(tryOf(visitor), true)
     if (wait === null) return true
@@ -464,7 +465,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     return false
   }
 
-  /** A primary button sends its form: what is required must be there first. Any other leaves it as it is. */
+  /** A primary button submits the form, so required inputs must be filled in. Other buttons don't check. */
   function mayPress({ form, seq }: BrowserEvent, { element }: Place, definition: FormDefinition): boolean {
     if (element.type !== 'button' || element.kind !== 'primary') return true
     const missing = missingInputs(definition, screen.viewOf(form), screen.contextOf(form))
@@ -475,7 +476,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     return false
   }
 
-  // --- browsers come and go -----------------------------------------------------------------------------------------------
+  // --- connecting and closing ---------------------------------------------------------------------------------------------
 
   function attach(next: Connection, hello: Hello, from: Visitor, isCopy: boolean): void {
     if (grace !== null) clearTimeout(grace)
@@ -504,7 +505,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     if (grace !== null) clearTimeout(grace)
     const { connection } = outbox
     if (why !== null) connection?.close(CODES[why], { kind: 'closed', why })
-    // A page that leaves closes its connection itself.
+    // A page that navigates away closes its connection itself.
     else if (connection !== null) setTimeout(connection.close, SIGN_OUT_TIME, LEFT).unref()
     over(client)
     return enqueue(close)
@@ -515,7 +516,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     await end(null)
   }
 
-  /** The forms' `onUnload`, then `onSolutionClose`; what they command comes to nothing. */
+  /** Runs the forms' `onUnload`, then `onSolutionClose`. Commands that they issue have no effect. */
   async function close(): Promise<void> {
     const open = sandbox
     if (open === null) return
@@ -566,7 +567,7 @@ function isPress(frame: NumberedFrame): boolean {
   return frame.kind === 'event' && frame.type === 'onAction'
 }
 
-/** Whose account it is for is not known: it counts for the network alone. */
+/** The account is not known yet, so the attempt counts for the network only. */
 function tryOf({ address }: Visitor) {
   return { source: '', username: '', address }
 }

@@ -14,42 +14,42 @@ import { createLateSignOuts } from './late-sign-outs.ts'
 import { createMissingTexts } from './missing-texts.ts'
 import type { Visitor } from './visitor.ts'
 
-/** The open clients of this host. */
+/** The open clients on this host. */
 export interface Clients {
-  /** Takes the sockets of handshakes. */
+  /** Accepts the sockets of WebSocket handshakes. */
   readonly sockets: WebSocketServer
-  /** A browser said hello: it gets its own client back, if it had one, else a new one. */
+  /** A browser sent its hello: returns its existing client or a new one; null if the connection was closed. */
   arrive(connection: Connection, hello: Hello, visitor: Visitor): Promise<Client | null>
   /**
-   * On a live host: the solution's open clients go on in its active version. @returns once they have: how many these are
+   * On a live host: moves the solution's open clients to its active version. @returns their number, once all have moved
    */
   renew(solution: string): Promise<number>
   /** A browser sent frames that no page sends. */
   noteRefused(visitor: Visitor, frames: number): void
-  /** A client could not be opened, and that is our own fault. */
+  /** A client could not be opened because of an internal error. */
   noteFault(error: unknown, visitor: Visitor): void
   /**
-   * The host will stop: clients end one after the other, each at a random time, and their pages open anew on another host.
+   * The host will stop: clients end sequentially at random times, and their pages reopen on another host.
    * @param within ms
    */
   moveAll(within: number): void
-  /** Connections end; what `onSolutionClose` does in time is done. Whom a script signed out is signed out. */
+  /** Closes all connections. Runs `onSolutionClose` within the time limit and finishes pending sign-outs by scripts. */
   stop(): Promise<void>
 }
 
-/** How often sessions are looked at, in ms: a client is over within a second of its session, on every host. */
+/** Interval in ms at which sessions are polled: a client ends within a second of its session, on every host. */
 const SESSIONS_EVERY = 700
-/** How often lines are tried, in ms. */
+/** Interval in ms between WebSocket pings. */
 const HEARTBEAT = 20_000
-/** How long a tab that may be another one's copy waits for the other to answer, in ms. */
+/** Milliseconds that a tab's connection gets to answer, to tell a duplicated tab from a reload. */
 const ANSWER_TIME = 1000
-/** Milliseconds that clients get for their end when the host stops. */
+/** Milliseconds that clients get to end when the host stops. */
 const STOP_TIME = 1500
-/** Within these ms calls that run may end, and be answered, before connections do. */
+/** Milliseconds that running calls get to finish and be answered before connections close. */
 const ANSWERED_WITHIN = 1000
 /** The host is going away: the page connects to another one (RFC 6455, section 7.4.1). */
 const GOING_AWAY = 1001
-/** From the registry of that section. */
+/** Try again later, from the IANA registry of close codes. */
 const TRY_LATER = 1013
 
 export function createClients(given: ClientsParts): Clients {
@@ -64,7 +64,7 @@ export function createClients(given: ClientsParts): Clients {
   const sockets = createWebSocketServer(MAX_BROWSER_FRAME)
   let isStopping = false
   let moving: NodeJS.Timeout | undefined
-  // While the database is away, nobody knows who is signed out, and each event asks for itself.
+  // While the database is down, ended sessions go unnoticed here; each event checks its session anyway.
   const stopLooking = repeat(SESSIONS_EVERY, look, (error) => parts.onError(error, {}))
   const stopBeating = repeat(HEARTBEAT, () => {
     for (const { connection } of clients.values()) connection?.checkHeartbeat()
@@ -93,7 +93,7 @@ export function createClients(given: ClientsParts): Clients {
     }
   }
 
-  /** Its own client, if it has one still. `isCopy`: another tab has it, of which this one is a copy. */
+  /** The browser's own client, if it is still open. `isCopy`: another tab uses it, and this tab is a duplicate. */
   async function comesBackTo(hello: Hello, visitor: Visitor): Promise<{ before: Client | null; isCopy: boolean }> {
     const client = hello.client === null ? undefined : clients.get(hello.client)
     if (client === undefined || !isOfSame(client.visitor, visitor)) return { before: null, isCopy: false }
@@ -102,7 +102,7 @@ export function createClients(given: ClientsParts): Clients {
     return { before: isCopy || clients.get(client.id) !== client ? null : client, isCopy }
   }
 
-  /** @returns the limit that a further client would pass */
+  /** @returns the limit that one more client would exceed */
   function limitMet({ solution, found, address }: Visitor): LimitName | null {
     const of = [...clients.values()].map(({ visitor }) => visitor).filter((one) => one.solution.name === solution.name)
     if (of.length >= limits.CLIENTS) return 'CLIENTS'
@@ -115,7 +115,10 @@ export function createClients(given: ClientsParts): Clients {
     return ofSession.length >= limits.CLIENTS_SESSION ? 'CLIENTS_SESSION' : null
   }
 
-  /** In audit and log. Whoever goes on does not fill them: what is alike of one network is written once a minute. */
+  /**
+   * Writes to audit and log. Identical entries from one network are written once a minute, so repetition can't fill
+   * them.
+   */
   function noteOnce({ solution, found, address }: Visitor, outcome: string, line: NewLogLine): void {
     const actor = found === null ? 'user:' : `user:${found.session.username}`
     const isNews = audit.noteOnce({ actor, action: 'client', solution: solution.name, outcome, address })
@@ -156,7 +159,7 @@ export function createClients(given: ClientsParts): Clients {
       const client = before ?? createClient(id, visitor, parts, ({ id: over }) => clients.delete(over))
       clients.set(client.id, client)
       client.attach(connection, hello, visitor, isCopy)
-      // Another version may have become active since its browser asked.
+      // Another version may have become active since the browser sent its request.
       if (given.live !== undefined) void client.renew()
       return client
     },
@@ -177,7 +180,7 @@ export function createClients(given: ClientsParts): Clients {
     noteFault: (error, { solution }) => parts.onError(error, { solution: solution.name }),
     async stop() {
       isStopping = true
-      // Not waited for: the database may be away, and a stop has its time.
+      // Not awaited: the database may be down, and stopping has a time limit.
       void stopLooking()
       void stopBeating()
       clearTimeout(moving)
@@ -186,7 +189,7 @@ export function createClients(given: ClientsParts): Clients {
       }, STOP_TIME).unref()
       const moved = Promise.all([...clients.values()].map((client) => client.move(GOING_AWAY)))
       const isInTime = await within(ANSWERED_WITHIN, moved)
-      // Those without a client too, and those whose calls take longer: the servers would wait for them.
+      // Also closes sockets without a client and those whose calls take longer: the HTTP servers would wait for them.
       for (const socket of sockets.clients) socket.close(GOING_AWAY)
       if (!isInTime) await within(STOP_TIME - ANSWERED_WITHIN, moved)
       await within(STOP_TIME, parts.lateSignOuts.endAll())
@@ -194,14 +197,17 @@ export function createClients(given: ClientsParts): Clients {
   }
 }
 
-/** @returns whether it was done in time, in ms */
+/** @returns whether `done` settled within `time` ms */
 async function within(time: number, done: Promise<unknown>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<false>()
   const timer = setTimeout(resolve, time, false)
   return Promise.race([done.then(() => true), promise]).finally(() => clearTimeout(timer))
 }
 
-/** Whether a client may be given to a browser that names it: it must be the same person, or else browser, in the same solution. */
+/**
+ * Whether a browser may get the client it names: it needs the same session (or the same browser, if anonymous) in the
+ * same solution.
+ */
 function isOfSame(one: Visitor, other: Visitor): boolean {
   return (
     one.solution.name === other.solution.name &&

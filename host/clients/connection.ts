@@ -2,37 +2,40 @@ import type { WebSocket } from 'ws'
 import type { BrowserFrame, HostFrame } from '../web/frames.ts'
 import { readBrowserFrame } from '../web/frames.ts'
 
-/** One browser's WebSocket: frames in and out, bounded. It knows nothing of what they mean. */
+/** One browser's WebSocket with rate limits. It does not interpret the frames. */
 export interface Connection {
   send(frame: HostFrame): void
-  /** A frame that no page of the solution sends: some are forgiven, then the connection ends. */
+  /** Reports an invalid frame. A few are tolerated, then the connection closes. */
   refuse(): void
-  /** @param code of RFC 6455, section 7.4; a last frame tells the page why */
+  /**
+   * @param code of RFC 6455, section 7.4
+   * @param last a last frame that tells the page why
+   */
   close(code: number, last?: HostFrame): void
-  /** Whether the browser answers within `milliseconds`: a line that was lost may look open for long. */
+  /** Whether the browser answers a ping within `milliseconds`: a lost connection can look open for a long time. */
   answers(milliseconds: number): Promise<boolean>
-  /** Ends a connection whose browser did not answer the last time, and asks anew. */
+  /** Terminates the connection if the last ping was not answered, else sends the next one. */
   checkHeartbeat(): void
 }
 
 export type ConnectionEvents = {
   readonly frame: (frame: BrowserFrame) => void
-  /** It is over; `refused` counts the frames that were refused. Called once. */
+  /** The connection closed. `refused` is the number of refused frames. Called once. */
   readonly closed: (refused: number) => void
 }
 
-/** Frames that a browser may send at once, and how many more each second. Nobody clicks or types like that. */
+/** Burst of frames that a browser may send, and the refill per second. Nobody clicks or types this fast. */
 const BURST = 300
 const PER_SECOND = 60
-/** So many bytes of a frame count as a frame more. */
+/** Each further block of this many bytes counts as one more frame. */
 const BYTES_OF_ONE = 4096
-/** Refused frames that are forgiven; a form that changed under a click makes one now and then. */
+/** Refused frames that are tolerated: a form that changes during a click can cause one. */
 const FORGIVEN = 20
-/** One is forgotten in so many ms. */
+/** Milliseconds after which one refused frame is forgiven. */
 const FORGOTTEN_EVERY = 3000
-/** Bytes that wait for a browser that does not read; then it is not worth waiting for. */
+/** Bytes buffered for a browser that does not read. Above this the connection is terminated. */
 const MOST_WAITING = 16 * 1024 ** 2
-/** Milliseconds within which a browser says what it wants. */
+/** Milliseconds within which a browser must send its hello. */
 const GREETING_TIME = 10_000
 /** Milliseconds that a browser gets to answer a close. */
 const CLOSING_TIME = 2000
@@ -52,14 +55,14 @@ export function createConnection(
   const greeting = setTimeout(() => socket.terminate(), GREETING_TIME)
 
   socket.on('message', (data, isBinary) => {
-    // The library gives buffers unless it is told otherwise.
+    // The library passes a Buffer by default.
     if (!isWithinAllowance((data as Buffer).length)) return
     const frame = isBinary ? null : readBrowserFrame(data.toString())
     if (frame?.kind === 'hello') clearTimeout(greeting)
     if (frame === null) refuse()
     else events.frame(frame)
   })
-  // Browsers send none. The library answers them, and has ended a connection where too many answers wait.
+  // Browsers don't send pings. The library answers them, and closes the connection if too many answers are queued.
   socket.on('ping', () => {
     if (isWithinAllowance() && socket.readyState !== socket.OPEN) refused += 1
   })
@@ -67,7 +70,7 @@ export function createConnection(
     isAlive = true
     isWithinAllowance()
   })
-  // A frame that is too long, or none at all: the library ends the connection by itself.
+  // The frame is too long or malformed: the library closes the connection.
   socket.on('error', () => {
     refused += 1
   })
@@ -77,8 +80,10 @@ export function createConnection(
     events.closed(refused)
   })
 
-  /** Counts what came. @returns false for what is not looked at any more */
-  /** @param bytes a long frame counts as several: reading it takes the host as long */
+  /**
+   * Counts a frame. @returns false if it must be ignored
+   * @param bytes a long frame counts as several, because reading it takes the host as long
+   */
   function isWithinAllowance(bytes = 0): boolean {
     if (isOver) return false
     pass()
@@ -103,7 +108,7 @@ export function createConnection(
   function end(): void {
     refused += 1
     close(POLICY_VIOLATION, { kind: 'closed', why: 'refused' })
-    // What else it sends is not even received, until the time for closing is over.
+    // Stop receiving until the close timeout.
     socket.pause()
   }
 

@@ -2,20 +2,22 @@ import type { FormUpdate } from '../../plugins/forms/host.ts'
 import { elementsOf, type FormDefinition } from '../../runtime/forms/form-definition.ts'
 import { createRedact, type Redact } from '../solutions/redact.ts'
 
-/** What must not reach the log, of one client: its scripts may quote it now or in any later call. */
+/** Values of one client that must not reach the log: its scripts may quote them in any later call. */
 export interface EnteredSecrets {
-  /** `onSolutionOpen` gets the query of the page: its `custom_*` values are secret. */
+  /** `onSolutionOpen` receives the page's query parameters. Those named `custom_*` are secret. */
   opened(url: ReadonlyMap<string, string>): void
-  /** An input got a value; only those of password elements count. */
+  /** An input received a value. Only password elements are recorded. */
   entered(definition: FormDefinition, element: string, value: unknown): void
-  /** Scripts changed what a form shows, such as the password in it. */
+  /** Scripts changed a form, possibly the value of a password element. */
   updated(definition: FormDefinition | null, update: FormUpdate): void
-  /** By element; later values of one have a number behind its name. */
+  /** Keyed by element name; later values of the same element get a numeric suffix. */
   readonly all: () => ReadonlyMap<string, string>
   readonly redact: Redact
 }
 
-/** Values that are kept, the newest, and characters of all of them; nobody types as many passwords. */
+/**
+ * Only the newest values are stored, up to these limits on values and total characters. Nobody types more passwords.
+ */
 const MOST_VALUES = 50
 const MOST_CHARACTERS = 100_000
 
@@ -24,7 +26,7 @@ type Entered = { readonly element: string; readonly value: string }
 const passwordNames = new WeakMap<FormDefinition, ReadonlySet<string>>()
 
 export function createEnteredSecrets(): EnteredSecrets {
-  /** The oldest first. */
+  /** Oldest first. */
   let kept: readonly Entered[] = []
   let ofAddress: ReadonlyMap<string, string> = new Map()
   let all: ReadonlyMap<string, string> = new Map()
@@ -66,7 +68,7 @@ function newest(all: readonly Entered[]): readonly Entered[] {
   return all.slice(from + 1).slice(-MOST_VALUES)
 }
 
-/** Names of elements have no hyphen. */
+/** The suffix cannot collide: element names contain no hyphen. */
 function named(all: readonly Entered[]): [string, string][] {
   const counts = new Map<string, number>()
   return all.map(({ element, value }) => {

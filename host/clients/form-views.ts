@@ -1,11 +1,11 @@
 import type { FormUpdate } from '../../plugins/forms/host.ts'
 import type { ElementState, FormView } from './view.ts'
 
-/** What the forms of one client show: what its scripts told, and what the host found wrong in inputs. */
+/** The state of one client's forms: changes by scripts, and validation errors found by the host. */
 export interface FormViews {
   of(form: string): FormView
   apply(update: FormUpdate): void
-  /** An input's value was not taken, or is missing: `text` says why, in the user's language, until `clearFault`. */
+  /** An input is invalid or missing. `text` says why, in the user's language, until `clearFault`. */
   setFault(form: string, element: string, text: string): void
   /** @returns whether there was one */
   clearFault(form: string, element: string): boolean

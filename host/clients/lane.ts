@@ -1,10 +1,10 @@
-/** All that a client does, one thing after the other. */
+/** Runs a client's tasks sequentially. */
 export interface Lane {
-  /** Does it when its turn comes. @returns once it is done; what it throws is told to `onError` alone */
+  /** Queues a task. @returns once it is done; its errors are reported to `onError` only */
   enqueue(task: () => Promise<void>): Promise<void>
-  /** Resolves when all that waits now is done. */
+  /** Resolves when all currently queued tasks are done. */
   done(): Promise<void>
-  /** How many wait, with the one that runs. */
+  /** The number of queued tasks, including the running one. */
   waiting(): number
 }
 

@@ -1,16 +1,16 @@
 import type { Visitor } from './visitor.ts'
 
 /**
- * Ends the sessions that scripts signed out. The page gets some time to do it itself, since only its request can take the cookies
- * away; whatever it does, the user is signed out.
+ * Ends the sessions that scripts signed out. The page gets some time to do it first, because only its request can
+ * remove the cookies. The user is signed out even if the page does nothing.
  */
 export interface LateSignOuts {
   add(visitor: Visitor): void
-  /** The host stops: none of them waits any longer. @returns once they have ended */
+  /** The host is stopping: ends all pending sessions immediately. @returns once they have ended */
   endAll(): Promise<void>
 }
 
-/** The page of a user whom a script signed out gets so many ms to end the session by its own request. */
+/** Milliseconds that the page gets to end the session with its own request. */
 export const SIGN_OUT_TIME = 5000
 
 export function createLateSignOuts(onError: (error: unknown, of: { readonly solution: string }) => void): LateSignOuts {
@@ -21,7 +21,7 @@ export function createLateSignOuts(onError: (error: unknown, of: { readonly solu
     waiting.set(visitor, setTimeout(end, SIGN_OUT_TIME, visitor, isNews).unref())
   }
 
-  /** @param isNews a failure is told; the database may be away for a while, so those that follow are not */
+  /** @param isNews whether to report a failure; retries don't, since the database may be down for a while */
   async function end(visitor: Visitor, isNews: boolean): Promise<void> {
     try {
       await visitor.forget()

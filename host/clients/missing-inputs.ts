@@ -6,7 +6,7 @@ import { isEnabled, isShown, outlineOf } from './render/outline.ts'
 import { shown } from './render/parts.ts'
 import type { FormView } from './view.ts'
 
-/** The names of inputs that must be filled in before the form can be sent, and are not; in their order on the page. */
+/** The names of required inputs that are empty, in page order. */
 export function missingInputs(definition: FormDefinition, view: FormView, context: RenderContext): string[] {
   return [...outlineOf(definition).values()].flatMap((place) => {
     if (!isInput(place.element) || !isShown(place, view, context) || !isEnabled(place, view)) return []

@@ -2,13 +2,13 @@ import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import type { Redact } from '../solutions/redact.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 
-/** Keys that forms and scripts use and no table has: each is one line of the solution's log, however often it is shown. */
+/** Logs keys that forms or scripts use but no text table has: one line per key, however often it is shown. */
 export interface MissingTexts {
-  /** @param redact a script may ask for any text, such as a password */
+  /** @param redact keys come from scripts and may contain a secret, such as a password */
   note(solution: ActiveSolution, key: string, locale: string, redact?: Redact): void
 }
 
-/** Versions of which it is known what was said, and keys of each; further ones are not told. */
+/** Bounds: versions tracked for deduplication, and keys logged per version. */
 const MOST_VERSIONS = 1000
 const MOST_KEYS = 200
 

@@ -1,20 +1,22 @@
 import type { HostFrame } from '../web/frames.ts'
 import type { Connection } from './connection.ts'
 
-/** What goes to the browser that looks at a client, or waits for it to come back. */
+/** Sends frames to a client's browser, or stores them until it reconnects. */
 export interface Outbox {
-  /** Null while no browser looks. */
+  /** Null while no browser is connected. */
   readonly connection: Connection | null
-  /** Without a browser what is said only once is kept; everything else its form will show. */
+  /**
+   * Without a browser, stores frames that would otherwise be lost; the rest is contained in the form that it gets
+   * later.
+   */
   send(...frames: readonly HostFrame[]): void
-  /** Sends what was kept too, after the `first` frame. */
+  /** Sends the `first` frame, then the stored ones. */
   attach(connection: Connection, first: HostFrame): void
   detach(): void
 }
 
-/** What a browser that is away must not miss. */
+/** Frames that a disconnected browser must receive later. */
 const KEPT: readonly HostFrame['kind'][] = ['message', 'go', 'reopened']
-/** Frames that are kept for it. */
 const MOST_KEPT = 20
 
 export function createOutbox(): Outbox {

@@ -11,26 +11,26 @@ import { isPermitted, outlineOf } from './render/outline.ts'
 import { renderTexts, renderTop, type ShellModel } from './render/shell.ts'
 import type { FormView } from './view.ts'
 
-/** What one client shows, as the host knows it, and the frames that bring a browser up to date. */
+/** The host's model of what one client shows, and the frames that update the browser. */
 export interface Screen {
-  /** The name of the form that is shown; null: none yet. */
+  /** The name of the shown form; null before the first one. */
   readonly shown: string | null
-  /** Whether a form is shown or was. */
+  /** Whether the form is shown now or was shown before. */
   hasShown(form: string): boolean
   readonly locale: string
   readonly views: FormViews
-  /** Null where there is no such form. */
+  /** Null if there is no such form. */
   definitionOf(form: string): FormDefinition | null
   contextOf(form: string): RenderContext
   viewOf(form: string): FormView
   text(key: string, values?: readonly (string | number)[]): string
-  /** Takes over what a call came to. @returns the frames that tell a browser which had all before */
+  /** Applies the effects of a call. @returns the frames for a browser that has everything before them */
   apply(effects: Effects, seq: number): HostFrame[]
-  /** The shown form, for a browser that has nothing yet or lost track. */
+  /** The whole shown form, for a browser that just connected or lost track. */
   whole(seq: number): HostFrame
-  /** Elements of the shown form as they are now. */
+  /** Updates for the named elements of the shown form. */
   patch(names: readonly string[], seq: number): HostFrame[]
-  /** The page's own parts, in the language that a script chose. */
+  /** The parts of the page outside the form, in the language that a script chose. */
   language(seq: number): HostFrame
 }
 
@@ -40,18 +40,18 @@ export type ScreenParts = {
   /** See `RenderContext.formats`, for a locale that a script may choose later. */
   readonly formatsOf?: (locale: string) => string
   readonly user: ShownUser | null
-  /** The bar above the form, see `ShellModel`. */
+  /** The user shown in the bar above the form, see `ShellModel`. */
   readonly account: () => ShellModel['user']
   readonly isTesting: boolean
-  /** The host is a live one, see `Live`. */
+  /** Whether this is a live host, see `Live`. */
   readonly isLive?: boolean
-  /** Told of each key that no table has, as often as it is looked up. */
+  /** Called on every lookup of a key that no text table has. */
   readonly missing: (key: string, locale: string) => void
   /** Texts that scripts set in this client, see `i18n.setI18NMessage`. */
   readonly overrides: ReadonlyMap<string, string>
 }
 
-/** When more elements change at once, the whole form goes: the browser compares it just as well. */
+/** If more elements change together, the whole form is sent: the browser diffs it just as well. */
 const MOST_CHANGES = 40
 
 export function createScreen(parts: ScreenParts): Screen {
@@ -73,7 +73,7 @@ export function createScreen(parts: ScreenParts): Screen {
     const find = createMessages(solution.texts, ofLocale, overrides)
     return (key) => {
       const text = find(key)
-      // The platform looks up its own keys in the solution's table first; that one is not there is no fault.
+      // The platform looks up its own keys in the solution's table first, so a miss there is expected.
       if (text === null && !key.startsWith('platform.')) missing(key, ofLocale)
       return text
     }
@@ -117,7 +117,7 @@ export function createScreen(parts: ScreenParts): Screen {
     if (shown === null || definition === undefined || names.length === 0) return []
     if (names.length > MOST_CHANGES) return [whole(seq)]
     const context = contextOf(shown)
-    // Nothing of a form that the user may not have leaves the host.
+    // Send nothing of a form that the user has no permission for.
     if (!isPermitted(definition, context)) return []
     const view = views.of(shown)
     const changes = outermost(definition, names)
@@ -167,7 +167,7 @@ export function createScreen(parts: ScreenParts): Screen {
   }
 }
 
-/** Without those that stand within another of them: a panel comes with all in it. */
+/** Drops elements that are inside another changed element: a panel is sent with its content. */
 function outermost(definition: FormDefinition, names: readonly string[]): readonly string[] {
   const wanted = new Set(names)
   const outline = outlineOf(definition)

@@ -5,8 +5,8 @@ import type { ClientParts } from './client-parts.ts'
 import type { Visitor } from './visitor.ts'
 
 /*
- * What a page is told when a script of its client signed somebody in or out. No cookie can be set over a WebSocket: the page
- * carries the decision to the host once more.
+ * Frames for a page whose client's script signed a user in or out. No cookie can be set over a WebSocket, so the page
+ * posts the decision back to the host.
  */
 
 type Parts = Pick<ClientParts, 'clientSignIns' | 'signOutTargets' | 'sites' | 'catalog'>
@@ -14,8 +14,8 @@ type SignedIn = Pick<Effects, 'tenant' | 'locale' | 'showUrl'> & { readonly logi
 type SignedOut = Pick<Effects, 'showUrl'> & { readonly logout: NonNullable<Effects['logout']> }
 
 /**
- * @param locale of the page, where the script chose none
- * @returns null for a browser without the login form's cookie: nothing could tell its page from any other
+ * @param locale the page's locale, used unless the script chose one
+ * @returns null for a browser without the login form's cookie: its page could not be told from any other
  */
 export function signInFrame(
   { login, tenant, locale: chosen, showUrl }: SignedIn,
@@ -28,7 +28,7 @@ export function signInFrame(
   return { kind: 'sign-in', token: clientSignIns.issue({ solution: solution.name, browser, login, ...facts }) }
 }
 
-/** @returns null where nobody was signed in, and there is no other page to go to */
+/** @returns null if nobody was signed in and there is no other page to open */
 export async function signOutFrame(
   { logout, showUrl }: SignedOut,
   { solution, found, client }: Visitor,

@@ -1,27 +1,27 @@
 import type { Effects } from '../../base/bundles/host-call.ts'
 
-/** What a client's scripts want to run later (`application.executeLater`). */
+/** Functions that a client's scripts scheduled (`application.executeLater`). */
 export interface Timers {
   apply(effects: Pick<Effects, 'later' | 'cancelLater'>): void
   clear(): void
 }
 
-/** As the binding has it, which refuses more by name. */
+/** The same limit as in the guest binding, which reports the excess as an error. */
 const MOST_PENDING = 100
 /**
- * Functions that a client may run in quick succession, and how many more each second. Those that ask for themselves again
- * without end would take from others what they take of the host, also while nobody looks at them.
+ * Burst of functions that a client may run, and the refill per second. Functions that reschedule themselves forever
+ * would otherwise slow down other clients, even with no browser connected.
  */
 const BURST = 100
 const PER_SECOND = 10
 
 /**
- * @param run called with the number that the script's binding gave it
- * @param now in milliseconds
+ * @param run called with the id assigned by the guest binding
+ * @param now in ms
  */
 export function createTimers(run: (id: number) => void, now: () => number = () => performance.now()): Timers {
   const timers = new Map<number, NodeJS.Timeout>()
-  /** Below 0: so many wait for their turn. */
+  /** If negative: the number of functions waiting for their turn. */
   let allowance = BURST
   let last = now()
 

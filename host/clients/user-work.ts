@@ -2,23 +2,23 @@ import type { FormUpdate } from '../../plugins/forms/host.ts'
 import type { BrowserEvent } from '../web/frames.ts'
 
 /**
- * Of a client of a live host: what its user did in the forms and scripts have not undone, so that it can be done again
- * after the solution's next version was opened. What scripts did is not kept: the new ones do it anew.
+ * Records what the user of a client on a live host did in forms, unless scripts have since overwritten it, so that it
+ * can be replayed in the solution's next version. Script effects are not recorded: the new scripts produce them again.
  */
 export interface UserWork {
-  /** The user did something; in a version that could not be opened, it waits for the next one. */
+  /** Records an event. In a version that failed to open, the event waits for the next version. */
   note(event: BrowserEvent): void
-  /** A script set something: what the user did there is done with. */
+  /** A script set properties: drops the user's events for them. */
   told(update: FormUpdate): void
-  /** The context ends. What was done in `form` is for the next one; null: nothing is shown, as before a form was. */
+  /** The context ends. Saves the events of `form` for the next one; null: no form is shown. */
   putAside(form: string | null): void
-  /** What was put aside, in the order in which it was done. */
+  /** Returns the saved events in their original order, and clears them. */
   takeUp(): { readonly form: string; readonly events: readonly BrowserEvent[] } | null
-  /** It is lost, as it is to all clients when a sandbox process crashes. */
+  /** Drops everything, for example when the sandbox process crashed. */
   forget(): void
 }
 
-/** What an event changes of its element. A press is nothing that an element keeps. */
+/** The element property that each event changes. Button presses change none. */
 const PROPERTIES = {
   onElementDataChange: 'value',
   showTab: 'value',
@@ -28,11 +28,11 @@ const PROPERTIES = {
 } as const
 type Kept = Extract<BrowserEvent, { type: keyof typeof PROPERTIES }>
 
-/** By element and property. */
+/** Keyed by element and property. */
 type Events = Map<string, Kept>
 
 export function createUserWork(): UserWork {
-  /** By form. */
+  /** Keyed by form. */
   const done = new Map<string, Events>()
   let aside: { readonly form: string; readonly events: Events } | null = null
 
@@ -49,7 +49,7 @@ export function createUserWork(): UserWork {
       const events = eventsOf(event.form)
       const key = `${event.element} ${PROPERTIES[event.type]}`
       const before = events.get(key)
-      // The latest goes last: a filter may come before the page.
+      // The latest event moves to the end: a filter may have to run before the page.
       events.delete(key)
       events.set(key, before === undefined ? event : joined(before, event))
     },
@@ -86,7 +86,7 @@ function isKept(event: BrowserEvent): event is Kept {
   return Object.hasOwn(PROPERTIES, event.type)
 }
 
-/** Rows are selected bit by bit; all else takes the place of what was before. */
+/** Row selections accumulate; any other event replaces the one before. */
 function joined(before: Kept, event: Kept): Kept {
   if (event.type !== 'onRecordSelection' || before.type !== 'onRecordSelection') return event
   const others = before.value.rows.filter((id) => !event.value.rows.includes(id))
@@ -94,7 +94,7 @@ function joined(before: Kept, event: Kept): Kept {
   return { ...event, value: { rows: others, selected: true } }
 }
 
-/** Whether what a script's form has is what the user put there. */
+/** Whether the value that a script set equals what the user entered. */
 function isWhatWasDone(event: Kept, now: unknown): boolean {
   switch (event.type) {
     case 'onSort':
@@ -102,7 +102,7 @@ function isWhatWasDone(event: Kept, now: unknown): boolean {
     case 'onRecordSelection':
       return Array.isArray(now) && now.length > 0
     default:
-      // Browsers send the values of options as texts.
+      // Browsers send option values as strings.
       return String(event.value ?? '') === String(now ?? '')
   }
 }

@@ -1,18 +1,18 @@
 import type { Cell, Option, TableRow } from '../../runtime/forms/form-definition.ts'
 
 /**
- * What a client's form shows now, as the host knows it: what the scripts changed, by element. What is absent is as the
- * form's definition says. Maps, so that no name can reach a prototype.
+ * The current state of a client's form: what scripts changed, by element. Absent properties have the value of the form
+ * definition. Maps, so that no name can reach a prototype.
  */
 export interface FormView {
-  /** A text, or `i18n:` and a key. */
+  /** A text, or `i18n:` followed by a key. */
   readonly title?: string
   readonly elements: ReadonlyMap<string, ElementState>
 }
 
-/** Texts are shown as they are, but for those that start with `i18n:`; values and cells always as they are. */
+/** Texts are shown literally unless they start with `i18n:`; values and cells are always literal. */
 export interface ElementState {
-  /** Of an input its value, of tabs the name of the open tab. */
+  /** For inputs the value, for tabs the name of the open tab. */
   readonly value?: Cell
   readonly visible?: boolean
   readonly enabled?: boolean
@@ -20,19 +20,19 @@ export interface ElementState {
   readonly required?: boolean
   readonly hint?: string
   readonly placeholder?: string
-  /** Why the value is refused; empty or null: it is not. */
+  /** Why the value is invalid; empty or null if it is valid. */
   readonly error?: string | null
   readonly options?: readonly Option[]
   readonly href?: string
-  /** Of an image: the path below `media/`. */
+  /** For images: the path below `media/`. */
   readonly src?: string
   readonly alt?: string
-  /** Of a table: all rows, of which one page is shown. */
+  /** For tables: all rows. One page of them is shown. */
   readonly rows?: readonly TableRow[]
-  /** Ids of the selected rows, also of those on other pages. */
+  /** Ids of the selected rows, including rows on other pages. */
   readonly selected?: readonly RowId[]
   readonly sort?: Sort | null
-  /** From 1. One that the rows do not reach means the last. */
+  /** Starts at 1. A page beyond the last one shows the last one. */
   readonly page?: number
 }
 

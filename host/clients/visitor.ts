@@ -3,27 +3,27 @@ import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import type { ClientSide } from '../../base/http/client.ts'
 import type { ShellModel } from './render/shell.ts'
 
-/** Who opens a client, from where, and with which address of the page. */
+/** The user, browser and request that open a client. */
 export type Visitor = {
   readonly solution: ActiveSolution
-  /** The client opens on the manifest's `loginForm`, and nothing else is reached. */
+  /** Whether the client shows only the manifest's `loginForm`. */
   readonly isLoginForm: boolean
   /** null: nobody is signed in. */
   readonly found: FoundSession | null
-  /** The network address of the browser. */
+  /** The browser's IP address. */
   readonly address: string
   readonly client: ClientSide
   readonly serverUrl: string
   readonly locale: string
-  /** What the browser asks for, as `Accept-Language` has it. */
+  /** The browser's `Accept-Language` header. */
   readonly languages: string
-  /** The query of the page. */
+  /** The page's query parameters. */
   readonly url: ReadonlyMap<string, string>
-  /** Path and query of the page, see `pageAskedFor`. */
+  /** The page's path and query, see `pageAskedFor`. */
   readonly page: string
-  /** Names the browser, see `FormTokens.browserOf`; null: it has no cookie of ours. */
+  /** Identifies the browser, see `FormTokens.browserOf`; null: it has none of our cookies. */
   readonly browser: string | null
   readonly account: ShellModel['user']
-  /** Ends the session and what the browser remembers, without the browser's help. */
+  /** Ends the session and the remembered sign-in without the browser's help. */
   readonly forget: () => Promise<void>
 }

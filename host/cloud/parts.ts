@@ -13,10 +13,10 @@ import { createManaged, type Managed, type ManagedParts } from './managed/manage
 import { createManagedSettings, type ManagedSettings } from './managed/managed-settings.ts'
 import { createTakenFile } from './managed/taken-file.ts'
 
-/** What ties a host to its control center. */
+/** The parts that connect a host to its control center. */
 export type CloudParts = {
   readonly managedSettings: ManagedSettings
-  /** Null, as the next one: the host is connected to no control center. */
+  /** Null, like `managed`, if the host is not connected to a control center. */
   readonly cloudLogin: CloudLogin | null
   /** Not started yet. */
   readonly managed: Managed | null

@@ -11,7 +11,7 @@ import type { DatabaseServers } from '../../base/database/open.ts'
 import { certificateOf, tlsFaults } from '../../base/tls/tls-settings.ts'
 import { createLimits, type Limits } from '../../runtime/limits.ts'
 
-/** All settings of the host, read and checked. */
+/** All validated settings of the host. */
 export type Settings = ServiceSettings & {
   readonly databaseServers: DatabaseServers
   readonly adminPort: number
@@ -24,7 +24,7 @@ export type Settings = ServiceSettings & {
   /** `SOLUTIONS_FOLDER`; empty: none. */
   readonly solutionsFolder: string
   readonly adminName: string
-  /** Empty: the one whose hash lies in the platform's database, or a new one. */
+  /** Empty: the password stored in the platform's database, or a newly generated one. */
   readonly adminPassword: string
   readonly timeZone: string
   readonly environment: Environment
@@ -33,13 +33,14 @@ export type Settings = ServiceSettings & {
   readonly telemetry: TelemetrySettings
   /** The control center that manages this host; null: none. */
   readonly cloud: CloudSettings | null
-  /** All of them as an operator may see them, with their sources. */
+  /** All settings as shown to an operator, with their sources. */
   readonly shown: readonly ShownSetting[]
 }
 
 /**
  * Reads the settings from environment properties.
- * @throws ERR_SETTINGS_INVALID with one line per fault: the property, what it must be, and (secrets excepted) what it is
+ * @throws ERR_SETTINGS_INVALID with one line per error: the property, the allowed values, and its value unless it is a
+ * secret
  */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
   const { values, read, overrides, faults } = readProperties(PROPERTIES, environment)

@@ -8,11 +8,11 @@ import { httpServer } from '../../base/tls/server.ts'
 import type { DebugSession, Supervisor } from '../../runtime/supervisor.ts'
 import type { DebugTarget, DebugTargets } from './targets.ts'
 
-/** Where Chrome DevTools find the scripts of this host: HTTP and WebSockets as Node's own inspector answers them. */
+/** Serves the scripts of this host to Chrome DevTools, with the HTTP and WebSocket protocol of Node's inspector. */
 export interface Debugger {
-  /** Such as `127.0.0.1:9229`. */
+  /** For example `127.0.0.1:9229`. */
   readonly address: string
-  /** The addresses to open in Chrome, by target. */
+  /** The debug targets with the links to open in Chrome. */
   links(): Promise<readonly (DebugTarget & { readonly link: string })[]>
   /** Ends all sessions. */
   stop(): Promise<void>
@@ -21,26 +21,25 @@ export interface Debugger {
 export type DebuggerParts = {
   readonly targets: DebugTargets
   readonly attach: NonNullable<Supervisor['debug']>
-  /** Of the Node.js that the scripts run in. */
+  /** Version of the Node.js that runs the scripts. */
   readonly nodeVersion: string
 }
 
-/** Whoever gets here may run any code in the sandbox processes, so nobody does from another machine. */
+/** Loopback only: anyone who can connect can run arbitrary code in the sandbox processes. */
 const ADDRESS = '127.0.0.1'
-/** Of a browser that was led here under another name (DNS rebinding) the header has that name. */
+/** Allowed `Host` headers. A page that uses DNS rebinding sends its own host name. */
 const OWN_NAMES = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i
-/** A message of a debugger, in bytes: a changed script may be in it. */
+/** Maximum size of a debugger message in bytes; it may contain a changed script. */
 const LONGEST_MESSAGE = 8 * 1024 ** 2
-/** What a debugger may leave unread, in bytes, before its session ends. */
+/** Unread data in bytes after which the session is closed. */
 const MOST_UNREAD = 128 * 1024 ** 2
-/** Debuggers at once. */
+/** Maximum number of concurrent debuggers. */
 const MOST_SESSIONS = 16
 
-/** Starts to listen. @param port 0: a free one. @throws EADDRINUSE and the like */
+/** Starts listening. @param port 0: any free port. @throws EADDRINUSE and similar errors */
 export async function startDebugger(parts: DebuggerParts, port: number): Promise<Debugger> {
   const { targets, attach, nodeVersion } = parts
   const sockets = createWebSocketServer(LONGEST_MESSAGE)
-  /** Sessions that are being opened. */
   let opening = 0
   const app = new Koa()
   app.silent = true
@@ -65,7 +64,7 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
       const session = await attach(found.solution.loadable, found.target.unit, relay.listener)
       if (session === null) return refuse(ctx, 503, 'no sandbox process could be started')
       const isTaken = takeWebSocket(ctx, sockets, (socket) => relay.join(socket, session))
-      // The library answers a handshake that is no good by itself, and a browser may have left.
+      // The library itself responds to an invalid handshake, and the browser may have disconnected.
       if (!isTaken || !relay.isConnected()) session.close()
       if (!isTaken) refuse(ctx, 426, 'only WebSockets are taken here')
     } finally {
@@ -93,7 +92,10 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
   }
 }
 
-/** Web pages have an origin, and reach this machine by a name of their own; DevTools have theirs, and programs none. */
+/**
+ * Refuses web pages: they send their own `Origin`, or their host name if they use DNS rebinding. DevTools send a
+ * `devtools:` origin, other programs none.
+ */
 async function refuseOthers(ctx: Context, next: Next): Promise<void> {
   ctx.set('Cache-Control', 'no-store')
   ctx.set('X-Content-Type-Options', 'nosniff')
@@ -108,7 +110,7 @@ function refuse(ctx: Context, status: number, why: string): void {
   ctx.body = `${why}\n`
 }
 
-/** As Chrome reads it. */
+/** The target in the format of Chrome. */
 function described(target: DebugTarget, address: string) {
   const { id, solution, version, unit } = target
   const ws = `${address}/${id}`
@@ -129,12 +131,12 @@ const TITLES = {
   configuration: 'getOAuthConfig',
 } as const
 
-/** Carries messages between one debugger and its session. */
+/** Relays messages between a debugger and its session. */
 function createRelay() {
   let socket: WebSocket | null = null
   let isOver = false
 
-  /** 1001: what was debugged goes away, such as a version that another one takes the place of. */
+  /** 1001 (going away): the debugged scripts are gone, for example because a new version replaced them. */
   function end(): void {
     isOver = true
     socket?.close(1001, 'the scripts are gone')

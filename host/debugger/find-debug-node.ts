@@ -7,30 +7,30 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** The Node.js in which scripts are debugged. */
+/** The Node.js binary that runs scripts with the debugger. */
 export type DebugNode = { readonly node: string; readonly version: string }
 
-/** Where it is looked for; tests have places of their own. */
+/** Where to search; tests set other places. */
 export type DebugNodePlaces = {
   /** The project's `node_modules`. */
   readonly packages: string
-  /** As the environment property PATH. */
+  /** In the format of the PATH variable. */
   readonly path: string
-  /** Where nvm keeps its versions. */
+  /** The nvm folder with the installed versions. */
   readonly nvm: string
-  /** That which runs now. */
+  /** The running Node.js binary. */
   readonly own: string
 }
 
-/** isolated-vm 7.0.1 aborts Node 26 when a debugger is attached; this is the oldest 24 that was tried. */
+/** isolated-vm 7.0.1 aborts Node 26 when a debugger attaches; 24.21 is the oldest Node 24 tested. */
 const WANTED = '24.21 or a later 24'
 const PACKAGE = `node-24-${process.platform}-${process.arch}`
-/** What a binary may take to tell its version, in ms. */
+/** Timeout for a binary to print its version, in ms. */
 const ANSWER_TIME = 10_000
 
 /**
- * Finds a Node.js 24: `given` if there is one, else beside the project (the development dependencies bring it), the running one,
- * in PATH, then nvm's newest.
+ * Finds a Node.js 24. Uses `given` if set; otherwise searches the project's packages (a development dependency), the
+ * running binary, PATH, then the nvm versions, newest first.
  * @returns problem: what is wrong and what to do
  */
 export async function findDebugNode(
@@ -72,14 +72,14 @@ function candidates({ packages, path, nvm, own }: DebugNodePlaces): string[] {
   return [...new Set(found)].filter((file) => existsSync(file))
 }
 
-/** Those of Node 24, the newest first. */
+/** Versions of Node 24, newest first. */
 function nvmVersions(folder: string): string[] {
   if (!existsSync(folder)) return []
   const versions = readdirSync(folder).filter((name) => name.startsWith('v24.'))
   return versions.sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
 }
 
-/** @returns '' for what is no Node.js */
+/** @returns '' if the binary is not Node.js or cannot be started */
 async function versionOf(node: string): Promise<string> {
   try {
     const { stdout } = await run(node, ['--version'], { timeout: ANSWER_TIME, maxBuffer: 1024, env: {} })

@@ -5,9 +5,12 @@ import type { Unit } from '../../runtime/protocol.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 
-/** What a debugger can be attached to: the scripts of one unit of a solution's active version. */
+/** A debug target: the scripts of one unit of a solution's active version. */
 export type DebugTarget = {
-  /** Random, so that a page that may not read the list cannot name it. It stays while the host runs, whatever is uploaded. */
+  /**
+   * Random, so that a page that cannot read the list cannot guess it. Stays the same while the host runs, across
+   * uploads.
+   */
   readonly id: string
   readonly solution: string
   readonly version: string
@@ -16,12 +19,12 @@ export type DebugTarget = {
 
 export interface DebugTargets {
   list(): Promise<readonly DebugTarget[]>
-  /** The active version with it; null when there is no such target, or no longer. */
+  /** The target and the active version of its solution; null if there is no such target. */
   find(id: string): Promise<{ readonly target: DebugTarget; readonly solution: ActiveSolution } | null>
 }
 
 export function createDebugTargets(catalog: Catalog, store: Pick<SolutionStore, 'list'>): DebugTargets {
-  /** By solution and unit. */
+  /** Keyed by unit and solution. */
   const ids = new Map<string, string>()
 
   function targetOf(solution: ActiveSolution, unit: Unit): DebugTarget {
@@ -51,7 +54,7 @@ export function createDebugTargets(catalog: Catalog, store: Pick<SolutionStore, 
   }
 }
 
-/** Those that something runs of. */
+/** Only units that have code to run. */
 function debuggedUnits(solution: ActiveSolution): Unit[] {
   const units: Unit[] = ['main']
   if (unitsOf(solution).authenticator.length > 0) units.unshift('authenticator')

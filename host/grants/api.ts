@@ -19,7 +19,7 @@ export type GrantApiParts = {
 }
 
 const GRANTABLE = z.enum(['alpha', 'beta', 'gamma'])
-// No character that has a meaning in a connection string, and none that two servers compare in two ways.
+// Excludes characters that are special in a connection string or that servers compare differently.
 const ServerDatabase = z.string().regex(/^[A-Za-z0-9_$]([A-Za-z0-9_$. -]{0,126}[A-Za-z0-9_$.-])?$/, {
   error: 'must be 1 to 128 letters, digits and "_$.-", with spaces only within',
 })
@@ -69,7 +69,7 @@ const Grants = z
 export const Warnings = z.object({ warnings: z.array(z.object({ code: z.string(), message: z.string() })) })
 
 const WarnedGrants = Grants.extend(Warnings.shape).meta({ id: 'WarnedGrants' })
-/** What an operator lets a solution reach. */
+/** Routes of a solution's grants. */
 export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
   const { store, catalog, grants, platformDatabase } = parts
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
@@ -99,7 +99,8 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
       'PUT /solutions/:name/grants',
       {
         summary: 'Grant this and nothing else; a password that is left out stays, on the same server and username',
-        // No token, whatever it may write: who uploads a solution for its author must not grant it anything.
+        // No token may do this, whatever its scopes: a tool that uploads a solution for its author must not grant it
+        // anything.
         right: null,
         act: 'solution-grants',
         names: namedSolution,
@@ -118,7 +119,7 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
   ]
 }
 
-/** The form's databases as they are granted, without prototype. */
+/** Converts the form to grants, without a prototype. */
 function databasesOf(form: ReturnType<typeof GrantsForm.parse>['databases']): Record<string, DatabaseGrant> {
   const databases = Object.create(null) as Record<string, DatabaseGrant>
   for (const [name, { server, database, username, password }] of Object.entries(form)) {

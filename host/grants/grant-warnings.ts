@@ -2,10 +2,10 @@ import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import type { Settings } from '../config/settings.ts'
 import type { DatabaseGrant, Grants } from './grants.ts'
 
-/** A database as grants name it: the kind of its server and its name there. */
+/** A database as named in grants: the server and the database name on it. */
 export type DatabasePlace = { readonly server: 'embedded' | DatabaseGrant['server']; readonly database: string }
 
-/** Where the platform keeps its own data, and the account it uses there; `embedded` has none. */
+/** The platform's own database and its account there; `embedded` has no account. */
 export type PlatformPlace = DatabasePlace & { readonly username: string }
 
 export function platformPlaceOf({
@@ -23,7 +23,7 @@ export type GrantWarning = {
   readonly message: string
 }
 
-/** What a solution asks for in the manifests of main and its modules. */
+/** What the manifests of a solution and its modules request. */
 export type Asked = Pick<Manifest, 'databases' | 'http'>
 
 export function askedFor(manifests: readonly Asked[]): Asked {
@@ -34,9 +34,9 @@ export function askedFor(manifests: readonly Asked[]): Asked {
 }
 
 /**
- * Why a grant must not be used: it opens the platform's own database, or uses the account that the platform itself signs
- * in with there, which may change users, grants and every other row. null: it may be used. Names are compared without
- * case, as some servers do: refusing one by mistake costs a new name, accepting one by mistake costs all accounts.
+ * Reason to refuse a grant: it opens the platform's own database, or uses the platform's account on that server, which
+ * may change users, grants and every other row. null: the grant may be used. Names are compared case-insensitively, as
+ * some servers do: a wrong refusal costs a new name, a wrong acceptance exposes all accounts.
  */
 export function refusalOf({ server, database, username }: GrantedPlace, platform: PlatformPlace): string | null {
   if (server !== platform.server) return null
@@ -55,7 +55,9 @@ function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-/** What an operator should check. Grants apply despite a warning, except `refused` ones, which an earlier version accepted. */
+/**
+ * Warnings for the operator. Grants apply despite a warning, except `refused` ones, which an earlier version accepted.
+ */
 export function warnOfGrants(
   grants: Pick<Grants, 'http'> & {
     readonly databases: Readonly<Record<string, GrantedPlace>>

@@ -4,51 +4,51 @@ import type { Database } from '../../base/database/open.ts'
 import { put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** A database on a server of the operator. */
+/** A granted database on one of the operator's servers. */
 export type DatabaseGrant = {
   readonly server: 'alpha' | 'beta' | 'gamma'
-  /** The database's name on that server. */
+  /** The database name on that server. */
   readonly database: string
-  /** Absent: the account of the properties `DB_{server}_USERNAME` and `_PASSWORD` is used. */
+  /** Absent: the account in `DB_{server}_USERNAME` and `_PASSWORD`. */
   readonly username?: string
-  /** Only with a username; absent: an account without a password. */
+  /** Only with a username; absent: the account has no password. */
   readonly password?: string
 }
 
-/** What the operator granted to a solution; all else is closed to its scripts. */
+/** What the operator granted to a solution; its scripts can access nothing else. */
 export type Grants = {
-  /** By the name that scripts use. It has no prototype, so that any name can be looked up. */
+  /** Keyed by the name that scripts use. No prototype, so that any name can be looked up. */
   readonly databases: Readonly<Record<string, DatabaseGrant>>
   /** Hosts in the form of `readGrantedHost`: `api.example.org` or `10.0.0.7:8443`. */
   readonly http: readonly string[]
-  /** Whether its scripts may ask the users table. */
+  /** Whether its scripts may use the users table. */
   readonly users: boolean
 }
 
 type ShownDatabase = Omit<DatabaseGrant, 'password'> & { readonly hasPassword: boolean }
 
-/** Grants without their passwords, for lists and answers. */
+/** Grants without passwords, for lists and responses. */
 export type ShownGrants = Omit<Grants, 'databases'> & { readonly databases: Readonly<Record<string, ShownDatabase>> }
 
 export interface GrantStore {
   /**
-   * Held for at most 1 s; a change on this host counts at once.
-   * @throws ERR_PLATFORM_KEY when a password cannot be read any more
+   * Cached for at most 1 s; a change on this host applies immediately.
+   * @throws ERR_PLATFORM_KEY if a password cannot be decrypted
    */
   get(solution: string): Promise<Grants>
   show(solution: string): Promise<ShownGrants>
-  /** A database without password keeps the one that it had, while its server and username are the same. */
+  /** A database without a password keeps the stored one if its server and username are unchanged. */
   put(solution: string, wanted: Grants): Promise<ShownGrants>
 }
 
-/** Grants as they are stored: passwords encrypted. */
+/** Grants as stored, with encrypted passwords. */
 type StoredDatabase = Omit<DatabaseGrant, 'password'> & { readonly sealedPassword?: string }
 type StoredGrants = Omit<Grants, 'databases'> & { readonly databases: Readonly<Record<string, StoredDatabase>> }
 
 /** @param now the clock, in milliseconds */
 export function createGrants(db: Database, key: PlatformKey, now: () => number = Date.now): GrantStore {
   const cache = createBriefCache(async (solution) => opened(solution, await stored(solution)), now)
-  // Bound to its place: a password that somebody copies to another row of the table opens nothing there.
+  // The purpose includes the row's keys, so a password copied to another row cannot be decrypted there.
   const purposeOf = (solution: string, name: string) => `grant ${solution} ${name}`
 
   async function stored(solution: string): Promise<StoredGrants> {
@@ -78,7 +78,7 @@ export function createGrants(db: Database, key: PlatformKey, now: () => number =
   ): StoredDatabase {
     if (password === '') return one
     if (password !== undefined) return { ...one, sealedPassword: key.encrypt(purposeOf(solution, name), password) }
-    // Another server must not get what was meant for this one.
+    // The stored password must not be sent to another server.
     const isSame = one.username !== undefined && one.username === before?.username && one.server === before.server
     return isSame && before.sealedPassword !== undefined ? { ...one, sealedPassword: before.sealedPassword } : one
   }

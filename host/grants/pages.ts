@@ -13,7 +13,7 @@ export type SolutionAccessPageParts = SolutionHeadParts & {
   readonly platformDatabase: PlatformPlace
 }
 
-/** What a solution asks for beside what it was granted, and its secrets. */
+/** The page of a solution's requests, grants and secrets. */
 export function addSolutionAccessPages(pages: PageRouter, parts: SolutionAccessPageParts): void {
   const { catalog, grants, secrets, platformDatabase } = parts
 
@@ -37,8 +37,8 @@ export function addSolutionAccessPages(pages: PageRouter, parts: SolutionAccessP
 }
 
 /**
- * By name, those that are asked for first. `needsGrant`: it is not the solution's own database in this host.
- * `needsAccount`: it is on the server of the platform's own database, where a grant without an account is refused.
+ * Databases by name, requested ones first. `needsGrant`: false for the solution's own database in this host.
+ * `needsAccount`: it is on the platform's own database server, where a grant without an account is refused.
  */
 function databaseRows(asked: Asked, granted: ShownGrants, platform: PlatformPlace) {
   const names = new Set([...Object.keys(asked.databases), ...Object.keys(granted.databases)])
@@ -61,7 +61,7 @@ function hostRows(asked: Asked, granted: ShownGrants) {
   })
 }
 
-/** One that the manifest names and nobody has set comes first; of it `hosts` is null. */
+/** Secrets, starting with the one that the manifest names if it is not set; its `hosts` is null. */
 function secretRows(oauth: Manifest['oauth'], listed: readonly ListedSecret[]) {
   const named = secretNameOf(oauth?.apiSecret ?? '')
   const isMissing = named !== null && !listed.some(({ name }) => name === named)

@@ -1,7 +1,7 @@
 import type { Finding } from './finding.ts'
 import type { HealthReport } from './health-report.ts'
 
-/** What an operator must know of the host's certificate, as keys of texts. */
+/** Findings about the host's certificate, as text keys. */
 export function certificateFindings(certificate: HealthReport['certificate']): Finding[] {
   if (certificate === null) return []
   const { problem, validFrom, validTo, refused } = certificate

@@ -7,7 +7,7 @@ const MINUTE = 60_000
 
 export type Span = 'hour' | 'day'
 
-/** `range`: what the report is asked for. Of a day five minutes make one value, lest the page gets heavy. */
+/** `range`: the report's parameter. For a day, five minutes become one value to keep the page small. */
 const SPANS = {
   hour: { range: 'recent', points: 360, group: 1, signInGroup: 6 },
   day: { range: 'day', points: 1440, group: 5, signInGroup: 15 },
@@ -19,7 +19,7 @@ export function rangeOf(span: Span): HealthReport['series']['range'] {
 
 export type HealthChart = Chart & { readonly key: string; readonly unit: ChartData['unit'] }
 
-/** What this host did, and who signed in, over an hour or a day. `key` and the lines' names are those of texts. */
+/** Charts of host activity and sign-ins over an hour or a day. `key` and the names of the lines are text keys. */
 export function healthCharts({ series, signIns }: Pick<HealthReport, 'series' | 'signIns'>, span: Span): HealthChart[] {
   const { points: count, group, signInGroup } = SPANS[span]
   const { step } = series
@@ -60,7 +60,7 @@ function nothing(count: number): null[] {
 
 type Stretch = { readonly from: number; readonly step: number; readonly count: number }
 
-/** Outcomes other than these two are refusals by a script, a rule or the database. */
+/** Outcomes other than `ok` and `throttled` are refusals by a script, a rule or the database. */
 function signInChart(signIns: NonNullable<HealthReport['signIns']>, { from, step, count }: Stretch, group: number) {
   const kinds = { ok: zeros(count), refused: zeros(count), throttled: zeros(count) }
   for (const { at, outcome, count: times } of signIns) {

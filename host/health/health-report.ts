@@ -23,29 +23,29 @@ export type HealthReport = {
   readonly version: string
   readonly node: string
   readonly database: { readonly kind: KindName; readonly ok: boolean; readonly latency: number | null }
-  /** In epoch ms, see `CertificateState`; null: the host serves no TLS. */
+  /** In epoch ms, see `CertificateState`; null: TLS is off. */
   readonly certificate: ReturnType<HostCertificate['state']> | null
-  /** What is sent to a collector, by signal; empty: nothing is. */
+  /** State of the export to the collector, by signal; empty: no export. */
   readonly telemetry: readonly SenderState[]
-  /** In bytes; `used` has what the databases' processes hold as well. */
+  /** In bytes; `used` includes the memory of database processes. */
   readonly memory: { readonly host: number; readonly processes: number } & MemoryState
   /** Open on this host. */
   readonly clients: number
   readonly processes: readonly SeenProcess[]
-  /** Solutions whose scripts pause; null: the database did not say which solutions there are. */
+  /** Solutions whose scripts are paused; null: the database did not respond. */
   readonly quarantined: readonly { readonly solution: string; readonly retryAt: number }[] | null
-  /** What keeps users of PLATFORM_CLOUD from signing in, or their page from them, as this host saw it last. */
+  /** Problems that block PLATFORM_CLOUD sign-ins or their login page, as this host last saw them. */
   readonly cloudLogins: readonly { readonly solution: string; readonly problem: CloudLoginProblem }[]
-  /** How it stands with its control center; null: it has none. */
+  /** State of the control center connection; null: no control center. */
   readonly cloud: CloudState | null
   readonly series: { readonly range: Range; readonly step: number; readonly points: readonly Point[] }
-  /** Of all hosts, from the audit, by the steps of the series; null: the database did not answer. */
+  /** Sign-ins on all hosts, from the audit, per step of the series; null: the database did not respond. */
   readonly signIns: readonly OutcomeCount[] | null
   readonly entries: readonly EntryFigures[]
 }
 
 export type HealthParts = {
-  /** Null: the host serves no TLS. */
+  /** Null: TLS is off. */
   readonly certificate?: HostCertificate['state'] | null
   readonly figures: Figures
   readonly supervisor: Pick<Supervisor, 'processes' | 'retryAt' | 'memory'>
@@ -55,16 +55,16 @@ export type HealthParts = {
   readonly db: Database
   readonly kind: KindName
   readonly version: string
-  /** Absent: the host has no control center. */
+  /** Absent: no control center. */
   readonly cloud?: (() => CloudState) | undefined
-  /** Absent: the host is connected to no control center. */
+  /** Absent: no control center. */
   readonly cloudLoginProblems?: (() => HealthReport['cloudLogins']) | undefined
 }
 
-/** How this host is, for the page and the API. It answers while the database is away. */
+/** The state of this host, for the page and the API. Responds even if the database is down. */
 export type Health = (asked: { readonly range: Range; readonly hours: number }) => Promise<HealthReport>
 
-/** The database is asked for so long, in ms. */
+/** Timeout of database queries, in ms. */
 const PATIENCE = 2000
 
 /** @param now the clock, in epoch milliseconds */
@@ -79,7 +79,7 @@ export function createHealth(parts: HealthParts, now: () => number = Date.now): 
     })
   }
 
-  /** Without those of solutions that were removed, or sign their users in otherwise now. */
+  /** Leaves out solutions that were removed or now use another sign-in method. */
   async function cloudLogins(): Promise<HealthReport['cloudLogins']> {
     const found = parts.cloudLoginProblems?.() ?? []
     if (found.length === 0) return []
@@ -124,7 +124,7 @@ export function createHealth(parts: HealthParts, now: () => number = Date.now): 
 
 const SIGN_INS = ['sign-in', 'remembered-sign-in'] as const
 
-/** In ms, with a tenth; null: it did not answer in time. */
+/** In ms, to one decimal; null: no response in time. */
 async function latencyOf(db: Database): Promise<number | null> {
   const begun = performance.now()
   const asked = db.selectFrom('platform').select('key').where('key', '=', 'examples').executeTakeFirst()
@@ -132,7 +132,7 @@ async function latencyOf(db: Database): Promise<number | null> {
   return answer === null ? null : Math.round((performance.now() - begun) * 10) / 10
 }
 
-/** What the database does not answer is left out: the rest is told all the same. */
+/** Returns null if the query fails or times out, so that the rest of the report is still sent. */
 async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answeredWithin(PATIENCE, answer)

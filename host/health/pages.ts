@@ -15,12 +15,12 @@ import type { Health, HealthReport } from './health-report.ts'
 
 export type HealthPageParts = { readonly health: Health; readonly maintenance: Pick<Maintenance, 'isOn'> }
 
-/** Above this part of RUNTIME_XMX processes are ended to make room. */
+/** Above this fraction of RUNTIME_XMX, sandbox processes are terminated to free memory. */
 const MEMORY_FULL = 0.9
-/** Entry functions and handlers that the page lists. */
+/** Number of entry functions and handlers that the page lists. */
 const SHOWN_ENTRIES = 15
 
-/** How this host is. What is shown is asked for again by the page itself, which has the address with `.json`. */
+/** The health page. Its script reloads the content from the same address with `.json`. */
 export function addHealthPages(pages: PageRouter, router: Router, parts: HealthPageParts): void {
   pages.get('/health', async (ctx, text) => {
     return { template: 'health', heading: text('admin.part.health'), part: 'health', model: await modelOf(ctx, parts) }
@@ -40,14 +40,14 @@ async function modelOf(ctx: Context, { health, maintenance }: HealthPageParts) {
   return {
     ...facts,
     span,
-    // While the database is away nobody knows; that it is away is told.
+    // The maintenance state is unknown while the database is down; the page reports the outage instead.
     findings: allFindings(report, report.database.ok && (await maintenance.isOn())),
     charts: healthCharts(report, span),
     entries: entries.slice(0, SHOWN_ENTRIES),
   }
 }
 
-/** Everything that is not well, the most pressing first. */
+/** All findings, most urgent first. */
 export function allFindings(report: HealthReport, isInMaintenance: boolean): Finding[] {
   return [
     ...findingsOf(report, isInMaintenance),
@@ -58,10 +58,13 @@ export function allFindings(report: HealthReport, isInMaintenance: boolean): Fin
   ]
 }
 
-/** What was dropped is told for so long, in ms. */
+/** How long dropped data is reported, in ms. */
 const DROPS_SHOWN = 60 * 60_000
 
-/** One line for all signals, since they mostly go to one collector; where one refuses them, for each property to correct. */
+/**
+ * One finding for all signals, since they usually share one collector. If the collector refuses them, one finding per
+ * property to correct.
+ */
 export function telemetryFindings(telemetry: HealthReport['telemetry'], now = Date.now()): Finding[] {
   const barred = Map.groupBy(
     telemetry.filter(({ correct }) => correct !== null),
@@ -86,7 +89,7 @@ function cloudLoginFindings(problems: HealthReport['cloudLogins']): Finding[] {
   })
 }
 
-/** What is not well, as keys of texts; nothing where all is. */
+/** Findings as text keys; empty if all is well. */
 export function findingsOf(
   { database, quarantined, memory }: Pick<HealthReport, 'database' | 'quarantined' | 'memory'>,
   isInMaintenance: boolean,

@@ -2,13 +2,13 @@ import type { Middleware } from 'koa'
 import { memoryFull } from '../../runtime/memory-full.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 
-/** What ends work, or tells that it ended elsewhere, gives memory back: it is never refused. */
+/** Never refused: requests that end sessions, here or at the provider, free memory. */
 const ENDS_WORK = /\/(logout|backchannel-logout)$/
 
 /**
- * Refuses new work with 503 while the memory is used up by work that runs, for longer than a moment: forms that are sent, before their body is read.
- * Pages are shown still; what scripts, clients and uploads need is refused where it is asked for. The admin port is left
- * alone, since there the operator sees why.
+ * Responds 503 to form submissions if running work has used up the memory for longer than a moment, before reading the
+ * body. Pages are still served; scripts, clients and uploads are refused where they start. The admin port is exempt, so
+ * that the operator can see why.
  * @throws ERR_MEMORY_FULL
  */
 export function refuseWhenFull({ whenRoom }: Pick<Supervisor, 'whenRoom'>): Middleware {

@@ -1,9 +1,9 @@
 import type { Failed } from '../../runtime/outcome.ts'
 
-/** Seconds that a browser is asked to wait when no sandbox process was free and nobody knows when one will be. */
+/** Retry delay in seconds if no sandbox process was free and it is unknown when one will be. */
 const BUSY_FOR = 5
 
-/** When it is worth trying again after `sandbox_busy`, in seconds from now. */
+/** Retry delay after `sandbox_busy`, in seconds. */
 export function retryAfter(failure: Failed, now: number = Date.now()): number {
   return failure.retryAt === undefined ? BUSY_FOR : Math.max(1, Math.ceil((failure.retryAt - now) / 1000))
 }

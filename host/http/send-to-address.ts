@@ -4,9 +4,9 @@ import { createNonce, sendHtml } from '../../base/http/request.ts'
 import { goesOnPage } from '../web/pages.ts'
 
 /**
- * Sends the browser to an address that a script gave (`application.showURL`). A form's POST is answered by a page that
- * goes on where the address is of another origin: browsers block such a redirect under `form-action`.
- * @param origin the solution's own
+ * Redirects the browser to an address from a script (`application.showURL`). If it is on another origin, the response
+ * to a form POST is a page that redirects: browsers block a direct redirect under `form-action`.
+ * @param origin origin of the solution
  */
 export function sendToAddress(ctx: Context, address: string, origin: string, locale: string): void {
   const url = URL.parse(address, origin)

@@ -45,7 +45,7 @@ const LoginPage = z
   })
   .meta({ id: 'LoginPage' })
 
-/** The login page of a solution: what it is, and the default one to begin with (guide 2.4). */
+/** The login page of a solution, and the default template to start from (guide 2.4). */
 export function loginPageRoutes({ store, catalog, uploads, limits }: LoginPageApiParts): AdminRoute[] {
   return [
     route(

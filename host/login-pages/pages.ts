@@ -26,7 +26,7 @@ const Looks = z.object({
   scheme: z.enum(['light', 'dark']).catch('light'),
 })
 
-/** The login page of a solution: what it looks like, what is wrong with its template, and a template to begin with. */
+/** The login page of a solution: its preview, the errors in its template, and a template to start from. */
 export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts): void {
   const { store, catalog, previewTickets, limits, cloudLogin } = parts
 
@@ -47,7 +47,7 @@ export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts):
     const mode = signInModeOf(active)
     const facts = await lookAtLoginPage(active, await activeBundle(store, active), limits)
     if (mode === 'PLATFORM_CLOUD') {
-      // Without a control center users see a page of errors, and no login page.
+      // Without a control center users see an error page instead of a login page.
       if (cloudLogin === null) return { mode, facts, preview: null, cloud: { isConnected: false } }
       const designed = await cloudLogin.pageOf(active)
       const preview = previewOf(ctx, active.name, loginPageLocales(lookOf(active, designed)))
@@ -78,7 +78,7 @@ export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts):
   }
 }
 
-/** Names of i18n tables are locales by their form alone. */
+/** i18n table names only have the form of a locale, so `tag` may be unknown. */
 function nameOf(names: Intl.DisplayNames, tag: string): string {
   try {
     return names.of(tag) ?? tag

@@ -22,19 +22,19 @@ export type LoginPreviewParts = {
   readonly cloudLogin: Pick<CloudLogin, 'pageOf'> | null
 }
 
-/** How the page is shown; what is wrong or absent is as at a first visit. */
+/** How the page is shown. Invalid or missing values default to those of a first visit. */
 export const PreviewQuery = z.object({
   locale: z.string().max(100).catch(''),
   state: z.enum(LOGIN_STATE_NAMES).catch('first'),
   name: z.literal('kept').nullable().catch(null),
 })
 
-/** Stands in the field of the user name where that is kept. */
+/** Shown in the user name field, in states that keep it. */
 const KEPT_NAME = 'anna@example.org'
 
 /**
- * The login page in a frame of the administration. It is its author's page with his scripts, so it gets an origin of
- * nobody: it reads no cookie, no page around it and no answer of the API, sends no form and opens no window.
+ * The login page in a frame of the admin pages. The solution's author controls its scripts, so it gets an opaque
+ * origin: it can't read cookies, the page around it or API responses, submit forms or open windows.
  */
 export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts): void {
   const { catalog, store, previewTickets, cloudLogin } = parts
@@ -60,24 +60,26 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
     const { name, ticket, path } = ctx.params as { name: string; ticket: string; path: string }
     requireTicket(name, ticket)
     await sendMedia(ctx, await catalog.need(name), path, store)
-    // Tried in Chromium: what a sandboxed page asks for counts as asked by a foreign site, fonts by the origin "null".
+    // Tried in Chromium: requests from a sandboxed page count as cross-site, and font requests have the origin "null".
     ctx.set('Cross-Origin-Resource-Policy', 'cross-origin')
     ctx.set('Access-Control-Allow-Origin', 'null')
   })
 
-  /** Of the page too: the ticket stands in its policy, where no other text may get. */
+  /** Also checked for the page: the ticket is part of its Content-Security-Policy, where no other text may get in. */
   function requireTicket(name: string, ticket: string): void {
     if (previewTickets.isFor(name, ticket)) return
     throw new PlatformError('ERR_NOT_FOUND', 'This preview is over: load the page around it anew.')
   }
 }
 
-/** Where the page is; its media are below. */
+/** The folder of the page. Its media are in `media/`. */
 export function previewPath(name: string, ticket: string): string {
   return `/admin/solutions/${name}/login-page/preview/${ticket}/`
 }
 
-/** A policy cannot write an IPv6 address (CSP 3, section 2.3.1): there the whole origin has to do, and no cookie goes there. */
+/**
+ * CSP can't express IPv6 addresses (CSP 3, section 2.3.1), so these allow the whole origin; requests have no cookies.
+ */
 function mediaSource(ctx: Context, name: string, ticket: string): string {
   const origin = adminOrigin(ctx)
   return origin.includes('[') ? "'self'" : `${origin}${previewPath(name, ticket)}media/`

@@ -3,8 +3,8 @@ import { z } from '../../runtime/zod.ts'
 import { readSigned, writeSigned } from '../login/signed-text.ts'
 
 /**
- * Lets the preview of a login page load the media of its solution. That page is sandboxed, so no cookie comes along with
- * what it asks for; a ticket in the address shows instead that somebody who is signed in looks at it.
+ * Lets the preview of a login page load the media of its solution. The preview is sandboxed, so its requests have no
+ * cookies; a ticket in the URL proves instead that a signed-in user is viewing it.
  */
 export interface PreviewTickets {
   issue(solution: string): string
@@ -12,9 +12,11 @@ export interface PreviewTickets {
 }
 
 const PURPOSE = 'login-preview'
-/** As long as a session of the pages lasts at most, in ms. It opens nothing but what the solution's users see anyway. */
+/**
+ * In ms: the longest session of the admin pages. A ticket only gives access to what the solution's users see anyway.
+ */
 const LIFETIME = 12 * 3_600_000
-/** Characters. */
+/** In characters. */
 const LONGEST = 500
 
 const Content = z.object({ solution: z.string(), until: z.number() })

@@ -14,29 +14,29 @@ import { type FormMode, isProviderMode, type ProviderMode } from './sign-in-mode
 
 export interface AccountSource {
   readonly name: AccountSourceName
-  /** Asks about somebody who signed in before: rights may have changed since. */
+  /** Checks a remembered user again: their permissions may have changed since they signed in. */
   recheck(asking: Asking, series: Series): Promise<SignInAnswer>
   /**
-   * Whether what was accepted a moment ago still holds. Asked once the session is there: what ended the user's access
-   * before that found no session to end.
+   * Whether the accepted sign-in is still valid. Checked after the session is stored: if the user's access ended before
+   * that, there was no session to end.
    */
   stillHolds(asking: Asking, accepted: Accepted, providerLogin: string | null): Promise<boolean>
 }
 
-/** A source that is asked with what was typed into the login page. */
+/** A source that checks what the user typed into the login page. */
 export interface FormSource extends AccountSource {
-  /** The name under which attempts on its accounts are counted. */
+  /** The name under which attempts to sign in to its accounts are counted. */
   countedAs(solution: ActiveSolution): string
   check(asking: Asking, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
 }
 
 export interface AccountSources {
-  /** @throws ERR_MODE_UNAVAILABLE for PLATFORM_CLOUD on a host that is connected to no control center */
+  /** @throws ERR_MODE_UNAVAILABLE for PLATFORM_CLOUD if the host is not connected to a control center */
   ofForm(mode: FormMode): FormSource
   ofMode(mode: FormMode | ProviderMode): AccountSource
 }
 
-/** @param cloud null where the host is connected to no control center */
+/** @param cloud null if the host is not connected to a control center */
 export function createAccountSources(
   users: Users,
   askAuthenticator: AuthenticatorQuestion,
@@ -58,18 +58,18 @@ export function createAccountSources(
 }
 
 function usersTable(users: Users): FormSource {
-  /** Chosen here: without a permission for the solution nobody signs in, as `security.login` takes no empty list. */
+  /** Chosen here: users need a permission for the solution to sign in, since `security.login` accepts no empty list. */
   async function answerFor({ solution }: Asking, user: User): Promise<SignInAnswer> {
     const listed = permissionsOf(solution)
     const held = await users.permissionsFor(user.uid, solution.name)
-    // The table is one for all solutions: names that this one does not list are another's.
+    // All solutions share the table: permissions that this one does not list belong to others.
     const permissions = listed === null ? held : held.filter((name) => listed.includes(name))
     if (permissions.length === 0) return refused()
     const login = { username: user.username, uid: user.uid, permissions }
     return { kind: 'accepted', login, effects: { ...noEffects(), login }, user }
   }
 
-  /** Users must be as they were when the password was checked, and may have gained permissions, but lost none. */
+  /** True if the user is still enabled and has the same password and at least the same permissions as when checked. */
   async function isAsBefore(asking: Asking, { login, user: before }: Accepted): Promise<boolean> {
     const user = await users.get(login.uid)
     if (!user?.enabled || user.passwordChangedAt !== before?.passwordChangedAt) return false
@@ -87,7 +87,7 @@ function usersTable(users: Users): FormSource {
     },
     async recheck(asking, series) {
       const user = await users.get(series.uid)
-      // Who has to choose a new password does that at the login page.
+      // Users who must change their password do so after they sign in on the login page.
       return user?.enabled && !user.mustChangePassword ? answerFor(asking, user) : refused()
     },
   }
@@ -100,7 +100,7 @@ function authenticatorModule(ask: AuthenticatorQuestion): FormSource {
     check: (asking, fields) => ask(asking, queryParams(asking.url, fields), fields),
     recheck: (asking, series) =>
       askAgain(ask, asking, series, { last_login: series.lastLoginAt, ...earlierOf(asking, series) }),
-    // Its users are its own: nobody but it can end their access.
+    // The platform does not know the authenticator's users, so it cannot end their access.
     stillHolds: async () => true,
   }
 }

@@ -5,7 +5,7 @@ import { readQuery } from '../../base/http/read-body.ts'
 import { cookieScope, stateOf } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
 
-/** One who wants in: what the browser sent, and where from. */
+/** A request to sign in: what the browser sent, and from which address. */
 export type Asking = {
   readonly solution: ActiveSolution
   readonly locale: string
@@ -16,7 +16,7 @@ export type Asking = {
   readonly address: string
 }
 
-/** The same, and the browser in which that is. */
+/** The same, with access to the browser's cookies. */
 export type Arrival = Asking & { readonly ctx: Context; readonly scope: CookieScope }
 
 export function readArrival(ctx: Context, solution: ActiveSolution, locale: string, sites: Sites): Arrival {

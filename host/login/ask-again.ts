@@ -6,7 +6,7 @@ import type { AuthenticatorQuestion } from './ask-authenticator.ts'
 import { queryParams, withoutCustom } from './query-params.ts'
 import type { SignInAnswer } from './sign-in-answer.ts'
 
-/** What is known of a user who signed in before, as `last_login` shows it (design 5.1). */
+/** A user's previous sign-in, as scripts get it in `last_login` (design 5.1). */
 export type EarlierSignIn = Pick<Series, 'uid' | 'username' | 'permissions' | 'tenant'> & { readonly locale: string }
 
 export function earlierOf({ locale: asked }: Pick<Asking, 'locale'>, series: EarlierSeries): EarlierSignIn {
@@ -17,8 +17,8 @@ export function earlierOf({ locale: asked }: Pick<Asking, 'locale'>, series: Ear
 type EarlierSeries = Pick<Series, 'uid' | 'username' | 'permissions' | 'custom' | 'tenant' | 'locale'>
 
 /**
- * Asks the authenticator about a remembered user, with the `custom_*` fields that were accepted at the sign-in. Those in
- * the current address are ignored: a link must not move a remembered user to another tenant.
+ * Asks the authenticator about a remembered user, with the `custom_*` fields from the sign-in. Those in the current URL
+ * are ignored: a link must not move a remembered user to another tenant.
  */
 export async function askAgain(
   ask: AuthenticatorQuestion,
@@ -27,7 +27,7 @@ export async function askAgain(
   lastLogin: Json,
 ): Promise<SignInAnswer> {
   const { username, custom } = series
-  // An older version stored none, so only the address has them.
+  // Older versions did not store them, so only the URL has them.
   const url = custom === null ? asking.url : withoutCustom(asking.url)
   const fields = new Map(Object.entries(custom ?? {}))
   const params = { ...queryParams(url, fields), username, last_login: lastLogin }

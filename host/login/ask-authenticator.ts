@@ -6,8 +6,8 @@ import { argumentOf } from './query-params.ts'
 import type { SignInAnswer } from './sign-in-answer.ts'
 
 /**
- * Asks the solution's authenticator about one who wants in, by its `onSolutionOpen(arg, queryParams)` (guide 2.2).
- * @param fields what was typed, besides the address: nothing secret of both reaches the log
+ * Asks the solution's authenticator about a user who signs in, by its `onSolutionOpen(arg, queryParams)` (guide 2.2).
+ * @param fields of the form. Secret values in them and in the URL are kept out of the log.
  */
 export type AuthenticatorQuestion = (
   asking: Asking,

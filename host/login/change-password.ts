@@ -17,15 +17,15 @@ import { changePasswordPage } from '../web/pages.ts'
 import type { FormTokens } from './form-token.ts'
 
 /**
- * Where users of the users table change their own password. Chosen here: `/solution/{name}/password`, for whoever is
- * signed in or has just shown the right password; after it everybody signs in anew, on every browser.
+ * Where users of the users table change their own password. Chosen here: `/solution/{name}/password`, for users who are
+ * signed in or have just entered the right password. After the change they sign in again in every browser.
  */
 export interface ChangePasswordPages {
-  /** After the right password of a user who has to choose another one: the page instead of a session. */
+  /** Sends the page instead of starting a session, if the user must change the password that they just entered. */
   demand(ctx: Context, solution: ActiveSolution, locale: string, user: User): void
-  /** The page for somebody who is signed in. @throws ERR_NOT_FOUND when the account has no password here */
+  /** Sends the page to a user who is signed in. @throws ERR_NOT_FOUND if the account has no password here */
   show(ctx: Context, solution: ActiveSolution, session: Session | null): Promise<void>
-  /** The page's form. */
+  /** Handles the page's form. */
   submit(ctx: Context, solution: ActiveSolution, locale: string, session: Session | null): Promise<void>
 }
 
@@ -40,12 +40,12 @@ export type ChangePasswordParts = {
 }
 
 const PURPOSE = 'change-password'
-/** How long a person has to think of a password, in ms. */
+/** In ms: time for the user to choose a password. */
 const TICKET_LIFETIME = 15 * 60_000
 
 type Refusal = { readonly status: 422 | 429; readonly text: string }
 
-/** Whom a form is about, and what shows that it is they. */
+/** The form's user, and the ticket that proves it is them; null if their session does. */
 type Person = { readonly user: User; readonly ticket: string | null }
 
 export function createChangePasswordPages(
@@ -54,7 +54,7 @@ export function createChangePasswordPages(
 ): ChangePasswordPages {
   const { limits, sites, formTokens, key, users, throttle, audit } = parts
 
-  /** Worth nothing once the password was changed, in another solution, and for another person. */
+  /** Binds a ticket to the solution, the user and their current password: changing the password invalidates it. */
   function textOf(solution: string, { uid, passwordChangedAt }: User, expiry: string): string {
     return `${solution} ${expiry} ${passwordChangedAt} ${uid}`
   }
@@ -107,7 +107,7 @@ export function createChangePasswordPages(
     return user === null ? null : { user, ticket: null }
   }
 
-  /** @returns why not; null when it was changed */
+  /** @returns the reason for refusing; null if the password was changed */
   async function change(
     ctx: Context,
     locale: string,

@@ -5,25 +5,27 @@ import { storedHash } from '../../base/database/stored-hash.ts'
 import { type CookieScope, readCookie, readCookies, setCookie } from '../../base/http/cookies.ts'
 
 /**
- * The hidden token of a form, bound to the browser by the cookie `login-{name}`. The cookie is kept by later pages, so
- * that two tabs work, and replaced at sign-in.
+ * The CSRF token of a form, bound to the browser by the cookie `login-{name}`. Later pages keep the cookie, so that two
+ * tabs work; signing in replaces it.
  */
 export interface FormTokens {
-  /** The token for a page; sets the cookie if the browser has none. The same one for all of an answer. */
+  /**
+   * The token for a page; sets the cookie if the browser has none. All calls for one response return the same token.
+   */
   issue(ctx: Context, scope: CookieScope): string
   check(ctx: Context, scope: CookieScope, token: string | undefined): boolean
-  /** Gives the browser a new cookie: tokens of earlier pages are worth nothing after it. */
+  /** Gives the browser a new cookie, which invalidates the tokens of earlier pages. */
   renew(ctx: Context, scope: CookieScope): void
-  /** What names the browser by its cookie and does not show it; null where it has none. Sets nothing. */
+  /** An id for the browser: the hash of its cookie, or null if it has none. Does not set the cookie. */
   browserOf(ctx: Context, scope: CookieScope): string | null
-  /** The same for each of its cookies, to find what an earlier `browserOf` named. */
+  /** The ids for all cookies of that name, to match an id that `browserOf` returned earlier. */
   browsersOf(ctx: Context, scope: CookieScope): readonly string[]
 }
 
 const PURPOSE = 'form-token'
 
 export function createFormTokens(key: PlatformKey): FormTokens {
-  /** The cookies that answers set: their pages come back with these. A request is for one solution. */
+  /** The cookie that each response sets, which its page's form will send. A request is for one solution. */
   const given = new WeakMap<Context, string>()
   const textOf = (scope: CookieScope, cookie: string) => `${scope.solution} ${cookie}`
 

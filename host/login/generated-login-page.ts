@@ -11,7 +11,6 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 import type { Uploaded, Uploads } from '../solutions/upload.ts'
 
-/** Where a solution has its login template. */
 export const LOGIN_TEMPLATE = 'media/login.html'
 
 export type LoginPageWarning = Explained<Warning>
@@ -20,8 +19,8 @@ export type LoginPageFacts = {
   /** Whether the active version has a `media/login.html`. */
   readonly hasTemplate: boolean
   /**
-   * Whether it is shown: the default page takes the place of one that lacks the form, the user name or the password; with
-   * PLATFORM_CLOUD it is that of the control center.
+   * Whether users see it. The default page replaces a template that lacks the form, the user name or the password; with
+   * PLATFORM_CLOUD users see the control center's page.
    */
   readonly isUsed: boolean
   readonly warnings: readonly LoginPageWarning[]
@@ -29,7 +28,7 @@ export type LoginPageFacts = {
   readonly states: readonly LoginStateName[]
 }
 
-/** What there is to know of the login page of a solution's active version. */
+/** Describes the login page of a solution's active version. */
 export async function lookAtLoginPage(
   solution: Pick<PreparedSolution, 'manifest' | 'template' | 'texts' | 'warnings'>,
   packed: Uint8Array,
@@ -53,10 +52,10 @@ export type GenerateParts = {
 }
 
 /**
- * Adds the default login page to the media of a solution, to be changed by its author (guide 2.4): a new version, checked
- * and activated as any upload.
- * @param options.replace takes the place of a `login.html` that is there
- * @throws ERR_FILE_EXISTS where there is one and it is not to be replaced, and what `Uploads.change` throws
+ * Adds the default login page to the media of a solution, for its author to edit (guide 2.4). This creates a new
+ * version, which is checked and activated like any upload.
+ * @param options.replace whether to replace an existing `login.html`
+ * @throws ERR_FILE_EXISTS if there is one and `replace` is false, and what `Uploads.change` throws
  */
 export function generateLoginPage(
   name: string,
@@ -80,7 +79,7 @@ export function generateLoginPage(
 
 /**
  * The active version's bundle.
- * @throws ERR_VERSION_NOT_FOUND where it was erased a moment ago
+ * @throws ERR_VERSION_NOT_FOUND if it was just erased
  */
 export async function activeBundle(
   store: Pick<SolutionStore, 'bundle'>,

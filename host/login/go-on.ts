@@ -3,8 +3,8 @@ import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from './arrival.ts'
 
 /**
- * The last step of every way of signing in: the browser goes where a script sends it, else to the page that was asked for.
- * @param locale of the page that leads to another origin
+ * The last step of every sign-in: redirects to where a script sends the browser, or else to the requested page.
+ * @param locale of the page that links to another origin
  */
 export function goOn(
   { ctx, serverUrl }: Arrival,

@@ -14,15 +14,15 @@ import type { Sites } from '../../base/http/sites.ts'
 import type { FormTokens } from './form-token.ts'
 
 /**
- * Sends a solution's login page: its own template, of PLATFORM_CLOUD the one of the control center; or the default one where
- * that is missing or unusable.
+ * Sends a solution's login page: from its template, or for PLATFORM_CLOUD from the control center's. If that is missing
+ * or unusable, sends the default page.
  */
 export type LoginPageSender = (ctx: Context, solution: ActiveSolution, page: LoginPage) => Promise<void>
 
 export type LoginPageSenderParts = {
   readonly sites: Sites
   readonly formTokens: FormTokens
-  /** `PLATFORM_TESTING_MODE`: inputs carry `data-cy`. */
+  /** `PLATFORM_TESTING_MODE`: adds `data-cy` to inputs. */
   readonly isTesting: boolean
   readonly cloudLogin: { pageOf(solution: ActiveSolution): Promise<DesignedPage | null> } | null
 }
@@ -37,7 +37,7 @@ export function createLoginPageSender({
   return async (ctx, solution, page) => {
     const designed = (await cloudLogin?.pageOf(solution)) ?? null
     const look = lookOf(solution, designed)
-    // It may speak languages that the solution itself does not.
+    // It may have texts in languages that the solution lacks.
     const asked = designed === null ? null : chooseLocale(ctx.get('Accept-Language'), localesOf(look))
     const nonce = createNonce()
     const formToken = formTokens.issue(ctx, cookieScope(ctx, sites, solution.name))
@@ -50,7 +50,10 @@ export function createLoginPageSender({
   }
 }
 
-/** @param designed the page of the control center; of PLATFORM_CLOUD null: the default page, whatever template the solution has */
+/**
+ * @param designed the control center's page. If null, PLATFORM_CLOUD uses the default page, even if the solution has a
+ *   template.
+ */
 export function lookOf(
   { manifest, template, texts }: Pick<ActiveSolution, 'manifest' | 'template' | 'texts'>,
   designed: DesignedPage | null,
@@ -60,8 +63,8 @@ export function lookOf(
 }
 
 /**
- * Signs in by a login token in the address, `index.html#id_token=…`, where no server and no log gets to see it (design
- * section 8). The form's own `submit` may be hidden by a button of that name.
+ * Signs in with a login token from the fragment, `index.html#id_token=…`, which browsers don't send to servers (design
+ * section 8). A button named `submit` would hide the form's own method.
  */
 const USE_LOGIN_TOKEN = `addEventListener('DOMContentLoaded', () => {
   const [, token] = /^#id_token=([A-Za-z0-9._-]+)$/.exec(location.hash) ?? []
@@ -73,7 +76,9 @@ const USE_LOGIN_TOKEN = `addEventListener('DOMContentLoaded', () => {
   HTMLFormElement.prototype.submit.call(form)
 })`
 
-/** What end-to-end tests find inputs by, unless the template names them so itself: `login.username`, `login.submit`. */
+/**
+ * Adds the attributes that end-to-end tests use to find inputs, such as `login.username`, unless the template has them.
+ */
 const NAME_INPUTS = `
 addEventListener('DOMContentLoaded', () => {
   for (const one of document.forms.login_form?.elements ?? []) {

@@ -16,7 +16,7 @@ export type LoginTokenApiParts = {
   readonly limits: Limits
 }
 
-/** Names as `security.login` takes them. */
+/** Accepts the same names as `security.login`. */
 export function loginTokenForm(limits: Limits) {
   const error = `must be ${visible(limits.PERMISSION_LENGTH)}`
   const permission = z.string().min(1).max(limits.PERMISSION_LENGTH).refine(isVisible, { error })
@@ -32,7 +32,7 @@ export function loginTokenForm(limits: Limits) {
 
 const LoginToken = z.object({ token: z.string(), expiresAt: z.int().min(0) }).meta({ id: 'LoginToken' })
 
-/** Whom an operator signs in to a solution. */
+/** Lets operators sign a user in to a solution. */
 export function loginTokenRoutes({ catalog, loginTokens, limits }: LoginTokenApiParts): AdminRoute[] {
   return [
     route(

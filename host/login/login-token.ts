@@ -9,22 +9,22 @@ import { createSingleUseTokens } from './single-use-token.ts'
 export interface LoginTokens {
   /**
    * @param expiresInMs default `LOGIN_TOKEN_LIFETIME`, at most `LONGEST_LIFETIME`
-   * @throws ERR_REQUEST_INVALID when user and permissions are too much for a token
+   * @throws ERR_REQUEST_INVALID if user and permissions are too long for a token
    */
   issue(solution: string, login: Login, expiresInMs?: number): { readonly token: string; readonly expiresAt: number }
   /**
-   * Uses a token up, on all hosts. The caller checks the permissions against those of the solution's manifest.
-   * @returns null when the token is none of this platform's, expired, used before, or for another solution: the last does
-   *   not use it up
+   * Uses a token up on all hosts. The caller checks the permissions against those in the solution's manifest.
+   * @returns null if the token was not issued by this platform, is expired, already used, or for another solution; the
+   *   last does not use it up
    */
   consume(solution: string, token: string): Promise<Login | null>
-  /** Forgets used tokens, of every kind, that nobody could use any more. */
+  /** Deletes the records of used tokens of all kinds that have expired. */
   sweep(): Promise<void>
 }
 
-/** In ms: a token is a way to hand over a sign-in, not a lasting right. */
+/** In ms: a token hands over a sign-in; it is not a long-term credential. */
 export const LONGEST_LIFETIME = 24 * 3_600_000
-/** Characters: it travels in an address and in a form. */
+/** In characters: the token is sent in a URL and in a form. */
 const LONGEST = 4096
 
 const Content = z.strictObject({ username: z.string(), uid: z.string(), permissions: z.array(z.string()) })

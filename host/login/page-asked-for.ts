@@ -1,9 +1,9 @@
 import type { Context } from 'koa'
 
-/** What the platform's own pages add to an address. */
+/** Parameters that the platform's own pages add. */
 const OURS = /^(signed-out|password-changed|other-account)(=|$)/
 
-/** The page with its query as it was, but for what the platform's own pages add to it. */
+/** Path and query of the requested page, without the parameters that the platform's own pages add. */
 export function pageAskedFor(ctx: Context): string {
   const kept = ctx.querystring.split('&').filter((part) => !OURS.test(part) && part !== '')
   return kept.length === 0 ? ctx.path : `${ctx.path}?${kept.join('&')}`

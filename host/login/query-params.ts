@@ -1,13 +1,15 @@
 import type { Json } from '../../runtime/plugin.ts'
 
-/** In a URL these would land in histories and logs; a script gets them from the form alone. */
+/** URLs end up in browser histories and logs, so scripts get these only from the form. */
 const NEVER_FROM_URL = new Set(['username', 'password'])
-/** The host's own fields, and what it alone says: an authenticator lets in without a password by `last_login`. */
+/**
+ * Fields for the host, and `last_login`, which only the host may set: authenticators skip the password if it is set.
+ */
 const NEVER_FOR_SCRIPTS = new Set(['csrf_token', 'id_token', 'remember', 'last_login'])
 
 /**
- * `queryParams` of an entry function: the URL's parameters, then the form's fields, fields winning; only texts, in
- * their order (design 5.1). Without prototype, also as the guest gets it.
+ * `queryParams` of an entry function: the URL's parameters, then the form's fields, which win. All values are strings,
+ * in their original order (design 5.1). The object has no prototype, in the guest too.
  */
 export function queryParams(
   url: ReadonlyMap<string, string>,
@@ -19,12 +21,12 @@ export function queryParams(
   return params
 }
 
-/** The further inputs of a login page, of which the last map's win (guide 2.4). */
+/** The `custom_*` inputs of a login page (guide 2.4). Later maps win. */
 export function customFields(...maps: readonly ReadonlyMap<string, string>[]): Record<string, string> {
   return Object.fromEntries(maps.flatMap((map) => [...map]).filter(([name]) => isCustom(name)))
 }
 
-/** The parameters without them. */
+/** The parameters without the `custom_*` ones. */
 export function withoutCustom(url: ReadonlyMap<string, string>): Map<string, string> {
   return new Map([...url].filter(([name]) => !isCustom(name)))
 }
@@ -38,7 +40,7 @@ export function argumentOf(url: ReadonlyMap<string, string>): string | null {
   return url.get('argument') ?? null
 }
 
-/** The fields that a login page shows again or is prefilled with. Which inputs may show them the template decides. */
+/** The fields that a login page shows again or is prefilled with. The template decides which inputs show them. */
 export function keptFields(
   from: ReadonlyMap<string, string>,
   options: { readonly username: boolean },

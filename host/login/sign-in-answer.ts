@@ -4,8 +4,8 @@ import type { Login } from '../../plugins/security/host.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 
 /**
- * What a source says of somebody. Refusals are answers; `failed` means that it could not say. `state`: what the login page
- * says of the refusal, `refused` unless given.
+ * A source's answer about a user. `failed`: the source could not decide. `state`: the login page's state for a refusal,
+ * `refused` by default.
  */
 export type SignInAnswer =
   | { readonly kind: 'accepted'; readonly login: Login; readonly effects: Effects; readonly user: User | null }

@@ -23,8 +23,8 @@ export type LoginFormParts = SessionParts & {
 }
 
 /**
- * What the page of a client posts once its login form signed somebody in: a token in `id_token`, a client's or a login
- * token of this platform. What else is posted counts for nothing: names and passwords are for the form's script.
+ * Handles the POST that a client's page sends after its login form signed a user in. `id_token` is a client's token or
+ * a login token. All other fields are ignored: names and passwords are for the form's script.
  * @throws ERR_FOREIGN_ORIGIN, ERR_THROTTLED, ERR_DATABASE_UNREACHABLE
  */
 export async function signInByLoginForm(
@@ -36,11 +36,11 @@ export async function signInByLoginForm(
   const fields = await readForm(ctx, parts.limits)
   const arrival = readArrival(ctx, solution, locale, parts.sites)
   if (!cameFromOwnPage(arrival, fields, parts.formTokens)) {
-    // Another tab signed in meanwhile, which ended this page's hidden token: it opens anew, as whoever is signed in.
+    // Another tab signed in, which invalidated this page's CSRF token: reload the page as the user who is signed in.
     if (sourceOfPost(ctx, arrival.serverUrl) === 'same-origin') return goTo(ctx, pageAskedFor(ctx))
     throw new PlatformError('ERR_FOREIGN_ORIGIN', 'This page had expired, or the form came from another site.')
   }
-  // Guesses count for the network alone: no account is known.
+  // Attempts count only for the network: the account is unknown.
   const attempt = { source: `solution ${solution.name}`, username: '', address: arrival.address }
   const wait = await parts.throttle.count(attempt, true)
   if (wait !== null) {
@@ -58,7 +58,7 @@ export async function signInByLoginForm(
   goOn(arrival, { ...signIn, locale: session.session.locale })
 }
 
-/** Whoever it signs in is held to what the solution's scripts could grant now. */
+/** @returns null unless the solution's scripts could currently grant the token's permissions */
 async function readToken(
   { ctx, solution, scope, locale }: Arrival,
   token: string,
@@ -73,7 +73,7 @@ async function readToken(
   return byClient ?? { login, tenant: null, locale, page: pageAskedFor(ctx), showUrl: null }
 }
 
-/** Nothing is remembered: a sign-in that could not be asked about again would outlive its user's rights. */
+/** Never remembered: no source could check the user again, so the login would outlive their permissions. */
 function accept(arrival: Arrival, { login, tenant, locale }: ClientSignIn, parts: LoginFormParts) {
   const effects = { ...noEffects(), login, tenant, locale }
   return acceptSignIn(arrival, { login, effects }, BASIS_OF_TOKEN, null, parts)

@@ -1,17 +1,17 @@
 import type { PreparedSolution } from '../../base/bundles/prepared-solution.ts'
 
-/** Users sign in by the login page. */
+/** Users sign in on the login page. */
 export type FormMode = 'DEFAULT' | 'AUTHENTICATOR' | 'PLATFORM_CLOUD'
-/** Users sign in at a provider of OAuth. */
+/** Users sign in at an OAuth provider. */
 export type ProviderMode = 'OAUTH' | 'OAUTH_AUTHENTICATOR'
 
 /**
- * How a solution's users sign in, after the older properties were read (design sections 4 and 8). `LOGIN_FORM`: by a form
- * of the solution itself, on which its client opens without a user.
+ * How a solution's users sign in, derived from current and older manifest properties (design sections 4 and 8).
+ * `LOGIN_FORM`: in a form of the solution, which its client opens without a user.
  */
 export type SignInMode = 'NONE' | FormMode | 'LOGIN_FORM' | ProviderMode
 
-/** `loginSolution`, which came before modules of type authenticator, is used in the same way as such a module. */
+/** `loginSolution` is older than modules of type authenticator and works the same way. */
 export function signInModeOf({ manifest }: Pick<PreparedSolution, 'manifest'>): SignInMode {
   const mode = manifest.authenticator
   if (mode !== 'DEFAULT') return mode

@@ -8,14 +8,14 @@ import type { AccountSource } from './account-sources.ts'
 import type { Arrival } from './arrival.ts'
 import { type SessionBasis, type SessionParts, startSession, valuesOf } from './start-session.ts'
 
-/** What a remembered login came to; null: the person has to sign in. */
+/** The result of a remembered login; null if the user has to sign in. */
 export type RememberedSignIn = { readonly found: FoundSession } | { readonly failure: Failed } | null
 
 /**
- * A remembered browser is signed in without being asked, if its user may still sign in. A use is a GET of the page as a
- * navigation, never one that the browser makes ahead of a wish (`Sec-Purpose`).
+ * Signs in the user of a remembered browser, if they may still sign in. Only a navigation counts, not a prefetch
+ * (`Sec-Purpose`).
  *
- * Whoever could not be asked (`failure`, or what `source` throws) leaves cookie and series as they were.
+ * If the source could not answer (`failure`, or it throws), the cookie and the remembered login stay unchanged.
  */
 export async function signInRemembered(
   arrival: Arrival,
@@ -34,7 +34,7 @@ export async function signInRemembered(
   const { series } = use
   const facts = { actor: `user:${series.username}`, solution: solution.name, address, correlationId }
   const note = (action: AuditAction, outcome: string) => audit.note({ ...facts, action, outcome })
-  // Another way of signing in was chosen since, so nobody is left who could say whether this user may.
+  // If the solution's sign-in mode has changed, no source can check this user any more.
   const isOfMode = series.source === source.name
   if (use.kind === 'stolen' || !isOfMode) {
     await remembered.end(solution.name, cookie)
@@ -63,7 +63,7 @@ export async function signInRemembered(
     use.kind === 'current'
       ? await remembered.rotate(cookie, { ...answer.login, ...valuesOf(arrival, answer.effects) })
       : null
-  // Another tab may have rotated it meanwhile, or somebody ended it.
+  // Another tab may have rotated it in the meantime, or it was ended.
   if (next === null && (await remembered.use(solution.name, cookie)).kind !== 'previous') return null
   if (next !== null) setCookie(ctx, 'remember', scope, next, limits.REMEMBER_LIFETIME)
   const { providerLogin } = series
@@ -76,7 +76,7 @@ export async function signInRemembered(
 
 type KnownUse = { readonly cookie: string; readonly use: Exclude<RememberedUse, { kind: 'unknown' }> }
 
-/** The cookie that is valid; a theft counts only if none is. */
+/** Returns the valid cookie. A stolen one is returned only if none is valid. */
 export async function findUse(
   solution: string,
   cookies: readonly string[],

@@ -4,38 +4,39 @@ import type { Login, Tenant } from '../../plugins/security/host.ts'
 import { z } from '../../runtime/zod.ts'
 import { createSingleUseTokens } from './single-use-token.ts'
 
-/** Whom a login form's script signed in, and what it set for them. */
+/** The user that a login form's script signed in, and what it set for them. */
 export type ClientSignIn = {
   readonly login: Login
   readonly tenant: Tenant | null
   readonly locale: string
-  /** Path and query of the solution's page that the browser asked for, as `pageAskedFor` gives it. */
+  /** Path and query of the requested page, as returned by `pageAskedFor`. */
   readonly page: string
-  /** Where the script sends the browser instead (`application.showURL`), checked; null: to `page`. */
+  /** Where the script sends the browser instead (`application.showURL`), already checked; null for `page`. */
   readonly showUrl: string | null
 }
 
 /**
- * A script decides over the client's connection, where no cookie can be set: the page carries its decision to the host
- * once more, which makes the session. So it is good for the browser that the client is open in alone, once, for a minute.
+ * A login form's script signs its user in over the client's connection, which can't set cookies. So the page posts a
+ * token to the host, which then starts the session. The token works once, for a minute, and only in the client's
+ * browser.
  */
 export interface ClientSignIns {
   /**
-   * @param signIn `browser`: as `FormTokens.browserOf` gives it for the connection's handshake
-   * @throws ERR_REQUEST_INVALID when user and permissions are too much for a token
+   * @param signIn `browser`: as `FormTokens.browserOf` returns it for the connection's handshake
+   * @throws ERR_REQUEST_INVALID if user and permissions are too long for a token
    */
   issue(signIn: ClientSignIn & { readonly solution: string; readonly browser: string }): string
   /**
-   * Uses a token up, on all hosts. The caller checks the permissions against those of the solution's manifest.
-   * @returns null when the token is none of a client's, expired or used before; or for another solution or another
-   *   browser, which does not use it up
+   * Uses a token up on all hosts. The caller checks the permissions against those in the solution's manifest.
+   * @returns null if the token was not issued to a client, is expired or already used; or if it is for another solution
+   *   or another browser, which does not use it up
    */
   consume(solution: string, token: string, browser: string): Promise<ClientSignIn | null>
 }
 
-/** In ms: the page posts it at once. */
+/** In ms: the page posts it immediately. */
 const LIFETIME = 60_000
-/** Characters: it travels in a form, of which `FORM_BODY` takes 64 KiB, and holds some hundred permissions. */
+/** In characters: it is sent in a form, which `FORM_BODY` limits to 64 KiB, and fits a few hundred permissions. */
 const LONGEST = 48 * 1024
 
 const Content = z.strictObject({

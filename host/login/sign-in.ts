@@ -36,16 +36,16 @@ export type SignInParts = SessionParts & {
   readonly sendLoginPage: LoginPageSender
 }
 
-/** One try to sign in, with all that the browser sent. */
+/** A sign-in attempt, with everything that the browser sent. */
 type Attempt = Arrival & { readonly source: FormSource; readonly fields: ReadonlyMap<string, string> }
 
-/** Who could say is away or cannot say: nobody can be signed in, and nothing is known of what was typed. */
+/** The source that checks credentials is unreachable or refuses to answer, so the credentials were not checked. */
 const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
   ERR_DATABASE_UNREACHABLE: 'unavailable',
   ERR_CLOUD_UNREACHABLE: 'cloudAway',
   ERR_CLOUD_REFUSED: 'cloudRefused',
 }
-/** In seconds, where nobody knows. */
+/** In seconds, if the error does not give a time. */
 const RETRY_AFTER = 5
 
 /** More passwords are being checked than the machine can check at once. */
@@ -57,7 +57,7 @@ const PASSWORDS_BUSY: Failed = {
 
 type Refused = Extract<SignInAnswer, { kind: 'refused' }>
 
-/** The login page at GET: nothing is asked of the authenticator yet. */
+/** Answers GET with the login page, without running the authenticator. */
 export function showLoginPage(
   ctx: Context,
   solution: ActiveSolution,
@@ -73,8 +73,8 @@ export function showLoginPage(
 }
 
 /**
- * The login form: the browser is checked, the attempt counted, the source of accounts asked, and the answer is a session
- * or the login page again.
+ * Handles the login form: checks where it came from, counts the attempt, and asks the account source. Starts a session
+ * or shows the login page again.
  */
 export async function signIn(
   ctx: Context,
@@ -102,7 +102,7 @@ async function answerAttempt(attempt: Attempt, parts: SignInParts): Promise<void
   const answer = token === '' ? await askSource(attempt, parts) : await checkLoginToken(attempt, token, parts)
   if (answer.kind === 'failed') return fail(attempt, answer.failure, parts)
   if (answer.kind === 'refused') {
-    // Told to whoever knows the password: no guess.
+    // Only someone who knows the password gets this answer, so it is not a guess.
     if (answer.state === 'verify') await parts.throttle.succeeded(counted(attempt), isKnown(attempt, parts))
     return refuse(attempt, answer, parts)
   }
@@ -113,7 +113,7 @@ async function answerAttempt(attempt: Attempt, parts: SignInParts): Promise<void
   goOn(attempt, { showUrl: answer.effects.showUrl, page: pageAskedFor(ctx), locale })
 }
 
-/** Where nothing was checked, since who checks it is away, nothing was guessed: the account's counters are as before. */
+/** If the control center is unreachable, the password was not checked: the attempt does not count for the account. */
 async function askSource(attempt: Attempt, parts: SignInParts): Promise<SignInAnswer> {
   try {
     return await attempt.source.check(attempt, attempt.fields)
@@ -125,8 +125,8 @@ async function askSource(attempt: Attempt, parts: SignInParts): Promise<SignInAn
 }
 
 /**
- * The same for a source that is away.
- * @throws the error where the login page has nothing to say of it
+ * The login page, if the source of a remembered user is unreachable or busy.
+ * @throws the error if the login page has no state for it
  */
 export function showRecheckError(
   ctx: Context,
@@ -136,13 +136,13 @@ export function showRecheckError(
   parts: SignInParts,
 ): Promise<void> {
   const code = error instanceof PlatformError ? error.code : ''
-  // That the database is away is told by a page of its own: without it, nothing is known of this browser.
+  // An unreachable database has a separate error page: without it, the browser's session can't be read.
   if (!(error instanceof PlatformError) || (code !== 'ERR_THROTTLED' && !code.startsWith('ERR_CLOUD_'))) throw error
   const fields = keptFields(readQuery(ctx), { username: false })
   return sendAway({ ctx, solution, locale, fields }, error, parts)
 }
 
-/** It could not be asked whether a remembered user may still come in: the login page says so, and the cookie stays. */
+/** The check of a remembered user failed: the login page says so, and the browser keeps its cookie. */
 export function showRecheckFailure(
   ctx: Context,
   solution: ActiveSolution,
@@ -164,7 +164,7 @@ async function readAttempt(
   return { ...readArrival(ctx, solution, locale, sites), fields, source: accountSources.ofForm(mode) }
 }
 
-/** A page that was open for too long looks the same, so the person gets a new one with what they had typed. */
+/** The page may just have been open for too long: the user gets a new one that keeps what they typed. */
 function refuseForeignForm({ ctx, solution, locale, fields }: Attempt, { sendLoginPage }: SignInParts): Promise<void> {
   return sendLoginPage(ctx, solution, {
     ...emptyPage(locale),
@@ -173,7 +173,7 @@ function refuseForeignForm({ ctx, solution, locale, fields }: Attempt, { sendLog
   })
 }
 
-/** Guesses of login tokens count for the network alone: no account is known. */
+/** Attempts with a login token count only for the network: the account is unknown. */
 function countAttempt(attempt: Attempt, token: string, parts: SignInParts): Promise<number | null> {
   return parts.throttle.count(counted(attempt), token !== '' || isKnown(attempt, parts))
 }
@@ -187,7 +187,7 @@ function isKnown(attempt: Attempt, { knownBrowsers }: SignInParts): boolean {
   return knownBrowsers.isKnown(attempt.ctx, attempt.scope, source, username)
 }
 
-/** A login token of this platform signs in for whom it was made, within what the solution's scripts could grant. */
+/** Signs in the user that a login token was issued for, if the solution's scripts could grant its permissions. */
 async function checkLoginToken(
   { solution }: Attempt,
   token: string,
@@ -220,7 +220,7 @@ async function acceptCredentials(
   return session
 }
 
-/** Nobody was logged in: an answer, not an error. */
+/** The source refused the sign-in. That is an answer, not an error. */
 async function refuse(attempt: Attempt, { effects, values, state }: Refused, parts: SignInParts): Promise<void> {
   const { ctx, solution, locale, fields, serverUrl } = attempt
   parts.audit.note({ ...factsOf(attempt), outcome: 'refused' })
@@ -255,8 +255,9 @@ function fail(attempt: Attempt, failure: Failed, parts: SignInParts): Promise<vo
 }
 
 /**
- * The source could not say yes or no. The end user gets the error label and an id that the author finds in the log.
- * @param status of the page when it is not that the machine is busy
+ * The source failed, so it neither accepted nor refused. The user sees the error label and an id that is also in the
+ * log.
+ * @param status of the page, unless the host is busy
  */
 function showFailure(
   attempt: Omit<Attempt, 'source'>,
@@ -276,7 +277,7 @@ function showFailure(
   return sendLoginPage(ctx, solution, { ...page, ...LOGIN_STATES.outcome, status })
 }
 
-/** @throws the error where the login page has nothing to say of it */
+/** @throws the error if the login page has no state for it */
 function showAway(attempt: Attempt, error: PlatformError, parts: SignInParts): Promise<void> {
   const { fields } = attempt
   const seconds = waitOf(error)

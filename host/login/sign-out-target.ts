@@ -6,26 +6,27 @@ import { z } from '../../runtime/zod.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import { readSigned, writeSigned } from './signed-text.ts'
 
-/** Where the browser goes on after a script signed its user out: an address of `application.showURL`, or a solution. */
+/** Where the browser goes after a script signed its user out: an address from `application.showURL`, or a solution. */
 export type SignOutTarget =
   | { readonly address: string }
   | { readonly solution: string; readonly argument: string | null }
 
 /**
- * Carries a target from a client's script through the page to the solution's logout, so that nobody makes an address of
- * ours that leads elsewhere: for a minute, for the one session. It may be used twice, as the session is over after it.
+ * Signed tokens that carry a target from a client's script through the page to the solution's logout, which would
+ * otherwise be an open redirect. A token is valid for a minute and for one session. It needs no single-use check, since
+ * the first use ends the session.
  */
 export interface SignOutTargets {
-  /** @param session its public id */
+  /** @param session the session's public id */
   issue(solution: string, session: string, target: SignOutTarget): string
-  /** @returns null for what this platform did not write for the session, or longer ago */
+  /** @returns null if the token is expired or this platform did not issue it for the session */
   read(solution: string, session: string, token: string): SignOutTarget | null
 }
 
 const PURPOSE = 'client-sign-out'
-/** In ms: the page posts it at once. */
+/** In ms: the page posts it immediately. */
 const LIFETIME = 60_000
-/** Characters: addresses and arguments have 2,048, which JSON and base64 make up to 8 times as long. */
+/** In characters: addresses and arguments have up to 2,048, which JSON and base64 make up to 8 times longer. */
 const LONGEST = 20_000
 
 const Content = z.strictObject({
@@ -56,7 +57,7 @@ export function createSignOutTargets(key: PlatformKey, now: () => number = Date.
 
 export type TargetParts = { readonly sites: Sites; readonly catalog: Catalog }
 
-/** @returns null for an address that a script may not send a browser to, or a solution that is not there */
+/** @returns null for an address that scripts may not redirect to, or a solution that does not exist */
 export async function addressOfTarget(
   target: SignOutTarget,
   client: ClientSide,
@@ -67,8 +68,8 @@ export async function addressOfTarget(
 }
 
 /**
- * The page of the solution that `security.logout(solution, argument)` goes on with.
- * @returns null where none is named, or it is not there
+ * The page of the solution that `security.logout(solution, argument)` redirects to.
+ * @returns null if no solution is named, or it does not exist
  */
 export async function pageOfSolution(
   { solution, argument }: { readonly solution: string | null; readonly argument: string | null },

@@ -30,10 +30,9 @@ export type SignOutParts = {
 }
 
 /**
- * A real logout: the session ends, the browser is no longer remembered (guide 3), and the provider's session ends where that
- * is offered.
- * @param target where the browser goes on, as a script asked for it; null: the page that says that one is signed out
- * @returns the address at which it goes on now
+ * Ends the session and the remembered login (guide 3), and the provider's session if the provider supports that.
+ * @param target where a script sends the browser afterwards; null for the page that says the user is signed out
+ * @returns the address to redirect to now
  */
 export async function signOut(
   ctx: Context,
@@ -49,12 +48,12 @@ export async function signOut(
     providerLogin === null
       ? { address: target ?? signedOutPage, endsThere: false }
       : await providerLogout.signOut(providerLogin, `${origin}${signedOutPage}`, target)
-  // Also if the session had already ended, so that its provider is no longer known.
+  // Also if the session had already ended, since then its provider is no longer known.
   if (!endsThere && isProviderMode(signInModeOf(solution))) noteSignedOut(ctx, cookieScope(ctx, sites, solution.name))
   return address
 }
 
-/** Ends session and remembered login of the browser. @returns the sign-in by a provider that they rested on, or null */
+/** Ends the browser's session and remembered login. @returns the id of their sign-in at a provider, or null */
 async function endHere(
   ctx: Context,
   solution: string,
@@ -68,7 +67,7 @@ async function endHere(
   if (cookies.length > 0) setCookie(ctx, 'session', scope, null)
   let providerLogin = session?.providerLogin ?? null
   const rememberCookies = readCookies(ctx, 'remember', scope)
-  // The session may be over while its remembered login is not.
+  // The remembered login may outlive its session.
   const known = providerLogin === null ? await findUse(solution, rememberCookies, remembered) : null
   if (known !== null && known.use.kind !== 'stolen') providerLogin = known.use.series.providerLogin
   for (const cookie of rememberCookies) await remembered.end(solution, cookie)
@@ -80,7 +79,7 @@ async function endHere(
   return providerLogin
 }
 
-/** The page that says that one is signed out; it signs nobody in by itself. */
+/** The page that says the user is signed out. It never signs in automatically. */
 export function pageAfterLogout(solution: string): string {
   return `/solution/${solution}/index.html?signed-out`
 }

@@ -5,8 +5,8 @@ import { type CookieScope, readCookie, setCookie } from '../../base/http/cookies
 const NOTED_FOR = 365 * 86_400_000
 
 /**
- * Remembers in the browser that its user signed out here and is still signed in at the provider: the provider would sign
- * the same person in again without asking (guide 3, rule 2).
+ * Records in the browser that its user signed out here and is still signed in at the provider, which would sign the
+ * same person in again without asking (guide 3, rule 2).
  */
 export function noteSignedOut(ctx: Context, scope: CookieScope): void {
   setCookie(ctx, 'signed-out', scope, '1', NOTED_FOR)

@@ -6,34 +6,34 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { readSigned, writeSigned } from './signed-text.ts'
 
-/** Signed texts of one kind, each good for one solution, for a time, once on all hosts together. */
+/** Signed tokens of one kind. Each is valid for one solution, for a limited time, and once across all hosts. */
 export interface SingleUseTokens<Content extends object> {
   /**
    * @param lifetime in ms
-   * @throws ERR_REQUEST_INVALID when it is too much for a token
+   * @throws ERR_REQUEST_INVALID if the content is too long for a token
    */
   issue(solution: string, content: Content, lifetime: number): { readonly token: string; readonly expiresAt: number }
   /**
    * Uses a token up.
-   * @param isMeant what else must hold of it; where it does not, the token stays whole
-   * @returns null when the token is none of this kind, expired, used before, or for another solution: the last does not
-   *   use it up
+   * @param isMeant a further condition; if it is false, the token is not used up
+   * @returns null if the token is not of this kind, is expired, already used, or for another solution; the last does
+   *   not use it up
    */
   consume(solution: string, token: string, isMeant?: (content: Content) => boolean): Promise<Content | null>
-  /** Forgets used tokens, of every kind, that nobody could use any more. */
+  /** Deletes the records of used tokens of all kinds that have expired. */
   sweep(): Promise<void>
 }
 
 export type TokenKind<Content extends object> = {
-  /** Under this name they are signed and noted as used. */
+  /** Part of the signature, and of the id under which a used token is recorded. */
   readonly purpose: string
-  /** Takes no key that it does not know. */
+  /** Must reject unknown keys. */
   readonly content: z.ZodType<Content>
-  /** Characters. */
+  /** In characters. */
   readonly longest: number
 }
 
-/** Clocks of hosts differ: what was used is remembered for this long after its time, in ms. */
+/** In ms. Clocks of hosts differ, so the record of a used token is kept for this time after the token expires. */
 const CLOCK_SKEW = 3_600_000
 
 const Frame = z.looseObject({ id: z.string(), solution: z.string(), expiresAt: z.int() })

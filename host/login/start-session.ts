@@ -11,19 +11,19 @@ import type { Arrival } from './arrival.ts'
 import type { FormTokens } from './form-token.ts'
 import { signInModeOf } from './sign-in-mode.ts'
 
-/** What a session rests on. */
+/** The sign-in that a session is based on. */
 export type SessionBasis = {
-  /** '' where nothing that a source knows counts, as for login tokens. */
+  /** '' if no source can revoke the session, as for login tokens. */
   readonly source: AccountSourceName
-  /** The sign-in by a provider, or null. */
+  /** The id of the sign-in at an OAuth provider, or null. */
   readonly providerLogin: string | null
-  /** Asked once the session is there: what ended the user's access before that found no session to end. */
+  /** Checked after the session is stored: if the user's access ended before that, there was no session to end. */
   readonly stillHolds: () => Promise<boolean>
 }
 
 /**
- * Of a token, which a script made for any uid it likes: nothing that a source knows of that uid holds for its bearer, and
- * nobody could be asked about it again.
+ * For tokens. A script may issue one for any uid, so an account with the same uid says nothing about its bearer, and no
+ * source can check the user again.
  */
 export const BASIS_OF_TOKEN: SessionBasis = { source: '', providerLogin: null, stillHolds: async () => true }
 
@@ -38,8 +38,8 @@ export type SessionParts = {
 type Accepted = { readonly login: Login; readonly effects: Effects }
 
 /**
- * Signs in by credentials that were given just now. What was remembered in this browser ends; `remember` begins a new
- * series, null does not.
+ * Signs in with credentials that were just checked. Ends the browser's remembered login.
+ * @param remember starts a new remembered login, unless null
  * @returns as `startSession`
  */
 export async function acceptSignIn(
@@ -70,9 +70,9 @@ export async function acceptSignIn(
 }
 
 /**
- * A new session id at each login; the session that the browser had ends.
- * @param selector of the remembered login that it is made from or with, or null
- * @returns null when the user's access ended meanwhile: nobody is signed in
+ * Starts a session with a new id and ends the browser's previous one.
+ * @param selector of the remembered login that the session belongs to, or null
+ * @returns null if the user's access ended in the meantime: they are not signed in
  */
 export async function startSession(
   arrival: Arrival,
@@ -101,7 +101,7 @@ export async function startSession(
   return { session: { ...session, publicId, loggedInAt }, cookie }
 }
 
-/** What the audit says of every try to sign in, but how it ended. */
+/** The audit record of a sign-in attempt, without its outcome. */
 export function signInFacts({ solution, address, correlationId }: Arrival, username: string) {
   const mode = signInModeOf(solution)
   return {
@@ -114,7 +114,7 @@ export function signInFacts({ solution, address, correlationId }: Arrival, usern
   } as const
 }
 
-/** Tenant and locale of a sign-in: what the script set, else the language that the browser asks for. */
+/** The tenant and locale that the script set. The locale defaults to the browser's language. */
 export function valuesOf({ locale }: Pick<Arrival, 'locale'>, effects: Pick<Effects, 'tenant' | 'locale'>) {
   return { tenant: effects.tenant, locale: effects.locale ?? locale }
 }

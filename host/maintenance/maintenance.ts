@@ -4,22 +4,25 @@ import type { Database } from '../../base/database/open.ts'
 import { put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** While it is on, nobody new comes in and signed-in users finish; it holds on all hosts within 1 s. */
+/**
+ * Maintenance mode: new sign-ins are blocked, users who are already signed in can finish. Applies on all hosts within 1
+ * s.
+ */
 export interface Maintenance {
   isOn(): Promise<boolean>
   set(on: boolean): Promise<void>
   /**
-   * Called where a page would be shown to somebody who is not signed in, and where a sign-in would begin.
-   * @throws ERR_MAINTENANCE while it is on
+   * Called before showing a page to a user who is not signed in, and before a sign-in starts.
+   * @throws ERR_MAINTENANCE while maintenance is on
    */
   refuseNewWork(): Promise<void>
 }
 
-/** The row of the table `platform`. */
+/** The key in the table `platform`. */
 const KEY = 'maintenance'
-/** The database is asked for so long whether it is on, in ms; the login page waits for it. */
+/** Timeout of the database query in ms; the login page waits for it. */
 const PATIENCE = 2000
-/** What browsers are asked to wait, in seconds. */
+/** `Retry-After`, in seconds. */
 const RETRY_AFTER = 60
 
 /** @param now the clock, in milliseconds */
@@ -31,7 +34,7 @@ export function createMaintenance(db: Database, now: () => number = Date.now): M
 
   let last = false
 
-  /** While the database is away, what it said last still holds: whoever signs in then is told what is wrong. */
+  /** While the database is unreachable, the last known state applies; the sign-in then reports the outage itself. */
   async function isProbablyOn(): Promise<boolean> {
     try {
       last = await answeredWithin(PATIENCE, cache.get(KEY))

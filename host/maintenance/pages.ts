@@ -5,7 +5,7 @@ import type { Maintenance } from './maintenance.ts'
 export type MaintenancePageParts = { readonly maintenance: Maintenance; readonly audit: Audit }
 
 export function addMaintenancePages(pages: PageRouter, { maintenance, audit }: MaintenancePageParts): void {
-  /** The audit knows who set it last; it may be older than what the audit keeps. */
+  /** The last change, from the audit; null if it is older than the audit retention. */
   async function lastSet(): Promise<WrittenEntry | null> {
     const { items } = await audit.read({ action: 'maintenance', outcome: 'ok', limit: 1 })
     return items[0] ?? null

@@ -1,28 +1,28 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** What is to happen after a sign-out, when the browser may first have to go to the provider and back. */
+/** What to do after a sign-out, for which the browser may first go to the provider and back. */
 export type AfterLogout = {
-  /** Where the browser goes on, as a script asked for it by `application.showURL`; null: the page that says "signed out". */
+  /** Where a script sends the browser with `application.showURL`; null for the signed-out page. */
   readonly target: string | null
-  /** A provider at which the user is still signed in, for that page. */
+  /** A provider at which the user is still signed in, shown on the signed-out page. */
   readonly provider: string | null
-  /** Path and query of the solution's page that the user had signed in for, to sign in again; null: the start page. */
+  /** Path and query of the page to sign in again; null for the start page. */
   readonly page: string | null
 }
 
 /**
- * Carries it in the parameter `state` of the signed-out page, good for an hour: encrypted, so that nobody makes an address of
- * ours that leads elsewhere, and the provider that sends it back reads nothing of it.
+ * Carries it in the parameter `state` of the signed-out page, valid for an hour. It is encrypted, so that nobody can
+ * forge it to redirect elsewhere (open redirect), and the provider, which sends it back, can't read it.
  */
 export interface AfterLogoutState {
   write(solution: string, after: AfterLogout): string
-  /** @returns null for what this platform did not write for the solution, or too long ago */
+  /** @returns null if it is expired or this platform did not write it for the solution */
   read(solution: string, state: string): AfterLogout | null
 }
 
 const LIFETIME = 3_600_000
-/** Characters: `showURL` takes addresses of 2,048. */
+/** In characters: `showURL` accepts addresses of up to 2,048. */
 const LONGEST = 4096
 
 const Content = z.strictObject({

@@ -1,9 +1,9 @@
-/** How a token may be signed (RFC 7518 section 3.1, RFC 8037, RFC 9864), and with which kind of key. */
+/** A signature algorithm (RFC 7518 section 3.1, RFC 8037, RFC 9864) and its kind of key. */
 export type SignatureAlgorithm = {
   readonly kty: 'RSA' | 'EC' | 'OKP'
-  /** null for RSA, which has no curves. */
+  /** null for RSA. */
   readonly crv: string | null
-  /** Of `at_hash` and `c_hash`, as `node:crypto` names it (OIDC Core section 3.1.3.6). */
+  /** The hash for `at_hash` and `c_hash` (OIDC Core section 3.1.3.6), named as in `node:crypto`. */
   readonly hash: 'sha256' | 'sha384' | 'sha512'
 }
 
@@ -11,8 +11,9 @@ const RSA = { kty: 'RSA', crv: null } as const
 const ED25519 = { kty: 'OKP', crv: 'Ed25519', hash: 'sha512' } as const
 
 /**
- * Every algorithm that a provider's tokens may have. None is symmetric: a client's secret, or a public key taken for a
- * secret, signs nothing. OIDC Core names no hash for Ed25519; Chosen here: the one that its signature uses.
+ * All algorithms that are accepted for a provider's tokens. None is symmetric, so that neither a client secret nor a
+ * public key used as a secret can sign a token. OIDC Core names no hash for Ed25519. Chosen here: the one that its
+ * signature uses.
  */
 export const ALGORITHMS: Readonly<Record<string, SignatureAlgorithm>> = {
   RS256: { ...RSA, hash: 'sha256' },
@@ -28,7 +29,7 @@ export const ALGORITHMS: Readonly<Record<string, SignatureAlgorithm>> = {
   Ed25519: ED25519,
 }
 
-/** The names count letter by letter: `rs256` is none. @returns null for anything that is not in the table */
+/** Names are case-sensitive. @returns null for anything that is not in the table */
 export function algorithmOf(name: unknown): SignatureAlgorithm | null {
   return typeof name === 'string' && Object.hasOwn(ALGORITHMS, name) ? (ALGORITHMS[name] as SignatureAlgorithm) : null
 }

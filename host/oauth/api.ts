@@ -30,7 +30,7 @@ export type OAuthApiParts = {
   readonly sites: Sites
 }
 
-/** A secret itself would lie in the table, and go to whatever host an author names. */
+/** A literal secret would be stored in plain text, and could go to any host that the author names. */
 const OAuthSettingsForm = PartialOAuthForm.refine(
   ({ apiSecret }) => apiSecret === undefined || SECRET_PLACEHOLDER.test(apiSecret),
   { path: ['apiSecret'], error: 'must be "%%NAME%%", a secret that is set at secrets/NAME' },
@@ -76,20 +76,20 @@ const RedirectAddress = z.object({ redirectAddress: z.string() }).meta({ id: 'Re
 
 type OfSolution = { readonly params: { readonly name: string } }
 
-/** The operator's OAuth settings of a solution: they win over those in its manifest (design section 8). */
+/** The operator's OAuth settings of a solution, which override those in its manifest (design section 8). */
 export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
   const { store, catalog, secrets, oauthSettings, providerRequests, testOAuthSettings, sites } = parts
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
   const names = ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
 
-  /** As users of the solution see its address, whichever port is asked. */
+  /** Uses the solution's public address, whichever port received the request. */
   function redirectAddress(ctx: Context, name: string): string {
     const { client, site } = stateOf(ctx)
     const serverUrl = site === null ? sites.originForAdmin(name, client) : sites.originOf(name, client)
     return redirectUriOf({ serverUrl, solution: { name } })
   }
 
-  /** With what would keep people from signing in, as far as that can be told without asking the provider. */
+  /** Adds warnings about errors that would prevent sign-ins, without asking the provider. */
   async function shown(name: string, settings: WrittenOAuthSettings | null) {
     const manifest = (await catalog.active(name))?.manifest ?? null
     const { refusalOf } = providerRequests
@@ -113,7 +113,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
       'PUT /solutions/:name/oauth',
       {
         summary: 'Set OAuth settings; each wins over the one of that name in the manifest',
-        // No token: they say where all users of the solution sign in, over the head of whoever may upload it.
+        // Not for API tokens: the settings decide where all users of the solution sign in, and override the uploader's.
         right: null,
         act: 'solution-oauth',
         names,

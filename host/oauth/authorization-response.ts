@@ -3,22 +3,22 @@ import { OAuthProblem, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 import type { Transaction } from './transactions.ts'
 
-/** How the provider's answer reached us. */
+/** How the provider's response was sent. */
 export type ReturnMode = 'query' | 'form_post' | 'fragment'
 
-/** What a sound answer holds: a code, or an ID token. */
+/** A valid response contains a code or an ID token. */
 export type AuthorizationResponse =
   | { readonly code: string; readonly idToken: null }
   | { readonly code: null; readonly idToken: string }
 
-/** Parameters that decide something: of none of them may there be two (RFC 6749 section 3.1). */
+/** Parameters that must not be repeated (RFC 6749 section 3.1). */
 const ONCE = ['code', 'id_token', 'access_token', 'iss', 'error', 'error_description', 'error_uri', 'response']
-/** Characters of a code; providers use up to about 2,000. */
+/** In characters. Providers use up to about 2,000. */
 const LONGEST_CODE = 8192
 
 /**
- * The transaction that an answer names.
- * @returns null when it names none, or two: then nothing of it can be used
+ * The transaction id in a response.
+ * @returns null if there is none, or more than one: the response is then unusable
  */
 export function stateOfResponse(parameters: URLSearchParams): string | null {
   const [state = null, ...others] = parameters.getAll('state')
@@ -26,8 +26,8 @@ export function stateOfResponse(parameters: URLSearchParams): string | null {
 }
 
 /**
- * Checks the answer against what was asked for (RFC 6749 section 4.1.2, RFC 9207, OIDC Core sections 3.1.2.5 and 3.2.2.5).
- * @throws OAuthProblem for an answer that is an error, of another provider, or not as it was asked for
+ * Checks the response against the request (RFC 6749 section 4.1.2, RFC 9207, OIDC Core sections 3.1.2.5 and 3.2.2.5).
+ * @throws OAuthProblem if the response is an error, from another provider, or does not match the request
  */
 export function checkAuthorizationResponse(
   parameters: URLSearchParams,
@@ -55,7 +55,10 @@ export function checkAuthorizationResponse(
   return { code, idToken: null }
 }
 
-/** RFC 9207: what another provider answered must not be taken to this one. An ID token says itself whose it is (section 2.4). */
+/**
+ * RFC 9207: a response from another provider must not be used with this one. ID tokens contain their issuer (section
+ * 2.4).
+ */
 function checkIssuer(
   parameters: URLSearchParams,
   { issuer: expected, issuerOrigins, issuerHasTenant, sendsIssuer }: Provider,
@@ -75,14 +78,17 @@ function checkIssuer(
   throw new OAuthProblem('oauth_token', `the answer is of the issuer ${quote(issuer)}, not of ${quote(expected)}`)
 }
 
-/** Which tenant it is the ID token says, and must be consistent there. */
+/** Accepts any tenant: the ID token names it, and is checked to be consistent. */
 function isOfTenant(issuer: string, template: string): boolean {
   const [before = '', after = ''] = template.split('{tenantid}')
   const tenant = issuer.slice(before.length, issuer.length - after.length)
   return issuer === `${before}${tenant}${after}` && /^[0-9a-f-]{36}$/.test(tenant)
 }
 
-/** The user's or the provider's own no (RFC 6749 section 4.1.2.1, OIDC Core section 3.1.2.6; LinkedIn and Apple have words of their own). */
+/**
+ * The user or the provider refused (RFC 6749 section 4.1.2.1, OIDC Core section 3.1.2.6; LinkedIn and Apple have their
+ * own codes).
+ */
 const DENIED = [
   'access_denied',
   'consent_required',
@@ -92,7 +98,7 @@ const DENIED = [
   'user_cancelled_login',
   'user_cancelled_authorize',
 ]
-/** Errors that are the provider's own, wherever it answers with them (RFC 6749 section 4.1.2.1). */
+/** Errors in the provider itself, in any of its responses (RFC 6749 section 4.1.2.1). */
 export const PROVIDER_DOWN = ['temporarily_unavailable', 'server_error']
 
 function problemOfError(error: string, description: string | null, { title }: Provider): OAuthProblem {

@@ -19,11 +19,11 @@ export type AuthorizeParts = {
   readonly limits: Limits
 }
 
-/** Asks the provider to let the user choose, with the link "use another account" of the refusal page. */
+/** Query parameter of the link "use another account" on the refusal page: the provider asks for the account again. */
 const OTHER_ACCOUNT = 'other-account'
 
 /**
- * Sends the browser to the provider, with a transaction that waits for its return.
+ * Redirects the browser to the provider, and stores a transaction for its return.
  * @throws OAuthProblem
  */
 export async function authorize(
@@ -34,7 +34,7 @@ export async function authorize(
   const { ctx, solution, scope, address, url } = arrival
   const { finder, clientSecrets, transactions, limits } = parts
   const provider = await finder.find(solution.name, configuration)
-  // A secret that is missing is told before the user has signed in there, not after.
+  // Reports a missing secret before the user signs in at the provider, not after.
   if (provider.tokenEndpoint !== null && configuration.responseType === 'code') {
     await clientSecrets.secretFor(solution.name, configuration, provider.tokenEndpoint)
   }
@@ -60,7 +60,7 @@ export async function authorize(
   ctx.set('Location', await authorizationUrl(id, content, mustAsk))
 }
 
-/** What has to be registered at the provider (guide 4). */
+/** The redirect URI to register at the provider (guide 4). */
 export function redirectUriOf({
   serverUrl,
   solution,
@@ -71,12 +71,15 @@ export function redirectUriOf({
   return `${serverUrl}/solution/${solution.name}/app_oauth/index.html`
 }
 
-/** The same page again, with another account. */
+/** The address that opens the page with another account. */
 export function otherAccountPage(page: string): string {
   return `${page}${page.includes('?') ? '&' : '?'}${OTHER_ACCOUNT}`
 }
 
-/** The authorization request (RFC 6749 section 4.1.1, OIDC Core section 3.1.2.1); what the platform sets wins over the settings. */
+/**
+ * The authorization request (RFC 6749 section 4.1.1, OIDC Core section 3.1.2.1). Parameters that the platform sets
+ * override those in the settings.
+ */
 async function authorizationUrl(
   state: string,
   { configuration, provider, redirectUri, nonce, verifier }: TransactionContent,
@@ -104,15 +107,17 @@ export function isNonceExpected({ api }: OAuthConfiguration, { hasIdToken }: Pro
   return hasIdToken && PROVIDERS[api].sendsNonce
 }
 
-/** The response type's own mode needs no parameter (OAuth 2.0 Multiple Response Type Encoding Practices, section 5). */
+/**
+ * The response type's default mode needs no parameter (OAuth 2.0 Multiple Response Type Encoding Practices, section 5).
+ */
 function needsResponseMode({ responseType, responseMode }: OAuthConfiguration): boolean {
   return responseMode !== (responseType === 'code' ? 'query' : 'fragment')
 }
 
 /**
- * A `prompt` that stops the provider from signing the user in silently. Every OpenID provider supports `login`; some are known
- * to show a list of accounts. A prompt of the settings, such as `consent`, is kept beside it (OIDC Core section 3.1.2.1), except
- * `none`. Microsoft accepts one value only.
+ * A `prompt` that keeps the provider from signing the user in silently. Every OpenID provider supports `login`; the
+ * listed ones can show a choice of accounts. Values from the settings, such as `consent`, are added (OIDC Core section
+ * 3.1.2.1), except `none`. Microsoft accepts only one value.
  */
 function promptOf({ api, parameters }: OAuthConfiguration): string {
   const asks = ['Google', 'Microsoft', 'GitHub'].includes(api) ? 'select_account' : 'login'

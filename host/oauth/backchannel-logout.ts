@@ -34,9 +34,9 @@ export type BackchannelLogoutParts = {
 type Registered = { readonly configuration: OAuthConfiguration; readonly provider: Provider }
 
 /**
- * The provider says that a user signed out there (OIDC Back-Channel Logout 1.0): all sessions and remembered logins that
- * rest on it end, on all hosts within a second.
- * @returns why the token is refused; null when it was followed
+ * The provider reports that a user signed out there (OIDC Back-Channel Logout 1.0). Ends all sessions and remembered
+ * logins of those provider logins, on all hosts within a second.
+ * @returns why the token is refused; null if it was accepted
  */
 export async function backchannelLogout(
   asking: Asking,
@@ -62,7 +62,7 @@ export async function backchannelLogout(
   }
 }
 
-/** @returns how many sign-ins ended */
+/** @returns the number of provider logins that ended */
 async function follow(asking: Asking, token: string, parts: BackchannelLogoutParts): Promise<number> {
   const { db, keys, logins, sessions, remembered, limits, now = Date.now } = parts
   const { name } = asking.solution
@@ -80,7 +80,7 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
     key: findKey(keys, name, jwksUri),
   })
   const id = `logout-token ${name} ${storedHash(JSON.stringify([checked.iss, checked.jti]))}`
-  // Longer than it could be used again by its `iat`.
+  // Longer than its `iat` would be accepted again.
   const expires_at = now() + LOGOUT_TOKEN_AGE + 3 * limits.OAUTH_CLOCK_SKEW
   if (!(await insertOnce(db, 'used_tokens', { id, expires_at }))) {
     throw new OAuthProblem('oauth_token', 'it was used before')
@@ -92,8 +92,8 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
 }
 
 /**
- * The registration that a token is about: one by which somebody signed in; else, where the settings do not depend on query
- * parameters, theirs. Which it is the token itself says, before it is checked: it is no more than a key to look up.
+ * The registration that a token is for: that of a current provider login, or else that of the settings, unless they
+ * depend on query parameters. `iss` and `aud` are not verified yet, so they are only used for the lookup.
  */
 async function registeredAs(
   asking: Asking,

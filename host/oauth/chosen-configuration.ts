@@ -9,20 +9,20 @@ import type { OAuthSettingsStore, WrittenOAuthSettings } from './oauth-settings.
 import { OAuthProblem, problemOfFailure } from './problems.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 
-/** Says which settings count for a sign-in. */
+/** Chooses the settings for a sign-in. */
 export interface ConfigurationChooser {
   /**
-   * OAUTH: those of the manifest, with the operator's over them. OAUTH_AUTHENTICATOR: what `getOAuthConfig` returns for the
-   * query parameters of the address.
+   * OAUTH: the manifest's settings, overridden by the operator's. OAUTH_AUTHENTICATOR: what `getOAuthConfig` returns
+   * for the query parameters of the URL.
    * @throws OAuthProblem `oauth_configuration`, `oauth_script` or `oauth_busy`
    */
   choose(asking: Asking): Promise<OAuthConfiguration>
-  /** Where the browser goes when a sign-in failed before it had a configuration, by `login_failed_url`; else null. */
+  /** The `login_failed_url` for a sign-in that failed before it had a configuration, or null. */
   fallbackOf(solution: ActiveSolution): Promise<string | null>
 }
 
 export type ConfigurationChooserParts = {
-  /** Those that count over the manifest's. */
+  /** The settings that override the manifest's. */
   readonly settings: Pick<OAuthSettingsStore, 'get'>
   readonly runEntry: EntryRunner
   readonly refusalOf: ProviderRequests['refusalOf']
@@ -44,8 +44,8 @@ export function createConfigurationChooser({
   }
 
   /**
-   * Chosen here: what the script returns is the whole configuration. Neither the manifest nor the operator's settings complete
-   * it, since a half of one provider's and a half of another's would sign in nobody, or somebody else.
+   * Chosen here: the script returns the whole configuration. It is not merged with the manifest's or the operator's
+   * settings, since a mixture of two providers would fail, or sign in the wrong user.
    */
   async function fromScript(asking: Asking): Promise<OAuthConfiguration> {
     const { solution, locale, url, correlationId, serverUrl, address } = asking
@@ -59,7 +59,7 @@ export function createConfigurationChooser({
     })
     if (failure !== null) throw problemOfFailure(failure, 'getOAuthConfig')
     if (hasValues) {
-      // Scripts that were written for other hosts create one. Ours is bound to the browser and can be used once.
+      // Scripts written for other hosts create `state`. Ours is bound to the browser and can be used only once.
       const { state, ...settings } = values
       if (state !== undefined && state !== null) {
         const message = 'getOAuthConfig: "state" is ignored; the platform sets it itself'
@@ -85,7 +85,7 @@ export function createConfigurationChooser({
   }
 }
 
-/** Where a provider is: these belong together. */
+/** Settings with a provider's addresses, which belong together. */
 const PLACES = [
   'issuer',
   'tenant',
@@ -99,10 +99,10 @@ const PLACES = [
 ] as const satisfies readonly (keyof WrittenOAuthSettings)[]
 
 /**
- * The manifest's settings with the operator's over them, key by key. Where the operator chose another provider, what the
- * author wrote for his does not count, but for the page after a failed login. Where the operator says where the provider is,
- * no address of the author counts: users, codes and tokens go to the operator's alone.
- * @returns null where neither has any
+ * The manifest's settings, overridden by the operator's key by key. If the operator chose another provider, the
+ * author's settings are ignored, except `login_failed_url`. If the operator sets an address of the provider, all
+ * addresses from the author are ignored: users, codes and tokens only go to the operator's.
+ * @returns null if neither has settings
  */
 export function mergeSettings(
   ofManifest: WrittenOAuthSettings | null,
@@ -117,7 +117,7 @@ export function mergeSettings(
   return Object.assign(merged, ofOperator)
 }
 
-/** Whose settings are at fault, as far as that can be told of a whole. */
+/** The source of merged settings, for error messages. */
 export function placeOf(ofManifest: object | null, ofOperator: object | null): string {
   if (ofOperator === null) return '"oauth" in solution.json'
   return ofManifest === null

@@ -8,17 +8,17 @@ import { findKey, type ProviderKeys } from './provider-keys.ts'
 import { PROVIDERS } from './providers.ts'
 import type { Registration, TokenRequests, Tokens } from './token-requests.ts'
 
-/** What a sign-in expects of the ID token, beside what the registration says. */
+/** What an ID token must match, besides the registration. */
 export type ExpectedToken = {
   readonly nonce: string
-  /** Epoch ms: an ID token is made after it was asked for. */
+  /** When the request was sent, in epoch ms: the ID token must be newer. */
   readonly startedAt: number
   readonly code?: string
-  /** At a refresh: issuer and subject stay (OIDC Core section 12.2), and the nonce may be left out. */
+  /** For a refresh: issuer and subject must stay the same (OIDC Core section 12.2), and the nonce is optional. */
   readonly before?: Claims
 }
 
-/** Who signed in, by checks that passed; `issuedAt` is the ID token's `iat`, in epoch ms. */
+/** Claims of the user who signed in, after all checks. `issuedAt` is the ID token's `iat`, in epoch ms. */
 export type VerifiedClaims = { readonly claims: Claims; readonly issuedAt: number }
 
 export interface ClaimsReader {
@@ -29,7 +29,7 @@ export interface ClaimsReader {
     tokens: Tokens,
     expected: ExpectedToken,
   ): Promise<VerifiedClaims>
-  /** Of an ID token that came with the browser, without access token. @throws OAuthProblem */
+  /** For an ID token sent through the browser, without an access token. @throws OAuthProblem */
   ofIdToken(
     solution: string,
     registration: Registration,
@@ -71,7 +71,7 @@ export function createClaimsReader(
     return { claims, issuedAt: (claims.iat as number) * 1000 }
   }
 
-  /** OAuth 2.0 without ID token: the access token came straight from the provider, which says whose it is. */
+  /** OAuth 2.0 without an ID token: the access token came directly from the provider, whose profile names its user. */
   async function ofProfile(registration: Registration, { accessToken }: Tokens, expected: ExpectedToken) {
     const { readProfile } = PROVIDERS[registration.configuration.api]
     if (readProfile === null) throw new TypeError('a provider without ID tokens has a profile')
@@ -106,15 +106,15 @@ export function createClaimsReader(
   }
 }
 
-/** Claims that a scope asks for (OIDC Core section 5.4), as far as sign-ins need them. */
+/** The claims of each scope (OIDC Core section 5.4) that sign-ins use. */
 const CLAIMS_OF_SCOPE = {
   email: ['email'],
   profile: ['name', 'preferred_username', 'given_name', 'nickname'],
 } as const
 
 /**
- * Chosen here: user info is asked only where the ID token lacks what the scope asked for (many providers put it there alone),
- * and at a refresh without ID token, where it is the one way to learn of changes.
+ * Chosen here: user info is requested only if the ID token lacks claims of the scope, which many providers send only in
+ * user info, and at a refresh without an ID token, where nothing else shows changes.
  */
 function asksForMore(scope: string, claims: Claims, idToken: string | null): boolean {
   const scopes = scope.split(' ')
@@ -123,9 +123,9 @@ function asksForMore(scope: string, claims: Claims, idToken: string | null): boo
   )
 }
 
-/** Characters of all claims as JSON, as an authenticator's parameters. */
+/** In characters: all claims as JSON, since they become parameters of an authenticator. */
 const LONGEST_CLAIMS = 32 * 1024
-/** About the token, not about the user: only the signed ones count. */
+/** Claims about the token, not the user: only those in the signed ID token count. */
 const OF_TOKEN = [
   'iss',
   'sub',
@@ -144,13 +144,13 @@ const OF_TOKEN = [
   'jti',
 ]
 
-/** A word that an address is verified is about the address that it came with. */
+/** `*_verified` applies only to the address in the same document. */
 const VERIFIED = [
   ['email', 'email_verified'],
   ['phone_number', 'phone_number_verified'],
 ] as const
 
-/** @param isNewer whether the claims are those of an earlier ID token: else what is signed wins */
+/** @param isNewer whether `claims` are from an earlier ID token, so that user info wins; else the signed claims win */
 function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, isNewer: boolean): Claims {
   const ofUser = Object.fromEntries(Object.entries(strictly(info)).filter(([name]) => !OF_TOKEN.includes(name)))
   const [weaker, stronger] = isNewer ? [claims, ofUser] : [ofUser, claims]
@@ -163,7 +163,7 @@ function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, i
   return merged as Claims
 }
 
-/** As strict as with tokens: no key that reaches a prototype when a script copies it carelessly, and no endless depth. */
+/** As strict as for tokens: limited depth, and no key that could change a prototype if a script copies the object. */
 function strictly(info: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const read = parseStrictJson(textOf(info))
   if ('value' in read) return read.value as Readonly<Record<string, unknown>>
@@ -174,7 +174,7 @@ function textOf(info: Readonly<Record<string, unknown>>): string {
   try {
     return JSON.stringify(info)
   } catch {
-    // The parser takes any depth, this does not.
+    // JSON.parse accepts any depth, JSON.stringify does not.
     throw new OAuthProblem('oauth_provider', 'user info is nested too deep')
   }
 }

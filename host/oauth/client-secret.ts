@@ -5,11 +5,11 @@ import { secretNameOf } from '../secrets/secrets.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem } from './problems.ts'
 
-/** What a client proves with at the token endpoint that it is the one. */
+/** The secrets that authenticate a client at the token endpoint. */
 export interface ClientSecrets {
   /**
-   * @param tokenEndpoint where it is sent to: a secret of the operator goes to the hosts that he named and nowhere else
-   * @returns null for a client without secret
+   * @param tokenEndpoint where it is sent: the operator's secrets only go to the hosts that the operator named
+   * @returns null for a client without a secret
    * @throws OAuthProblem `oauth_configuration`
    */
   secretFor(
@@ -21,7 +21,7 @@ export interface ClientSecrets {
 
 /** Apple's `aud`. */
 const APPLE = 'https://appleid.apple.com'
-/** Of a signed secret, in seconds: it is made anew for each request. Apple takes up to six months. */
+/** Lifetime of a signed secret, in seconds. Each request gets a new one; Apple accepts up to six months. */
 const LIFETIME = 300
 
 /** @param now the clock, in epoch milliseconds */
@@ -36,8 +36,8 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
   }
 
   /**
-   * With the operator's secret come users' access tokens, which scripts never see: they go no farther than the secret, or to
-   * `api.` of the same host (GitHub).
+   * The operator's secret yields users' access tokens, which scripts never see. So access tokens may only go to hosts
+   * that the secret may go to, or to `api.` of the same host (GitHub).
    */
   async function checkUserInfo(solution: string, apiSecret: string, userInfo: string, tokenEndpoint: string) {
     const name = secretNameOf(apiSecret)
@@ -58,14 +58,14 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
   }
 }
 
-/** `host`, or `host:port` where the port is not 443: an http address never passes for the https one. */
+/** `host`, or `host:port` unless the port is 443, so that an http address never matches the https one. */
 function placeOf(address: string): string {
   const { host, port } = hostPortOf(new URL(address))
   return port === 443 ? host : `${host}:${port}`
 }
 
 /**
- * The client secret that Apple wants: a JWT signed with the developer's key.
+ * The client secret that Apple requires: a JWT signed with the developer's key.
  * @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret
  */
 async function sign(
@@ -84,7 +84,7 @@ async function sign(
     .sign(await readKey(privateKey))
 }
 
-/** The error says nothing of the key: whatever the parser met may be part of it. */
+/** The error does not include the parser's message, which may quote part of the key. */
 async function readKey(text: string): Promise<CryptoKey> {
   try {
     return await importPKCS8(text, 'ES256')

@@ -18,44 +18,44 @@ import {
 export type { ProviderName } from './providers.ts'
 
 /**
- * The settings of one sign-in (guide 2.3, design section 8), checked, with what the table of providers knows filled in.
- * Plain data: a transaction keeps it, so that refresh and logout do not need the query parameters again.
+ * The checked settings of a sign-in (guide 2.3, design section 8), completed from the table of providers. Plain data:
+ * it is stored with the sign-in, so that refresh and logout don't need the query parameters again.
  */
 export type OAuthConfiguration = {
   readonly api: ProviderName
   readonly clientId: string
-  /** As written: `%%NAME%%`, a secret that the operator set, or the secret itself; null for a client without one. */
+  /** As written: `%%NAME%%` for a secret that the operator set, or the secret itself; null for a client without one. */
   readonly apiSecret: string | null
-  /** Apple's developer team and key: with them `apiSecret` is a private key that signs the client's secret. */
+  /** Apple's developer team and key. If set, `apiSecret` is a private key that signs the client secret. */
   readonly signedSecret: { readonly teamId: string; readonly keyId: string } | null
-  /** The exact `iss`, and where the provider is discovered unless the endpoints say all that is needed. */
+  /** The exact `iss`. Also used for discovery, unless the settings name all required endpoints. */
   readonly issuer: string | null
   /** Whether `issuer` is one of Microsoft's `common` and `organizations`, whose document names `…/{tenantid}/v2.0`. */
   readonly issuerHasTenant: boolean
   readonly authorizationEndpoint: string | null
   readonly tokenEndpoint: string | null
-  /** Where tokens are refreshed and revoked, if the settings say so. Otherwise `tokenEndpoint`, and the address in the discovery document. */
+  /** Default: `tokenEndpoint` for refreshing, and the discovery document's address for revoking. */
   readonly refreshTokenEndpoint?: string
   readonly revokeTokenEndpoint?: string
   readonly jwksUri: string | null
   readonly userInfoEndpoint: string | null
   readonly hasIdToken: boolean
-  /** null: what the discovery document offers, `client_secret_basic` unless it says otherwise. */
+  /** null: chosen from the discovery document, with `client_secret_basic` as default. */
   readonly clientAuthentication: ClientAuthentication | null
   /** Separated by spaces. */
   readonly scope: string
-  /** null: the provider takes no PKCE. */
+  /** null if the provider does not support PKCE. */
   readonly pkce: 'S256' | 'plain' | null
   readonly responseType: ResponseType
   readonly responseMode: ResponseMode
   readonly loginFailedUrl: string | null
-  /** Further parameters for the authorization request, as written. Without prototype. */
+  /** Additional parameters of the authorization request, as written. Without prototype. */
   readonly parameters: Readonly<Record<string, string>>
 }
 
 type Settings = z.infer<typeof OAuthForm>
 
-/** Scripts and manifests have at most 60 settings: of thousands of keys none is looked at. */
+/** Objects with more settings are refused before any is checked, since scripts could return thousands. */
 const MOST_SETTINGS = 60
 
 const ADDRESSES = [
@@ -69,9 +69,10 @@ const ADDRESSES = [
 ] as const satisfies readonly (keyof Settings)[]
 
 /**
- * Checks the settings of a sign-in and fills in what the table of providers knows. A setting that is null counts as absent.
- * @param where whose settings they are, for the author, such as `getOAuthConfig`
- * @throws OAuthProblem `oauth_configuration` that names `where` and the setting; it quotes no value that could be secret
+ * Checks the settings of a sign-in and completes them from the table of providers. Null counts as absent.
+ * @param where the source of the settings, for error messages, such as `getOAuthConfig`
+ * @throws OAuthProblem `oauth_configuration` that names `where` and the setting; it quotes no value that could be
+ *   secret
  */
 export function checkConfiguration(
   settings: unknown,
@@ -121,7 +122,7 @@ export function checkConfiguration(
   }
 }
 
-/** @returns where a browser may be sent after a failed sign-in, by the setting `login_failed_url`; null for anything else */
+/** @returns the address if a browser may be sent there after a failed sign-in (`login_failed_url`), else null */
 export function loginFailedUrlOf(written: unknown): string | null {
   if (typeof written !== 'string' || !isAllowedAddress(written)) return null
   return /^(?:https?:\/\/|\/)/i.test(written) ? written : null
@@ -145,7 +146,7 @@ function readSettings(settings: unknown, refuse: Refuse): Settings {
   return refuse(`${quote(name)} ${issue.message}`)
 }
 
-/** A setting of another provider would have no effect: its author meant something. */
+/** Refuses settings of other providers: they would have no effect, which the author can't have meant. */
 function ownSettings(settings: Settings, { settings: known }: ProviderRow, refuse: Refuse): OwnSettings {
   const names: readonly OwnSetting[] = ['tenant', 'domain', 'teamId', 'keyId']
   const written = names.filter((name) => settings[name] !== undefined)
@@ -157,7 +158,7 @@ function ownSettings(settings: Settings, { settings: known }: ProviderRow, refus
   return Object.fromEntries(written.map((name) => [name, settings[name]]))
 }
 
-/** Where the provider is: what is written wins. */
+/** The provider's addresses. Settings override the table. */
 function placesOf(settings: Settings, row: ProviderRow, own: OwnSettings, refuse: Refuse): Places {
   const { issuer, authorizationBaseUrl, accessTokenEndpoint, userInfoEndpoint } = settings
   if (issuer !== undefined && own.tenant !== undefined) refuse('"issuer" names the tenant already: leave "tenant" out')
@@ -191,8 +192,8 @@ function responseTypeOf(
 }
 
 /**
- * An ID token in the query would stand in logs and histories (OAuth 2.0 Multiple Response Type Encoding Practices, section
- * 3); Apple sends name and e-mail by form_post only.
+ * An ID token in the query would end up in logs and browser histories (OAuth 2.0 Multiple Response Type Encoding
+ * Practices, section 3). Apple sends name and e-mail only with form_post.
  */
 function responseModeOf(
   { api, response_mode: written }: Settings,
@@ -242,7 +243,7 @@ function signedSecretOf({ teamId, keyId, apiSecret }: Settings, refuse: Refuse):
   return { teamId, keyId }
 }
 
-/** A client without secret must prove by PKCE that the code is its own (RFC 9700, section 2.1.1). */
+/** A client without a secret must prove with PKCE that the code is its own (RFC 9700, section 2.1.1). */
 function clientAuthenticationOf(
   { api, apiSecret, token_endpoint_auth_method: written }: Settings,
   row: ProviderRow,

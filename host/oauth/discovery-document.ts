@@ -3,7 +3,7 @@ import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import { isTenantId } from './token-claims.ts'
 
-/** An address; what is no text counts as absent. It is checked where it is needed. */
+/** Anything but a string counts as absent. The address itself is checked where it is used. */
 const Address = z.string().min(1).max(2048).optional().catch(undefined)
 const Names = z.array(z.string().max(100)).max(100).nullish()
 
@@ -20,7 +20,7 @@ const Document = z.object({
   authorization_response_iss_parameter_supported: z.boolean().nullish(),
 })
 
-/** What of a provider's discovery document is used (OIDC Discovery section 3, RFC 8414, RFC 9207). */
+/** The parts of a discovery document that are used (OIDC Discovery section 3, RFC 8414, RFC 9207). */
 export type DiscoveryDocument = z.infer<typeof Document>
 
 /** @throws OAuthProblem `oauth_provider` */
@@ -36,16 +36,16 @@ export function discoveryAddress(issuer: string): string {
   return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
 }
 
-/** Microsoft's tenants that stand for many others. `consumers` is one tenant: the table of providers has its GUID. */
+/** Microsoft's multi-tenant endpoints. `consumers` is a single tenant: the table of providers has its GUID. */
 const SHARED_TENANT = /\/(?:common|organizations)\/v2\.0$/
 
 /**
- * The issuer of the provider's tokens. The document must name the one of the settings, letter by letter (OIDC Discovery
- * section 4.3): it says that the provider that was asked speaks for this issuer.
+ * The issuer of the provider's tokens. The document must name exactly the issuer in the settings (OIDC Discovery
+ * section 4.3), which proves that the document belongs to this issuer.
  *
- * Microsoft differs in two ways: for `common` and `organizations` the document names `{tenantid}` in the tenant's place, and
- * for a tenant that is called by a domain its GUID.
- * @returns the issuer, with `{tenantid}` where the configuration's `issuerHasTenant` says so
+ * Microsoft differs in two ways: for `common` and `organizations` the document has `{tenantid}` instead of the tenant,
+ * and for a tenant named by a domain it has the tenant's GUID.
+ * @returns the issuer, with `{tenantid}` if the configuration's `issuerHasTenant` is true
  * @throws OAuthProblem `oauth_provider`
  */
 export function issuerOf(
@@ -60,7 +60,7 @@ export function issuerOf(
   )
 }
 
-/** What the settings alone say of it. */
+/** The issuer according to the settings, without a discovery document. */
 export function issuerOfTokens({
   issuer,
   issuerHasTenant,
@@ -71,7 +71,7 @@ export function issuerOfTokens({
   return issuerHasTenant ? issuer.replace(SHARED_TENANT, '/{tenantid}/v2.0') : issuer
 }
 
-/** Whether `named` is a tenant by its GUID at the place where `configured` has one called by a domain. */
+/** Whether `named` equals `configured`, with a GUID instead of the domain that names the tenant. */
 function isMicrosoftTenantOf(configured: string, named: string): boolean {
   const [, place = '', tenant = ''] = /^(https?:\/\/[^/]+\/)([^/]+)\/v2\.0$/.exec(configured) ?? []
   const guid = named.slice(place.length, -'/v2.0'.length)

@@ -4,25 +4,25 @@ import type { Claims, Provider } from './provider.ts'
 import { type FindKey, readSignedToken } from './signed-token.ts'
 import { checkAudience, checkId, checkIssuer, checkTimes, readTime, refused } from './token-claims.ts'
 
-/** What one ID token must fit. Times are epoch milliseconds. */
+/** What an ID token must match. Times are epoch milliseconds. */
 export type ExpectedIdToken = {
   readonly provider: Provider
   readonly clientId: string
-  /** null: none was asked for, as at a refresh. */
+  /** null if none was sent, as at a refresh. */
   readonly nonce: string | null
-  /** With `nonce` null: that of the sign-in. A token may leave it out, but have no other (OIDC Core section 12.2). */
+  /** If `nonce` is null: that of the sign-in. A token may omit it, but not have another (OIDC Core section 12.2). */
   readonly earlierNonce?: string | null | undefined
-  /** When the sign-in, or the refresh, was begun: an older token belongs to another. */
+  /** When the sign-in or refresh started. Older tokens belong to another one. */
   readonly startedAt: number
   readonly now: number
-  /** How far the clocks may be apart, in ms: `OAUTH_CLOCK_SKEW`. */
+  /** The allowed difference between the clocks, in ms: `OAUTH_CLOCK_SKEW`. */
   readonly skew: number
-  /** In seconds: how long ago the user may have signed in at the provider. */
+  /** In seconds: the longest time since the user signed in at the provider. */
   readonly maxAge?: number | undefined
-  /** What came with the token; `at_hash` and `c_hash`, where it has them, must be theirs. */
+  /** Received with the token. If it has `at_hash` or `c_hash`, they must match. */
   readonly accessToken?: string | undefined
   readonly code?: string | undefined
-  /** At a refresh: `sub` and `iss` of the sign-in. */
+  /** For a refresh: `sub` and `iss` of the sign-in. */
   readonly subject?: string | undefined
   readonly issuer?: string | undefined
   readonly key: FindKey
@@ -32,10 +32,10 @@ const WHAT = 'the ID token'
 const TYPES = ['jwt']
 
 /**
- * Checks an ID token, in every flow alike: it may have come through the browser.
- * @returns its claims, all of them
- * @throws OAuthProblem `oauth_token`; `oauth_clock` when clocks that differ are its only fault; whatever `expected.key`
- *   throws. No text quotes the token, its nonce or its subject.
+ * Checks an ID token, with the same checks in every flow, since it may have come through the browser.
+ * @returns all its claims
+ * @throws OAuthProblem `oauth_token`; `oauth_clock` if differing clocks are its only error; whatever `expected.key`
+ *   throws. Messages never quote the token, its nonce or its subject.
  * @see OIDC Core sections 3.1.3.7, 3.2.2.11 and 12.2, RFC 7519, RFC 8725
  */
 export async function checkIdToken(token: string, expected: ExpectedIdToken): Promise<Claims> {
@@ -69,7 +69,7 @@ function checkNonce(nonce: unknown, { nonce: asked, earlierNonce }: ExpectedIdTo
     throw refused(WHAT, `has ${nonce === undefined ? 'no "nonce"' : 'a "nonce" that is not that of this sign-in'}`)
 }
 
-/** The left half of the hash of what came with the token (OIDC Core sections 3.1.3.6 and 3.3.2.11). */
+/** The left half of the hash of the access token or code (OIDC Core sections 3.1.3.6 and 3.3.2.11). */
 function checkHash(name: 'at_hash' | 'c_hash', claim: unknown, came: string | undefined, algorithm: string): void {
   if (claim === undefined || came === undefined) return
   const hash = createHash(algorithm).update(came).digest()

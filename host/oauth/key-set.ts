@@ -4,22 +4,22 @@ import { ALGORITHMS } from './algorithms.ts'
 import { OAuthProblem } from './problems.ts'
 import { isBase64url, isKid } from './signed-token.ts'
 
-/** One public key that a provider signs with. */
+/** A provider's public signing key. */
 export type ProviderKey = {
   readonly kid: string | null
-  /** The one algorithm that the provider uses it for; null where the key set does not say. */
+  /** The only algorithm that the provider uses it for; null if the key set names none. */
   readonly alg: string | null
   readonly kty: string
   /** null for RSA. */
   readonly crv: string | null
-  /** Its public members alone. */
+  /** Only its public members. */
   readonly jwk: JWK
 }
 
 const MOST_KEYS = 100
-/** A modulus, in bits. Shorter ones can be broken (RFC 7518 section 3.3), longer ones take long to check. */
+/** Size of the modulus, in bits. Shorter ones can be broken (RFC 7518 section 3.3), longer ones are slow to verify. */
 const RSA_BITS = { least: 2048, most: 8192 }
-/** A public exponent; the usual ones are 3 and 65537, and large ones take long to check. */
+/** Of the public exponent. The usual ones are 3 and 65537; large ones are slow to verify. */
 const LARGEST_EXPONENT = 2n ** 32n - 1n
 /** Bytes of each coordinate. */
 const CURVES: Readonly<Record<string, { readonly kty: 'EC' | 'OKP'; readonly bytes: number }>> = {
@@ -54,10 +54,10 @@ const Key = z.object({
 })
 
 /**
- * The keys of a provider's key set (RFC 7517) that a token's signature can be checked with. Each is judged alone, and left
- * out when it is not such a key: sets may hold keys for other uses, of kinds to come, or wrong ones.
- * @param from what the set is called in error texts
- * @throws OAuthProblem `oauth_provider` where none is left
+ * The keys of a provider's key set (RFC 7517) that can verify a token's signature. All others are skipped: sets may
+ * contain keys for other uses, of future kinds, or invalid ones.
+ * @param from the name of the set in error messages
+ * @throws OAuthProblem `oauth_provider` if no key is left
  */
 export async function readKeySet(value: unknown, from: string): Promise<readonly ProviderKey[]> {
   const set = KeySet.safeParse(value)
@@ -71,7 +71,7 @@ export async function readKeySet(value: unknown, from: string): Promise<readonly
   )
 }
 
-/** @returns null for a key that is not used */
+/** @returns null for a key that can't be used */
 async function readKey(value: unknown): Promise<ProviderKey | null> {
   const read = Key.safeParse(value)
   if (!read.success || PRIVATE_MEMBERS.some((name) => Object.hasOwn(value as object, name))) return null
@@ -85,7 +85,7 @@ async function readKey(value: unknown): Promise<ProviderKey | null> {
     await importKey(key, fitting)
     return key
   } catch {
-    // Such as a point that is not on its curve.
+    // For example, a point that is not on its curve.
     return null
   }
 }
@@ -116,7 +116,7 @@ export function isSameKey(one: ProviderKey, other: ProviderKey): boolean {
   return (['kty', 'crv', 'n', 'e', 'x', 'y'] as const).every((name) => one.jwk[name] === other.jwk[name])
 }
 
-/** @param alg one that fits the key */
+/** @param alg an algorithm that fits the key */
 export async function importKey({ jwk }: ProviderKey, alg: string): Promise<CryptoKey> {
   const key = await importJWK(jwk, alg)
   if (key instanceof Uint8Array) throw new TypeError('a key that is no public one was taken up')

@@ -2,37 +2,40 @@ import type { Provider } from './provider.ts'
 import { type FindKey, readSignedToken, readUncheckedClaims } from './signed-token.ts'
 import { checkAudience, checkId, checkIssuer, checkTimes, refused } from './token-claims.ts'
 
-/** What one logout token must fit. Times are epoch milliseconds. */
+/** What a logout token must match. Times are epoch milliseconds. */
 export type ExpectedLogoutToken = {
   readonly provider: Provider
   readonly clientId: string
   readonly now: number
-  /** How far the clocks may be apart, in ms: `OAUTH_CLOCK_SKEW`. */
+  /** The allowed difference between the clocks, in ms: `OAUTH_CLOCK_SKEW`. */
   readonly skew: number
   readonly key: FindKey
 }
 
-/** Whose sessions a provider ended: those of the user, or where `sid` is named of that one session at the provider. */
+/** The sessions that a provider ended: all of the user's, or only that of `sid` if the token has one. */
 export type LogoutToken = {
   readonly iss: string
   readonly sub: string | null
   readonly sid: string | null
-  /** The caller takes each one once. */
+  /** The caller must accept each one only once. */
   readonly jti: string
   /** Epoch ms. */
   readonly issuedAt: number
 }
 
 const WHAT = 'the logout token'
-/** An ID token is told from it by its claims: many providers write `JWT` here too, or nothing. */
+/**
+ * Not enough to distinguish it from an ID token: many providers send `JWT` here too, or nothing. The claims do that.
+ */
 const TYPES = ['jwt', 'logout+jwt']
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
-/** How old a logout token may be, in ms. A provider sends it at once; after this the caller may forget its `jti`. */
+/** In ms: the maximum age. Providers send logout tokens immediately; afterwards the caller may forget the `jti`. */
 export const LOGOUT_TOKEN_AGE = 10 * 60_000
 
 /**
- * Checks the token by which a provider ends sessions, sent from server to server.
- * @throws OAuthProblem `oauth_token`; `oauth_clock` when clocks that differ are its only fault; whatever `expected.key` throws
+ * Checks the token with which a provider ends sessions, sent from server to server.
+ * @throws OAuthProblem `oauth_token`; `oauth_clock` if differing clocks are its only error; whatever `expected.key`
+ *   throws
  * @see OpenID Connect Back-Channel Logout 1.0, sections 2.4 and 2.6
  */
 export async function checkLogoutToken(token: string, expected: ExpectedLogoutToken): Promise<LogoutToken> {
@@ -46,7 +49,7 @@ export async function checkLogoutToken(token: string, expected: ExpectedLogoutTo
   const iss = checkIssuer(WHAT, claims, provider)
   checkAudience(WHAT, claims, clientId)
   if (!isEvent(claims.events)) throw refused(WHAT, `must have as "events" an object with the object "${EVENT}"`)
-  // So that it is no ID token, and no ID token is one.
+  // So that an ID token can't be used as a logout token, or the other way around.
   if (claims.nonce !== undefined) throw refused(WHAT, 'must have no "nonce"')
   const sub = claims.sub === undefined ? null : checkId(WHAT, claims, 'sub')
   const sid = claims.sid === undefined ? null : checkId(WHAT, claims, 'sid')
@@ -58,8 +61,8 @@ export async function checkLogoutToken(token: string, expected: ExpectedLogoutTo
 }
 
 /**
- * Whom a token names as issuer and audience, to choose by whose keys it is checked. Nothing of it may be believed.
- * @returns null for what is no token, or has no such claims
+ * The issuer and audience in a token, to choose the keys that verify it. They must not be trusted yet.
+ * @returns null if it is not a token, or lacks these claims
  */
 export function readUnchecked(token: string): { readonly iss: string; readonly aud: readonly string[] } | null {
   const { iss, aud } = readUncheckedClaims(token) ?? {}

@@ -4,27 +4,27 @@ import { put } from '../../base/database/portable.ts'
 import type { PartialOAuthForm } from '../../runtime/bundle/manifest-schema.ts'
 import type { z } from '../../runtime/zod.ts'
 
-/** Settings of a sign-in by their names in design section 8, as the operator wrote them. */
+/** OAuth settings as written, by their names in design section 8. */
 export type WrittenOAuthSettings = z.infer<typeof PartialOAuthForm>
 
-/** The operator's OAuth settings of solutions, which win over those in their manifests. */
+/** The operator's OAuth settings of solutions, which override those in their manifests. */
 export interface OAuthSettingsStore {
-  /** Held for at most 1 s; a change on this host counts at once. @returns null where the operator set none */
+  /** Cached for at most 1 s; changes on this host apply immediately. @returns null if the operator set none */
   get(solution: string): Promise<WrittenOAuthSettings | null>
   put(solution: string, settings: WrittenOAuthSettings): Promise<void>
   /**
-   * Those that count: the operator's, else those of the control center. Chosen here: where the operator set any by hand, the
-   * control center's do not count at all. The Satellite is the operator's, and who holds the control center must not send
-   * users to another sign-in over the operator's head; a mixture of both would be of two providers.
+   * The operator's settings, or else the control center's. Chosen here: if the operator set any, the control center's
+   * are ignored entirely. The operator owns the Satellite, so the control center must not redirect its users to another
+   * sign-in; and a mixture could combine two providers.
    */
   inForce(solution: string): Promise<WrittenOAuthSettings | null>
-  /** @returns false when there were none */
+  /** @returns false if there were none */
   remove(solution: string): Promise<boolean>
 }
 
 /**
  * @param now the clock, in epoch milliseconds
- * @param ofCloud the control center's, of a solution
+ * @param ofCloud reads a solution's settings from the control center
  */
 export function createOAuthSettings(
   db: Database,

@@ -31,7 +31,7 @@ import { createSettingsTest } from './settings-test.ts'
 import { createTokenRequests } from './token-requests.ts'
 import { createTransactions } from './transactions.ts'
 
-/** What signing in by a provider needs of the host. */
+/** The parts of the host that OAuth sign-ins use. */
 export type OAuthNeeds = {
   readonly db: Database
   readonly key: PlatformKey
@@ -50,13 +50,13 @@ export type OAuthNeeds = {
   readonly solutionLog: SolutionLog
   readonly audit: Audit
   readonly maintenance: Maintenance
-  /** The control center's settings of a solution. */
+  /** Reads a solution's settings from the control center. */
   readonly ofCloud?: OAuthSettingsStore['get']
 }
 
 export type OAuth = ReturnType<typeof createOAuth>
 
-/** Everything of OAuth, in the order in which the parts need one another. */
+/** Creates all OAuth parts, in the order of their dependencies. */
 export function createOAuth(needs: OAuthNeeds) {
   const { db, key, limits, log, sessions, remembered, runEntry, askAuthenticator } = needs
   const writeLine = createAnonymousLines(needs.solutionLog)

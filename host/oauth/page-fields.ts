@@ -4,20 +4,18 @@ import type { WrittenOAuthSettings } from './oauth-settings.ts'
 import { providerForms } from './provider-settings.ts'
 import { SECRET_HOSTS } from './secret-hosts.ts'
 
-/** A field of the form for OAuth settings. */
 export type OAuthField = {
   readonly name: string
-  /** What the operator has set; '' for nothing. */
+  /** The operator's value; '' if not set. */
   readonly value: string
-  /** What the manifest says; it counts with the manifest's provider only. */
+  /** The manifest's value, used only with the manifest's provider. */
   readonly ofManifest: string
-  /** The providers that know the setting. */
+  /** The providers that have the setting. */
   readonly providers: readonly string[]
-  /** The providers that cannot do without it. */
   readonly requiredBy: readonly string[]
-  /** What counts with a provider where it is left out. */
+  /** The default of each provider that has one. */
   readonly defaults: Readonly<Record<string, string>>
-  /** What it may be; null: any text. */
+  /** The allowed values; null for any text. */
   readonly values: readonly string[] | null
 }
 
@@ -51,7 +49,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   token_endpoint_auth_method: OAUTH_SETTINGS.token_endpoint_auth_method.unwrap().options,
 }
 
-/** The form of a solution's OAuth settings, as the operator left it. */
+/** The form of a solution's OAuth settings, with the operator's values. */
 export function oauthForm(
   solution: string,
   ofManifest: WrittenOAuthSettings | null,
@@ -68,7 +66,7 @@ export function oauthForm(
       name,
       value,
       ofManifest: writtenIn(ofManifest, name),
-      // What is set stays in sight, so that it can be removed.
+      // A setting with a value is shown for all providers, so that it can be removed.
       providers: (value === '' ? found : forms).map(({ api }) => api),
       requiredBy: found.filter(({ required }) => required === 'yes').map(({ api }) => api),
       defaults: Object.fromEntries(found.flatMap((one) => (one.default === null ? [] : [[one.api, one.default]]))),

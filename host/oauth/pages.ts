@@ -22,7 +22,7 @@ export type OAuthPageParts = SolutionHeadParts & {
   readonly sites: Sites
 }
 
-/** How the users of a solution sign in at a provider: the wizard of guide 2.3, with the operator's settings. */
+/** The page for OAuth settings: the wizard of guide 2.3, with the operator's settings. */
 export function addOAuthPages(pages: PageRouter, parts: OAuthPageParts): void {
   const { catalog, secrets, oauthSettings, providerRequests, sites } = parts
 
@@ -56,7 +56,7 @@ export function addOAuthPages(pages: PageRouter, parts: OAuthPageParts): void {
   }
 }
 
-/** What is registered at the provider (docs/oauth.md, "Register at the provider"). */
+/** The addresses to register at the provider (docs/oauth.md, "Register at the provider"). */
 function addressesOf(serverUrl: string, name: string) {
   return {
     redirect: redirectUriOf({ serverUrl, solution: { name } }),

@@ -2,8 +2,8 @@ import type { Failed } from '../../runtime/outcome.ts'
 import type { OAuthProblemPage } from '../web/pages.ts'
 
 /**
- * Why a sign-in by a provider came to nothing. The code stands in the solution's log and in the audit; `status` is that of
- * the page, whose texts are `platform.oauth.{page}.*`. A refused login is an answer, not an error.
+ * Why a sign-in at a provider failed. The code is in the solution's log and in the audit; `status` is that of the page,
+ * whose texts are `platform.oauth.{page}.*`. A refused login is an answer, not an error.
  */
 export const OAUTH_PROBLEMS = {
   oauth_unknown_user: { status: 403, page: 'unknown-user', what: 'the authenticator did not log the user in' },
@@ -24,8 +24,9 @@ export const OAUTH_PROBLEMS = {
 export type OAuthProblemCode = keyof typeof OAUTH_PROBLEMS
 
 /**
- * Ends a sign-in by a provider. The message is for the solution's author: it says what was expected and what came, quoted
- * by `quote`, and never holds a token, a code or a secret. The end user gets the page of the code.
+ * Ends a sign-in at a provider. The message is for the solution's author: it says what was expected and what was
+ * received, quoted with `quote`, and never contains a token, a code or a secret. The end user gets the page of the
+ * code.
  */
 export class OAuthProblem extends Error {
   readonly code: OAuthProblemCode
@@ -37,20 +38,20 @@ export class OAuthProblem extends Error {
   }
 }
 
-/** A script that was asked could not say: the solution's log has the failure already, with its place. */
+/** For a failed script. The solution's log already has the failure, with its position. */
 export function problemOfFailure({ code }: Failed, entry: string): OAuthProblem {
   return code === 'sandbox_busy'
     ? new OAuthProblem('oauth_busy', `no sandbox process was free for ${entry}`)
     : new OAuthProblem('oauth_script', `${entry} ended with ${code}`)
 }
 
-/** Characters of a provider's text that a log line quotes. */
+/** In characters: how much of a provider's text a log line quotes. */
 const QUOTED = 120
 
-/** JSON leaves these as they are; in a terminal they move the cursor, end the line or turn it around. */
+/** JSON does not escape all of these; in a terminal they move the cursor, end the line or reverse its direction. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** What came from outside, as a log line may show it. */
+/** Quotes an untrusted value safely for a log line. */
 export function quote(value: unknown): string {
   if (typeof value !== 'string') return value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value
   const text = JSON.stringify(value.slice(0, QUOTED).toWellFormed()).replace(UNSEEN, escaped)

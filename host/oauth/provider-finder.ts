@@ -12,23 +12,23 @@ import type { ClientAuthentication, Provider } from './provider.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 import { createRecentlyUsed } from './recently-used.ts'
 
-/** Finds out how the provider of a configuration is spoken with. */
+/** Finds the endpoints and capabilities of a configuration's provider. */
 export interface ProviderFinder {
   /**
-   * Asks for the discovery document only where the settings do not name all endpoints that a sign-in needs. Callers at the
-   * same time share one request; a document that fails a check is not held, so the next sign-in asks again.
-   * @throws OAuthProblem `oauth_provider` for a document that is not had or not sound; `oauth_configuration` for settings
-   *   that name too little
+   * Fetches the discovery document only if the settings do not name all endpoints that a sign-in needs. Concurrent
+   * callers share one request. A document that fails a check is not cached, so the next sign-in fetches it again.
+   * @throws OAuthProblem `oauth_provider` if the document is unavailable or invalid; `oauth_configuration` if the
+   *   settings are incomplete
    */
   find(solution: string, configuration: OAuthConfiguration): Promise<Provider>
 }
 
-/** How long a discovery document is believed, in ms. */
+/** In ms: how long a discovery document is cached. */
 const BELIEVED = 10 * 60_000
-/** Documents that are held, over all solutions. */
+/** Cached documents of all solutions. */
 const MOST_DOCUMENTS = 200
 
-/** The endpoints: the setting that names it, the key of the configuration, the key of the document. */
+/** For each endpoint of a configuration: its setting, and its key in the discovery document. */
 const ENDPOINTS = {
   authorizationEndpoint: { setting: 'authorizationBaseUrl', discovered: 'authorization_endpoint' },
   tokenEndpoint: { setting: 'accessTokenEndpoint', discovered: 'token_endpoint' },
@@ -84,7 +84,7 @@ export function createProviderFinder(
   }
 }
 
-/** What a sign-in cannot do without. */
+/** The endpoints that a sign-in requires. */
 function needed({ responseType, hasIdToken }: OAuthConfiguration): readonly Endpoint[] {
   const knowsUserBy = hasIdToken ? 'jwksUri' : 'userInfoEndpoint'
   return ['authorizationEndpoint', ...(responseType === 'code' ? (['tokenEndpoint'] as const) : []), knowsUserBy]
@@ -94,7 +94,7 @@ function hasIssuer(configuration: OAuthConfiguration): configuration is WithIssu
   return configuration.issuer !== null
 }
 
-/** @param document null where nothing was asked for */
+/** @param document null if it was not fetched */
 function providerOf(
   configuration: OAuthConfiguration,
   document: DiscoveryDocument | null,
@@ -102,7 +102,7 @@ function providerOf(
 ): Provider {
   const required = needed(configuration)
 
-  /** The address of the settings wins. @returns null for one that is absent, or wrong and not needed */
+  /** The setting overrides the document. @returns null if the address is missing or invalid, and not required */
   function endpoint(name: Endpoint): string | null {
     const { setting, discovered } = ENDPOINTS[name]
     const set = configuration[name]
@@ -169,7 +169,7 @@ function algorithmsOf({ hasIdToken }: OAuthConfiguration, document: DiscoveryDoc
   )
 }
 
-/** The order is that of OIDC Core section 9: basic is what a provider takes that says nothing. */
+/** OIDC Core section 9: `client_secret_basic` is the default if the provider lists no methods. */
 function authenticationOf(
   { apiSecret, clientAuthentication }: OAuthConfiguration,
   document: DiscoveryDocument | null,

@@ -5,47 +5,48 @@ import type { ProviderRequests } from './provider-requests.ts'
 import { createRecentlyUsed } from './recently-used.ts'
 import type { FindKey, TokenHeader } from './signed-token.ts'
 
-/** The public keys of providers, held for each solution apart. */
+/** The public keys of providers, cached separately for each solution. */
 export interface ProviderKeys {
   /**
-   * The one key that may have signed a token with this header. Callers at the same time share one request; one that failed
-   * is not held, so the next sign-in asks again.
-   * @throws OAuthProblem `oauth_token` where the key set has no such key, or leaves open which one it is;
-   *   `oauth_provider` where the key set cannot be had
+   * The key that may have signed a token with this header. Concurrent callers share one request. Failures are not
+   * cached, so the next sign-in tries again.
+   * @throws OAuthProblem `oauth_token` if the key set has no such key, or several different ones; `oauth_provider` if
+   *   the key set can't be fetched
    */
   find(solution: string, jwksUri: string, header: TokenHeader): Promise<CryptoKey>
   /**
-   * Another key with the same name, or of a set whose keys have none, where the one that `find` gave does not fit: the key set
-   * is asked for anew, within the same cool-down and budget.
-   * @returns null where there is no other
+   * A replacement if the signature does not match the key from `find`: a new key with the same `kid`, or in a set
+   * without `kid`s. Fetches the key set again, within the same cool-down and budget.
+   * @returns null if there is no other key
    */
   findOther(solution: string, jwksUri: string, header: TokenHeader): Promise<CryptoKey | null>
 }
 
-/** The keys of one provider, for the check of a token. */
+/** The keys of one provider, for checking a token. */
 export function findKey(keys: ProviderKeys, solution: string, jwksUri: string): FindKey {
   return (header, isRejected) => keys[isRejected ? 'findOther' : 'find'](solution, jwksUri, header)
 }
 
-/** How long a key set is believed, in ms: so long a key that the provider withdrew still counts. */
+/** In ms: how long a key set is cached, and so how long a withdrawn key is still accepted. */
 const BELIEVED = 10 * 60_000
-/** How soon after a request the same key set may be asked for again because of an unknown key, in ms. */
+/** In ms: the shortest time between requests for a key set because of unknown keys. */
 const COOL_DOWN = 5000
 /**
- * Requests because of an unknown key, for each key set: so many at once, and one more each minute. Anybody can make up
- * tokens with unknown keys; one that brought the key is given back, so that a provider may change its keys often.
+ * Rate limit of requests because of unknown keys, for each key set: a burst of `most`, and one more per `regainedEach`
+ * ms. Anyone can send tokens with unknown keys. Requests that find the key don't count, so a provider may rotate keys
+ * often.
  */
 const BUDGET = { most: 2, regainedEach: 60_000 }
-/** Key sets that are held, over all solutions. */
+/** Cached key sets of all solutions. */
 const MOST_SETS = 200
 
 type KeySetState = {
   keys: readonly ProviderKey[]
-  /** When `keys` came and when the key set was last asked for, in epoch ms; null: never. */
+  /** When `keys` were received, and when the last request ended, in epoch ms; null if never. */
   readAt: number | null
   askedAt: number | null
   asking: Asking | null
-  /** What of the budget was left, and when, in epoch ms. */
+  /** The remaining budget at a time in epoch ms. */
   budget: { left: number; at: number }
 }
 
@@ -68,7 +69,7 @@ export function createProviderKeys(
     return state
   }
 
-  /** Joins the request that is under way, or makes one. */
+  /** Joins the request in progress, or starts one. */
   function ask(state: KeySetState, jwksUri: string, isPaid: boolean): Asking {
     if (state.asking !== null) return state.asking
     const done = read(state, jwksUri).finally(() => {
@@ -85,7 +86,7 @@ export function createProviderKeys(
     state.readAt = now()
   }
 
-  /** @returns false when it may not be asked for now */
+  /** @returns false if the rate limit allows no request now */
   function pay(state: KeySetState): boolean {
     if (isWithin(COOL_DOWN, state.askedAt)) return false
     const regained = Math.max(0, now() - state.budget.at) / BUDGET.regainedEach
@@ -101,7 +102,7 @@ export function createProviderKeys(
     state.budget.left = Math.min(BUDGET.most, state.budget.left + 1)
   }
 
-  /** @returns the key that fits now, if it is another than `before` */
+  /** Fetches the key set again. @returns the matching key if it differs from `before`, else null */
   async function askAnew(
     state: KeySetState,
     jwksUri: string,
@@ -117,7 +118,7 @@ export function createProviderKeys(
     return brought
   }
 
-  /** A clock that was set back counts as time that is over. */
+  /** If the clock was set back, the time counts as over. */
   function isWithin(time: number, since: number | null): boolean {
     return since !== null && now() >= since && now() - since < time
   }
@@ -142,9 +143,9 @@ export function createProviderKeys(
 }
 
 /**
- * Chosen here: where several different keys could be meant, none is taken, be it that the token names no key or that the
- * set has the name twice. Else a signature would count by whichever key it fits.
- * @returns null when there is none
+ * Chosen here: if several different keys match, none is used, because the token has no `kid` or the set has it twice.
+ * Otherwise a signature by any of them would be accepted.
+ * @returns null if no key matches
  */
 function keyFor(keys: readonly ProviderKey[], { alg, kid }: TokenHeader): ProviderKey | null {
   const [first, ...others] = keys.filter((key) => fitsAlgorithm(key, alg) && (kid === null || key.kid === kid))

@@ -7,11 +7,13 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import type { Claims, Provider } from './provider.ts'
 
-/** A sign-in by a provider that succeeded: what refresh and logout need. Sessions and remembered logins rest on it. */
+/**
+ * A successful sign-in at a provider, with what refresh and logout need. Sessions and remembered logins refer to it.
+ */
 export type ProviderLogin = {
   readonly id: string
   readonly solution: string
-  /** When the provider was last asked about the user, in epoch ms. */
+  /** The last sign-in or refresh at the provider, in epoch ms. */
   readonly refreshedAt: number
   readonly content: ProviderLoginContent
 }
@@ -19,28 +21,28 @@ export type ProviderLogin = {
 export type ProviderLoginContent = {
   readonly configuration: OAuthConfiguration
   readonly provider: Provider
-  /** Path and query of the page that was asked for. */
+  /** Path and query of the requested page. */
   readonly page: string
   readonly claims: Claims
-  /** Of the first ID token; later ones may repeat it and nothing else. */
+  /** The nonce of the first ID token. Later ones have the same or none. */
   readonly nonce: string
-  /** The provider wants it back when it ends its own session (`id_token_hint`). */
+  /** Sent to the provider's logout as `id_token_hint`. */
   readonly idToken: string | null
   readonly refreshToken: string | null
 }
 
-/** Whom a provider signs out: one session of its own, or all of a user. */
+/** What a provider signs out: one of its sessions, or all sessions of a user. */
 export type SignedOut = { readonly client: ClientName; readonly subject: string | null; readonly sid: string | null }
 
-/** Which registration at which provider. */
+/** Identifies a registration at a provider. */
 export type ClientName = { readonly issuer: string; readonly clientId: string }
 
-/** Kept on the server, encrypted with the platform's key, and shared by all hosts. */
+/** Stored in the database, encrypted with the platform's key, and shared by all hosts. */
 export interface ProviderLogins {
   /**
    * @param issuedAt the ID token's `iat`, in epoch ms
-   * @param startedAt when the browser was sent to the provider, in epoch ms; null: long after any sign-out
-   * @returns null when the provider has signed this very login out meanwhile
+   * @param startedAt when the browser was sent to the provider, in epoch ms; null counts as after any sign-out
+   * @returns null if the provider has signed out this login in the meantime
    */
   start(
     solution: string,
@@ -48,32 +50,32 @@ export interface ProviderLogins {
     issuedAt: number,
     startedAt?: number | null,
   ): Promise<string | null>
-  /** @returns null when there is none, or it ended */
+  /** @returns null if there is none, or it has ended */
   find(id: string): Promise<ProviderLogin | null>
-  /** One that rests on this registration, the newest, for its configuration. */
+  /** The newest login with this registration, to get its configuration. */
   findOfClient(solution: string, client: ClientName): Promise<ProviderLogin | null>
   isAlive(id: string): Promise<boolean>
   /**
-   * Lets one caller, of all hosts, ask the provider: refresh tokens are worth something once.
-   * @returns false when another one is at it
+   * Lets only one caller across all hosts ask the provider, since refresh tokens may be valid only once.
+   * @returns false if another caller has the claim
    */
   claimRefresh(id: string): Promise<boolean>
-  /** Keeps what the refresh brought and gives the claim back; null only gives it back. */
+  /** Stores the result of the refresh and releases the claim; null only releases it. */
   finishRefresh(login: ProviderLogin, content: ProviderLoginContent | null): Promise<void>
-  /** Nothing that could sign in anybody is kept after it. */
+  /** Ends a login and deletes its tokens. */
   end(id: string): Promise<void>
   /**
-   * Ends what a provider signed out, also what is just being started.
+   * Ends the logins that a provider signed out, including those that are just being started.
    * @param issuedAt the logout token's `iat`, in epoch ms
-   * @returns the ids of what ended
+   * @returns the ids of the ended logins
    */
   endSignedOut(solution: string, signedOut: SignedOut, issuedAt: number): Promise<readonly string[]>
   sweep(): Promise<void>
 }
 
-/** Requests of one refresh: tokens, keys (twice where one is unknown), user info. One more for what the host itself needs. */
+/** Requests per refresh: tokens, keys (twice if one is unknown) and user info, and one more as time for the host. */
 const REFRESH_REQUESTS = 5
-/** A provider's logout is remembered for sign-ins that are on their way, in ms. */
+/** In ms: how long a provider's logout is recorded, to refuse sign-ins in progress. */
 const SIGNED_OUT_KEPT = 3_600_000
 
 /** @param now the clock, in epoch milliseconds */
@@ -84,7 +86,7 @@ export function createProviderLogins(
   now: () => number = Date.now,
 ): ProviderLogins {
   const purposeOf = (solution: string, id: string) => `provider-login ${solution} ${id}`
-  /** A refresh that was cut off holds others up for so long, in ms. */
+  /** In ms: the claim of an interrupted refresh expires after this. */
   const longestRefresh = REFRESH_REQUESTS * limits.OAUTH_TIME
 
   function read(row: { id: string; solution: string; content: string; refreshed_at: number }): ProviderLogin | null {
@@ -117,7 +119,7 @@ export function createProviderLogins(
           ended_at: null,
         })
         .execute()
-      // After the row is there: a logout that comes between finds either the row, or is found here.
+      // Checked after the row is inserted: a concurrent logout either finds the row, or is found here.
       if (!(await wasSignedOut(db, solution, claims, issuedAt, startedAt))) return id
       await this.end(id)
       return null
@@ -181,7 +183,7 @@ export function createProviderLogins(
         .where('client_hash', '=', clientHash(client))
         .where(sid === null ? 'subject_hash' : 'sid_hash', '=', hash)
         .where('ended_at', 'is', null)
-      // A token may name both: then both must fit.
+      // A token may have both `sub` and `sid`: then both must match.
       if (sid !== null && subject !== null) {
         query = query.where('subject_hash', '=', subjectHash(client.issuer, subject))
       }
@@ -200,7 +202,7 @@ export function createProviderLogins(
           ]),
         )
         .execute()
-      // What is older than a session can be is needed only where a remembered login rests on it.
+      // Logins older than the longest session are kept only if a remembered login refers to them.
       const remembered = db
         .selectFrom('remembered')
         .select('provider_login')
@@ -215,7 +217,7 @@ export function createProviderLogins(
   }
 }
 
-/** Entries of `used_tokens` that say when somebody was signed out; the time is `expires_at` less what it is kept for. */
+/** Looks up logouts in `used_tokens`. The time of the logout is `expires_at` minus `SIGNED_OUT_KEPT`. */
 async function wasSignedOut(
   db: Database,
   solution: string,
@@ -231,7 +233,8 @@ async function wasSignedOut(
     const signedOutAt = expires_at - SIGNED_OUT_KEPT
     const [signedOut, issued] = [secondOf(signedOutAt), secondOf(issuedAt)]
     if (signedOut !== issued) return signedOut > issued
-    // Tokens have whole seconds. Within the same second, only a sign-in that had started before the sign-out arrived is refused.
+    // Token times have whole seconds. Within the same second, a sign-in is refused only if it started before the
+    // sign-out arrived.
     return startedAt !== null && startedAt <= signedOutAt
   })
 }
@@ -240,12 +243,12 @@ function secondOf(time: number): number {
   return Math.floor(time / 1000)
 }
 
-/** The provider's own session, where its tokens name it. */
+/** The id of the provider's session, if its tokens have one. */
 function sidOf({ sid }: Claims): string | null {
   return typeof sid === 'string' && sid !== '' ? sid : null
 }
 
-/** Issuers and subjects are longer than a key may be, and nobody needs to read them in the table. */
+/** Hashed, since issuers and subjects can be longer than a database key, and nobody needs to read them there. */
 function clientHash({ issuer, clientId }: ClientName): string {
   return storedHash(JSON.stringify(['client', issuer, clientId]))
 }

@@ -17,21 +17,24 @@ export type ProviderLogoutParts = {
   readonly log: Pick<Logger, 'warn'>
 }
 
-/** Characters: servers and proxies take addresses of 8 KiB. Without the hint `client_id` says who asks, and the provider asks whom. */
+/**
+ * In characters: servers and proxies accept URLs of 8 KiB. Without the hint, `client_id` names the client, and the
+ * provider asks the user which account to sign out.
+ */
 const LONGEST_HINT = 5 * 1024
-/** Characters of a page that the way by the provider keeps. */
+/** In characters: longer pages are not kept in `state`. */
 const LONGEST_PAGE = 1024
 
-/** Ends what a sign-in by a provider left, here and there. */
+/** Signs users out of sign-ins at a provider: here, and at the provider. */
 export interface ProviderLogout {
   /**
-   * Ends all sessions and remembered logins that rest on it, revokes its refresh token in the background (RFC 7009), and says
-   * where the browser goes on: to the provider, where that ends its own session (OIDC RP-Initiated Logout 1.0), and from
-   * there to the signed-out page; else to that page or `target`.
+   * Ends all sessions and remembered logins of a provider login, and revokes its refresh token in the background (RFC
+   * 7009). Returns where to redirect the browser: to the provider if that can end its own session (OIDC RP-Initiated
+   * Logout 1.0) and then sends the browser to the signed-out page; otherwise to `target`, or to the signed-out page.
    * @param signedOutPage the address of the solution's signed-out page, which is registered at the provider
    */
   signOut(id: string, signedOutPage: string, target: string | null): Promise<ProviderSignOut>
-  /** Resolves when everything that was begun in the background has ended. */
+  /** Resolves when all background work has ended. */
   settled(): Promise<void>
 }
 
@@ -47,7 +50,7 @@ export function createProviderLogout(parts: ProviderLogoutParts): ProviderLogout
     await tokenRequests.revoke({ provider, configuration, secret }, refreshToken)
   }
 
-  /** The user does not wait for it: a provider that is away must not keep anybody signed in here. */
+  /** Runs in the background: an unreachable provider must not delay signing out here. */
   function revokeLater(login: ProviderLogin): void {
     const revoked = revoke(login)
       .catch((error: Error) =>
@@ -87,7 +90,7 @@ export function createProviderLogout(parts: ProviderLogoutParts): ProviderLogout
   }
 }
 
-/** Its query may be what says at which provider one signs in (`getOAuthConfig`); without one it is the start page. */
+/** Its query may decide which provider is used (`getOAuthConfig`). Without a query it is the start page. */
 function pageToSignInAgain({ page }: ProviderLoginContent): string | null {
   return page.includes('?') && page.length <= LONGEST_PAGE ? page : null
 }

@@ -4,21 +4,21 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import { OAuthProblem } from './problems.ts'
 
-/** The one way by which a provider is asked: over `Outbound`, bounded, without redirects. */
+/** All requests to providers: through `Outbound`, with limits on size and time, without redirects. */
 export interface ProviderRequests {
   /**
-   * An address that a provider is asked at, or a browser sent to: https, or http where `OAUTH_ALLOWED_HOSTS` lists it;
-   * without user name, password and fragment.
-   * @returns why it is refused, worded to follow the setting's name; null when it is fine
+   * Checks an address for requests or browser redirects: https, or http if `OAUTH_ALLOWED_HOSTS` lists it, without user
+   * name, password and fragment.
+   * @returns why it is refused, worded to follow the setting's name; null if it is allowed
    */
   refusalOf(address: string): string | null
   /**
-   * Reads a JSON object: a discovery document or a key set. Anything but status 200 and a JSON object is refused.
-   * @param seen is told the headers of any answer, by names in small letters
-   * @throws OAuthProblem `oauth_provider`; `oauth_configuration` where the operator must list the host
+   * Reads a JSON object: a discovery document or a key set. Anything except status 200 with a JSON object is refused.
+   * @param seen is called with the headers of each response, with lower-case names
+   * @throws OAuthProblem `oauth_provider`; `oauth_configuration` if the operator must list the host
    */
   getJson(address: string, seen?: (headers: Readonly<Record<string, string>>) => void): Promise<Record<string, unknown>>
-  /** `fetch` as openid-client calls it. Throws what `getJson` throws when there is no answer. */
+  /** `fetch` for openid-client. Throws the same errors as `getJson` if there is no response. */
   readonly fetch: (address: string, options: ProviderFetch) => Promise<Response>
 }
 

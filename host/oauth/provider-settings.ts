@@ -3,28 +3,28 @@ import { PROVIDERS, type ProviderName, type ProviderRow } from './providers.ts'
 
 type SettingName = keyof typeof OAUTH_SETTINGS
 
-/** One setting of a provider, for a form that asks for it (guide 2.3). */
+/** A setting of a provider, as shown in a form (guide 2.3). */
 export type ProviderSetting = {
   readonly name: SettingName
   readonly title: string
   readonly description: string
-  /** `issuer`: unless an issuer is given. */
+  /** `issuer`: required unless an issuer is given. */
   readonly required: 'yes' | 'no' | 'issuer'
-  /** What counts where it is left out; null: nothing, or what the provider's discovery document says. */
+  /** Used if the setting is missing; null for none, or for the value from the discovery document. */
   readonly default: string | null
-  /** What it may be; null: any text of its form. */
+  /** The allowed values; null for any text that is valid for the setting. */
   readonly values: readonly string[] | null
 }
 
 export type ProviderForm = {
   readonly api: ProviderName
   readonly title: string
-  /** Where it is discovered unless the settings say otherwise; null: the settings have to say. */
+  /** The default issuer for discovery; null if the settings must name it. */
   readonly issuer: string | null
   readonly settings: readonly ProviderSetting[]
 }
 
-/** The providers and what each asks for, from the table that sign-ins use. */
+/** The providers with their settings, from the table that sign-ins use. */
 export function providerForms(): readonly ProviderForm[] {
   return (Object.keys(PROVIDERS) as ProviderName[]).map((api) => {
     const row = PROVIDERS[api]
@@ -38,7 +38,7 @@ export function providerForms(): readonly ProviderForm[] {
   })
 }
 
-/** Addresses are for providers that the table does not know; of other providers' own settings none is told. */
+/** Only shown for `Custom`, since the table has the addresses of the other providers. */
 const ADDRESSES: readonly SettingName[] = [
   'authorizationBaseUrl',
   'accessTokenEndpoint',
@@ -47,7 +47,7 @@ const ADDRESSES: readonly SettingName[] = [
   'jwks_uri',
   'userInfoEndpoint',
 ]
-/** A sign-in does without. */
+/** Sign-ins work without these. */
 const OPTIONAL: readonly SettingName[] = ['userInfoEndpoint', 'refreshTokenEndpoint', 'revokeTokenEndpoint']
 const OWN: readonly SettingName[] = ['tenant', 'domain', 'teamId', 'keyId']
 

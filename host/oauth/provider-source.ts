@@ -13,8 +13,8 @@ import type { ProviderLogin, ProviderLogins } from './provider-logins.ts'
 import type { Refresh } from './refresh.ts'
 
 /**
- * Users who signed in at a provider. Whether they may come in again is asked there first, by the refresh token, then of the
- * solution's authenticator with the claims as they are now.
+ * Users who signed in at a provider. To sign them in again, the host first asks the provider with the refresh token,
+ * then the solution's authenticator with the current claims.
  */
 export function createProviderSource(
   refresh: Refresh,
@@ -24,10 +24,12 @@ export function createProviderSource(
   chooser: Pick<ConfigurationChooser, 'choose'>,
 ): AccountSource {
   /**
-   * Whether the settings still name the registration by which the user signed in. Who moves to another one means everybody;
-   * and where the old one is gone nobody could be asked about, so that a remembered user would never get to the new one.
+   * Whether the settings still have the registration with which the user signed in. If not, the login ends: a change of
+   * registration is meant for all users, and if the old one is gone, its refreshes fail and remembered users would
+   * never get to the new one.
    *
-   * Chosen here: in the mode OAUTH only. What `getOAuthConfig` returns depends on an address that this visit need not have.
+   * Chosen here: only in the mode OAUTH. `getOAuthConfig` depends on the URL of the page, which may differ at this
+   * visit.
    */
   async function isStillChosen(asking: Asking, { id, content }: ProviderLogin): Promise<boolean> {
     if (asking.solution.manifest.authenticator !== 'OAUTH') return true
@@ -37,8 +39,8 @@ export function createProviderSource(
   }
 
   /**
-   * An answer that does not pass the checks ends the login: the next one would be no better, and a page that says so each
-   * time would keep the user from signing in anew.
+   * If the provider's response fails the checks, the login ends: a retry would fail too, and showing the error at each
+   * visit would keep the user from signing in again.
    */
   async function claimsNow({ solution, correlationId }: Asking, providerLogin: string): Promise<Claims | null> {
     try {
@@ -69,15 +71,15 @@ export function createProviderSource(
 }
 
 /**
- * In the mode OAUTH_AUTHENTICATOR the query parameters chose the provider that vouched for the user: a tenant in the address
- * of today must not stand beside claims of another one's provider, so the script gets those of the sign-in.
+ * In the mode OAUTH_AUTHENTICATOR the query parameters choose the provider. A tenant in the current URL must not be
+ * combined with claims from another tenant's provider, so the script gets the query parameters of the sign-in.
  */
 function asThen(asking: Asking, { content }: ProviderLogin): Asking {
   if (asking.solution.manifest.authenticator !== 'OAUTH_AUTHENTICATOR') return asking
   return { ...asking, url: new Map(new URL(content.page, asking.serverUrl).searchParams) }
 }
 
-/** What makes it another registration, or another provider. */
+/** Settings that identify the registration and the provider. */
 function registrationOf(configuration: OAuthConfiguration): string {
   const { api, clientId, apiSecret, issuer, authorizationEndpoint, tokenEndpoint, jwksUri } = configuration
   return JSON.stringify([api, clientId, apiSecret, issuer, authorizationEndpoint, tokenEndpoint, jwksUri])

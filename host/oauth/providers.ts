@@ -7,7 +7,7 @@ export type ProviderName = 'Google' | 'Microsoft' | 'Apple' | 'Okta' | 'LinkedIn
 export type OwnSetting = 'tenant' | 'domain' | 'teamId' | 'keyId'
 export type OwnSettings = Readonly<Partial<Record<OwnSetting, string>>>
 
-/** Where a provider is; what is absent stands in its discovery document. */
+/** A provider's addresses. Missing ones are in its discovery document. */
 export type Places = {
   readonly issuer: string | null
   /** See `OAuthConfiguration`. */
@@ -20,34 +20,35 @@ export type Places = {
 export type ResponseType = 'code' | 'id_token'
 export type ResponseMode = 'query' | 'form_post' | 'fragment'
 
-/** What the platform knows of a provider. A setting that is written wins over it. */
+/** The defaults of a provider, which settings override. */
 export type ProviderRow = {
-  /** What it is called in texts; null: by its host name. */
+  /** Its display name; null to use its host name. */
   readonly title: string | null
-  /** `places` may be asked with the settings of these names only. */
+  /** The settings that `places` accepts. */
   readonly settings: readonly OwnSetting[]
-  /** null: a setting that it needs is missing, `needs` says which. */
+  /** Returns null if a required setting is missing, which `needs` names. */
   readonly places: (settings: OwnSettings) => Places | null
-  /** Worded to follow the name of the provider. */
+  /** Worded to follow `{provider} needs`. */
   readonly needs: string
   readonly scope: string
   readonly pkce: 'S256' | null
-  /** Whether its ID tokens carry the request's `nonce`. Where they do not, `state` alone binds an answer to its request. */
+  /** Whether its ID tokens contain the request's `nonce`. If not, only `state` binds a response to its request. */
   readonly sendsNonce: boolean
   readonly responseTypes: readonly ResponseType[]
   readonly responseModes: readonly ResponseMode[]
-  /** Whether it makes no client without secret that could run on a server. */
+  /** Whether all its clients that can run on a server have a secret. */
   readonly needsSecret: boolean
-  /** null: what its discovery document offers. */
+  /** null: chosen from its discovery document. */
   readonly clientAuthentication: ClientAuthentication | null
-  /** How it tells who signed in, where it has no ID token; else null. */
+  /** Reads the user's claims from a provider without ID tokens; null for the others. */
   readonly readProfile: ReadProfile | null
 }
 
 /**
  * Asks an OAuth 2.0 provider who signed in.
- * @param get asks for JSON at an address of the provider, with the user's access token as bearer
- * @throws OAuthProblem `oauth_provider` when the answer is not what the provider documents, and what `get` throws
+ * @param get requests JSON from an address of the provider, with the user's access token as bearer token
+ * @throws OAuthProblem `oauth_provider` if the response differs from the provider's documentation, and what `get`
+ *   throws
  */
 export type ReadProfile = (
   provider: Pick<Provider, 'issuer' | 'userInfoEndpoint'>,
@@ -87,7 +88,7 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
     clientAuthentication: null,
   },
   /**
-   * Name and e-mail come by form_post alone, the name in the form's own field `user` and at the first sign-in only.
+   * Sends name and e-mail only with form_post, and the name only at the first sign-in, in the form field `user`.
    * @see https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.
    */
   Apple: {
@@ -100,7 +101,9 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
     needsSecret: true,
     clientAuthentication: 'client_secret_post',
   },
-  /** The organization's own authorization server; another one is named by `issuer`, such as `https://{domain}/oauth2/default`. */
+  /**
+   * The organization's authorization server. `issuer` can name a custom one, such as `https://{domain}/oauth2/default`.
+   */
   Okta: {
     ...OPENID,
     title: 'Okta',
@@ -111,8 +114,8 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
     clientAuthentication: null,
   },
   /**
-   * It answers a `code_verifier` with an error unless it opened the application for PKCE by hand, puts no `nonce` into its
-   * ID tokens and takes the secret in the form only, whatever its discovery document leaves unsaid.
+   * Rejects `code_verifier` unless LinkedIn has enabled PKCE for the application, puts no `nonce` into ID tokens, and
+   * accepts the secret only in the form, which its discovery document does not mention.
    * @see https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2
    */
   LinkedIn: {
@@ -127,7 +130,7 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
     clientAuthentication: 'client_secret_post',
   },
   /**
-   * OAuth 2.0 only. Its answers carry `iss` (RFC 9207) since 2026: `https://github.com/login/oauth`.
+   * OAuth 2.0 only. Since 2026 its responses have `iss` (RFC 9207): `https://github.com/login/oauth`.
    * @see https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
    */
   GitHub: {
@@ -152,7 +155,9 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
   },
 }
 
-/** The tenant of all personal accounts: the document of `consumers` names it as issuer, and it may stand in its place. */
+/**
+ * The tenant of all personal accounts: an alias of `consumers`, whose discovery document has this GUID in its issuer.
+ */
 const PERSONAL_ACCOUNTS = '9188040d-6c67-4c5b-b112-36a304b66dad'
 
 function microsoftPlaces(tenant: string): Places {
@@ -163,7 +168,9 @@ function microsoftPlaces(tenant: string): Places {
   }
 }
 
-/** An Enterprise Server has its API under a path, an Enterprise Cloud of its own (`*.ghe.com`) under a host name. */
+/**
+ * GitHub Enterprise Server has its API under a path, github.com and Enterprise Cloud (`*.ghe.com`) under a host name.
+ */
 function githubPlaces(domain: string): Places {
   const hasApiHost = domain === 'github.com' || domain.endsWith('.ghe.com')
   const api = hasApiHost ? `https://api.${domain}` : `https://${domain}/api/v3`
@@ -176,12 +183,13 @@ function githubPlaces(domain: string): Places {
   }
 }
 
-/** Addresses of one account; GitHub gives them by the page, and the primary one is among the first. */
+/** E-mail addresses that are checked per account. GitHub paginates them; the primary one is among the first. */
 const MOST_EMAILS = 100
 
 /**
- * GitHub's account as claims. Logins can be given up and taken by others, so `sub` is the number. The e-mail in `/user` is
- * a text that anybody may put into a profile: only the primary address in `/user/emails` counts, and only if verified.
+ * GitHub's account as claims. `sub` is the numeric id, since logins can be released and reused by others. Anyone can
+ * put any e-mail into their profile (`/user`), so only the primary address in `/user/emails` is used, if it is
+ * verified.
  */
 async function readGithubProfile(
   { issuer, userInfoEndpoint }: Pick<Provider, 'issuer' | 'userInfoEndpoint'>,
@@ -220,7 +228,7 @@ function textClaim(name: string, value: unknown): Record<string, string> {
   return isShortText(value) ? { [name]: value } : {}
 }
 
-/** What a log, a page and a database take. */
+/** Text that is safe for logs, pages and databases. */
 function isShortText(value: unknown): value is string {
   return (
     typeof value === 'string' &&

@@ -1,4 +1,4 @@
-/** Holds so many values by key; the one that was not asked for longest makes room. */
+/** An LRU cache: when it is full, the least recently used value is removed. */
 export interface RecentlyUsed<T> {
   get(key: string): T | undefined
   set(key: string, value: T): void
@@ -6,7 +6,7 @@ export interface RecentlyUsed<T> {
 }
 
 export function createRecentlyUsed<T>(most: number): RecentlyUsed<T> {
-  /** In the order of use: a Map keeps that in which keys were set. */
+  /** In order of use, since a Map keeps insertion order. */
   const held = new Map<string, T>()
 
   function set(key: string, value: T): void {

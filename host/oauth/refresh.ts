@@ -7,9 +7,9 @@ import type { ProviderLogin, ProviderLogins } from './provider-logins.ts'
 import type { TokenRequests } from './token-requests.ts'
 
 /**
- * Asks the provider about somebody who signed in before.
- * @returns null when the provider, or somebody, ended the sign-in
- * @throws OAuthProblem when it could not be asked: nothing has changed then
+ * Asks the provider about a user who signed in before.
+ * @returns null if the sign-in was ended, by the provider or otherwise
+ * @throws OAuthProblem if the refresh failed; the sign-in stays unchanged
  */
 export type Refresh = (loginId: string) => Promise<Claims | null>
 
@@ -21,7 +21,7 @@ export type RefreshParts = {
   readonly limits: Pick<Limits, 'REMEMBER_GRACE'>
 }
 
-/** While another tab or host asks, its answer is looked for this often, in ms. */
+/** In ms: polling interval for the result while another tab or host asks the provider. */
 const LOOK_EVERY = 100
 
 /** @param now the clock, in epoch milliseconds */
@@ -30,14 +30,14 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
 
   const isFresh = ({ refreshedAt }: ProviderLogin) => refreshedAt + limits.REMEMBER_GRACE > now()
 
-  /** Providers that rotate refresh tokens take a second use for theft: of two tabs only one may ask. */
+  /** Providers that rotate refresh tokens treat a second use as theft, so only one of several tabs may ask. */
   async function claim(id: string): Promise<ProviderLogin | null> {
     for (;;) {
       const login = await logins.find(id)
       if (login === null || isFresh(login)) return login
-      // A claim that is not given back runs out, so this ends.
+      // Claims that are not released expire, so this loop ends.
       if (await logins.claimRefresh(id)) {
-        // Another one may have asked between the two.
+        // Another caller may have refreshed between `find` and `claimRefresh`.
         const claimed = await logins.find(id)
         if (claimed !== null && isFresh(claimed)) await logins.finishRefresh(claimed, null)
         return claimed
@@ -62,7 +62,7 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
       ...content,
       claims: verified.claims,
       idToken: tokens.idToken ?? content.idToken,
-      // Without a new one the old one stays good (RFC 6749 section 6).
+      // If the provider sends no new refresh token, the old one stays valid (RFC 6749 section 6).
       refreshToken: tokens.refreshToken ?? refreshToken,
     }
   }
@@ -80,7 +80,7 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
     return content?.claims ?? null
   }
 
-  /** Tabs that come at once share the answer, also that there is none: else they would wait for it one after the other. */
+  /** Concurrent requests share the result, also a failure; otherwise each would wait for it in turn. */
   const underWay = new Map<string, Promise<Claims | null>>()
   return (id) => {
     const known = underWay.get(id)

@@ -30,14 +30,14 @@ export type ReturnParts = SessionParts &
     readonly claims: ClaimsReader
     readonly logins: ProviderLogins
     readonly askAuthenticator: AuthenticatorQuestion
-    /** For clocks in tests; epoch ms. */
+    /** The clock, in epoch ms. */
     readonly now?: () => number
   }
 
-/** What the provider vouched for, and what it gave to come back to it with. */
+/** The verified claims, and the provider's tokens for refresh and logout. */
 type SignedIn = VerifiedClaims & Pick<Tokens, 'idToken' | 'refreshToken'>
 
-/** The browser comes back from the provider (guide 4): from the transaction to a session, or a page that says why not. */
+/** Handles the browser's return from the provider (guide 4): starts a session, or shows why it can't. */
 export async function returnFromProvider(
   arrival: Arrival,
   parameters: URLSearchParams,
@@ -67,7 +67,7 @@ export async function returnFromProvider(
   }
 }
 
-/** Takes a transaction only with the browser's own cookie for it. Without the right one nothing changes. */
+/** Takes the transaction only with its cookie from this browser. Without it, the transaction stays unchanged. */
 async function take(
   { ctx, solution, scope }: Arrival,
   state: string,
@@ -80,7 +80,7 @@ async function take(
   return transactions.take(solution.name, state, undefined)
 }
 
-/** Back button, reload, or a link that was kept: who is signed in goes on, nothing is done twice. */
+/** Back button, reload or a saved link: redirects users who are already signed in, without signing in twice. */
 async function repeat(arrival: Arrival, returnTo: string, { sessions }: ReturnParts): Promise<void> {
   const { ctx, scope } = arrival
   if ((await findSession(ctx, scope, sessions)) === null) throw expired()
@@ -109,7 +109,7 @@ async function verify(
   return { ...(await claims.ofTokens(solution, registration, tokens, { nonce, startedAt, code })), ...tokens }
 }
 
-/** Asks the authenticator and signs in whom it accepted. */
+/** Asks the authenticator, and signs the user in if it accepts. */
 async function letIn(
   arrival: Arrival,
   { content, returnTo, startedAt }: Transaction,
@@ -130,7 +130,7 @@ async function letIn(
   const providerLogin = await logins.start(solution.name, login, issuedAt, startedAt)
   if (providerLogin === null) throw expired('the provider has signed the user out meanwhile')
   const basis = { source: 'provider' as const, providerLogin, stillHolds: () => logins.isAlive(providerLogin) }
-  // Chosen here: who may stay signed in is the provider's to say, by giving a refresh token.
+  // Chosen here: the provider decides whether users stay signed in, by sending a refresh token.
   const remember = refreshToken === null ? null : { custom: customFields(url) }
   const session = await acceptSignIn(arrival, answer, basis, remember, parts)
   if (session === null) throw expired('the provider has signed the user out meanwhile')
@@ -138,7 +138,7 @@ async function letIn(
   goOn(arrival, { showUrl: answer.effects.showUrl, page: returnTo, locale })
 }
 
-/** The authenticator is asked with the parameters of the page that was wanted, not of the provider's answer. */
+/** The authenticator gets the query parameters of the requested page, not those of the provider's response. */
 function withPageOf(arrival: Arrival, { returnTo }: Transaction): Arrival {
   const url = new Map(new URL(returnTo, arrival.serverUrl).searchParams)
   return { ...arrival, url }

@@ -30,12 +30,13 @@ export type OAuthParts = AuthorizeParts &
     readonly providerSource: AccountSource
   }
 
-/** Finds the solution that a request names; its host name was checked. */
+/** Finds the requested solution, after checking the request's host name. */
 export type NeedSolution = (ctx: Context) => Promise<ActiveSolution>
 
 /**
- * The page of a solution whose users sign in at a provider, for one who is not signed in.
- * @returns the session of a remembered user; null when the answer is sent
+ * Handles a page request without a session, if users sign in at a provider: signs in a remembered user, or redirects to
+ * the provider.
+ * @returns the session of a remembered user; null if the response is already set
  */
 export async function signInAtProvider(arrival: Arrival, parts: OAuthParts): Promise<FoundSession | null> {
   let configuration: OAuthConfiguration | null = null
@@ -53,7 +54,7 @@ export async function signInAtProvider(arrival: Arrival, parts: OAuthParts): Pro
   return null
 }
 
-/** @returns null for more than is read: whose answer it is nobody knows then, and the person has to begin anew */
+/** @returns null if the form is too large: its transaction is then unknown, and the user has to start again */
 async function readAnswer(ctx: Context, { limits }: OAuthParts): Promise<[name: string, value: string][] | null> {
   try {
     return await readFormPairs(ctx, limits)
@@ -65,7 +66,7 @@ async function readAnswer(ctx: Context, { limits }: OAuthParts): Promise<[name: 
   }
 }
 
-/** Where providers send browsers back to, and where they say themselves that somebody signed out (design section 7). */
+/** The redirect URI, and the endpoint to which providers send back-channel logout tokens (design section 7). */
 export function addOAuthRoutes(
   router: Router,
   needSolution: NeedSolution,
@@ -86,7 +87,7 @@ export function addOAuthRoutes(
     requireNavigation(ctx)
     const arrival = await needProviderMode(ctx)
     if (ctx.querystring !== '') {
-      // Nothing is used up by one that wants no answer.
+      // HEAD must not use up the transaction.
       if (ctx.method === 'HEAD') {
         ctx.status = 200
         return
@@ -113,8 +114,8 @@ export function addOAuthRoutes(
     const parameters = new URLSearchParams(pairs)
     const marks = parameters.getAll('from')
     const source = sourceOfPost(ctx, arrival.serverUrl)
-    // Only what one of our own pages posts is used: the browser sends its cookies with it. A browser that does not say where a
-    // form comes from is believed by the mark: the transaction's cookie decides.
+    // Only forms from our own pages are used, since browsers send our cookies with them. If the browser does not send
+    // the form's origin, `from` marks our own forms; a forged mark is harmless without the transaction's cookie.
     const isOwn = source === 'same-origin' || (source === 'unknown' && marks.length > 0)
     if (!isOwn) {
       const nonce = createNonce()
@@ -128,7 +129,7 @@ export function addOAuthRoutes(
     }
     await parts.maintenance.refuseNewWork()
     parameters.delete('from')
-    // Another one beside ours came from outside, and was posted once more by us.
+    // If there are several marks, one came from outside, in a form that our page posted again.
     const mode = marks.length === 1 && marks[0] === 'fragment' ? 'fragment' : 'form_post'
     return returnFromProvider(arrival, parameters, mode, parts)
   })

@@ -1,10 +1,10 @@
 import type { ProviderName } from './providers.ts'
 
 /**
- * Where the secret of an application is sent, so that an operator need not look it up (docs/oauth.md, "Providers").
+ * The hosts that a client secret is sent to, so that operators don't have to look them up (docs/oauth.md, "Providers").
  *
- * In order: a host that is always the same, or the setting that says it (`domain` is one, the others are addresses). The
- * first setting that is written counts. With an issuer alone it is a guess: its discovery document may name another host.
+ * Each entry is a fixed host, or the setting that names it (`domain` is a host name, the others are addresses). The
+ * first setting that is present is used. `issuer` is a guess: its discovery document may name another host.
  */
 export const SECRET_HOSTS: Readonly<Record<ProviderName, readonly SecretHost[]>> = {
   Google: [{ host: 'oauth2.googleapis.com' }],

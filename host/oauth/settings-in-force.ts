@@ -4,19 +4,19 @@ import type { WrittenOAuthSettings } from './oauth-settings.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 import { tryConfiguration } from './settings-warnings.ts'
 
-/** One setting of a solution's sign-in, and who said so. `default`: the table of providers. */
+/** An effective OAuth setting of a solution, and its source. `default`: the table of providers. */
 export type SettingInForce = {
   readonly name: string
-  /** null: a secret that stands in the manifest itself, which is not shown. */
+  /** null for a literal secret in the manifest, which is not shown. */
   readonly value: string | null
   readonly source: 'operator' | 'control-center' | 'manifest' | 'default'
 }
 
 /**
- * @param source whose `ofOperator` are
+ * The effective settings for sign-ins: first those of the operator and the author, as written, then the platform's
+ * defaults. The defaults are omitted if the settings are invalid.
  *
- * The settings with which users would be sent to sign in, in the order in which they are written: what the operator and the
- * author wrote, then what the platform adds. The latter is left out where they cannot be used.
+ * @param source the source of `ofOperator`
  */
 export function settingsInForce(
   ofManifest: WrittenOAuthSettings | null,
@@ -50,7 +50,7 @@ function defaultsOf(
   refusalOf: ProviderRequests['refusalOf'],
 ): Readonly<Record<string, string | null>> {
   const used = tryConfiguration(merged, where, refusalOf)
-  // What is wrong is told as a warning.
+  // The error is shown as a warning (`warnOfOAuthSettings`).
   if (typeof used === 'string') return {}
   return {
     issuer: used.issuer,

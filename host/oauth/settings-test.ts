@@ -10,12 +10,12 @@ import { createProviderFinder } from './provider-finder.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 
 /**
- * One thing that a sign-in needs, in the order in which it needs them: the settings are complete, the provider is found by
- * its discovery document, its addresses are known, its keys can be had, the secret may go to it, the clocks agree.
+ * The steps of a test, in order: the settings are complete, the discovery document is valid, the endpoints are known,
+ * the keys can be fetched, the secret may go to the provider, the clocks agree.
  */
 export type TestStepName = 'settings' | 'discovery' | 'endpoints' | 'keys' | 'secret' | 'clock'
 
-/** `skipped`: it does not apply, or an earlier step failed; `message` says which. Never with a secret in it. */
+/** `skipped`: it does not apply, or an earlier step failed; `message` says which, and never contains a secret. */
 export type TestStep = {
   readonly step: TestStepName
   readonly result: 'ok' | 'failed' | 'skipped'
@@ -28,7 +28,7 @@ export type SettingsTestParts = {
   readonly limits: Pick<Limits, 'OAUTH_CLOCK_SKEW'>
 }
 
-/** Tries what can be tried of OAuth settings without anybody signing in. The provider is asked anew each time. */
+/** Tests OAuth settings as far as possible without a sign-in. Nothing is cached: each test asks the provider. */
 export type SettingsTest = (
   solution: string,
   settings: WrittenOAuthSettings | null,
@@ -44,7 +44,7 @@ export function createSettingsTest(parts: SettingsTestParts, now: () => number =
     const watched = watchRequests(parts.requests, now)
     const finder = createProviderFinder(watched, now)
 
-    /** @returns what `work` did, or null where it failed, which ends the test but for the clock */
+    /** @returns the result of `work`, or null if it failed, which skips all further steps except the clock */
     async function step<T>(
       name: TestStepName,
       work: () => T | Promise<T>,
@@ -115,10 +115,10 @@ function check(
   throw new OAuthProblem('oauth_configuration', 'there are no OAuth settings to test: send some, or set them by PUT')
 }
 
-/** Where the provider's clock was, as far as its answers say: `ahead` in ms, within a second. */
+/** How far the provider's clock is ahead, in ms, from the `Date` header, which has whole seconds. */
 type Clock = { readonly ahead: number; readonly host: string }
 
-/** The same requests, and what they told by the way. */
+/** Wraps the requests to count them and to read the provider's clock. */
 function watchRequests(requests: SettingsTestParts['requests'], now: () => number) {
   let asked = 0
   let clock: Clock | null = null
@@ -128,7 +128,7 @@ function watchRequests(requests: SettingsTestParts['requests'], now: () => numbe
       asked++
       return requests.getJson(address, (headers) => {
         const date = Date.parse(headers.date ?? '')
-        // The header's seconds are cut off: half of one is the best guess.
+        // The header is cut to whole seconds: adding half a second is the best estimate.
         if (!Number.isNaN(date)) clock = { ahead: date + 500 - now(), host: new URL(address).host }
       })
     },

@@ -12,16 +12,16 @@ export type OAuthWarning = {
 }
 
 export type SettingsToJudge = {
-  /** Of the active version; null where there is none. */
+  /** Of the active version; null if there is none. */
   readonly manifest: Pick<Manifest, 'authenticator' | 'oauth'> | null
-  /** The operator's. */
+  /** The settings that the operator set; null if none. */
   readonly settings: WrittenOAuthSettings | null
   readonly merged: WrittenOAuthSettings | null
   readonly secretNames: readonly string[]
   readonly refusalOf: ProviderRequests['refusalOf']
 }
 
-/** What an operator should look at before anybody signs in. The settings hold all the same. */
+/** Warnings for the operator. The settings are saved and used anyway. */
 export function warnOfOAuthSettings(judged: SettingsToJudge): OAuthWarning[] {
   const { manifest, settings, merged, secretNames, refusalOf } = judged
   const mode = manifest?.authenticator ?? 'OAUTH'
@@ -41,7 +41,7 @@ function notUsed(mode: string): OAuthWarning {
   return { code: 'not_used', message: `The active version has the authenticator ${mode}: ${why}.` }
 }
 
-/** @returns what is wrong, where something is */
+/** @returns the configuration, or an error message */
 export function tryConfiguration(
   settings: WrittenOAuthSettings,
   where: string,

@@ -17,26 +17,27 @@ import type { Claims, Provider } from './provider.ts'
 export type ShowProblemParts = {
   readonly chooser: Pick<ConfigurationChooser, 'fallbackOf'>
   readonly solutionLog: Pick<SolutionLog, 'write'>
-  /** For what nobody began. */
+  /** Rate-limited, for returns without a valid sign-in, which anyone can send. */
   readonly writeLine: AnonymousLines
   readonly audit: Audit
 }
 
-/** What was known when it came to nothing. */
+/** What was known when the sign-in failed. */
 export type ProblemContext = {
   readonly configuration: OAuthConfiguration | null
   readonly provider: Provider | null
   readonly claims: Claims | null
-  /** Path and query of the page that was asked for. */
+  /** Path and query of the requested page. */
   readonly returnTo: string
 }
 
-/** In seconds: how long a browser is told to wait. */
+/** In seconds. */
 const RETRY_AFTER = 5
 
 /**
- * Ends a sign-in that came to nothing: the author reads why in the solution's log, the operator in the audit that it was so,
- * and the person gets a page with a way on, or the page that `login_failed_url` names, with `error` and `correlation_id`.
+ * Ends a failed sign-in: logs the reason for the author in the solution's log, and the failure in the audit for the
+ * operator. Shows the user a page with a next step, or redirects to `login_failed_url` with `error` and
+ * `correlation_id`.
  */
 export async function showProblem(
   arrival: Arrival,
@@ -46,7 +47,7 @@ export async function showProblem(
 ): Promise<void> {
   const { ctx, solution, locale, correlationId, address, serverUrl } = arrival
   const { status, page } = OAUTH_PROBLEMS[problem.code]
-  // A script's failure is in the log already, with its place.
+  // A script's failure is already in the log, with its position.
   if (problem.code !== 'oauth_script') {
     const level = problem.code === 'oauth_expired' || problem.code === 'oauth_denied' ? 'info' : 'error'
     const line = { level, code: problem.code, message: problem.message, correlationId } as const
@@ -58,8 +59,8 @@ export async function showProblem(
   audit.noteOnce({ ...facts, actor, action: 'sign-in', outcome: problem.code })
   const failedUrl = configuration === null ? await chooser.fallbackOf(solution) : configuration.loginFailedUrl
   const target = failedUrl === null ? null : new URL(failedUrl, serverUrl)
-  // What was not begun by this browser is none of the provider's: nobody is led away by a link that somebody sent. And the
-  // page that signs in would only begin again, for ever.
+  // If this browser did not start the sign-in, it is not redirected, so that a forged link can't send users elsewhere.
+  // The solution's own page would start the sign-in again, in an endless loop.
   const isLoop = target?.href.startsWith(`${serverUrl}/solution/${solution.name}/index.html`)
   if (target !== null && !isLoop && problem.code !== 'oauth_expired') {
     target.searchParams.set('error', problem.code)

@@ -3,23 +3,24 @@ import { decodeUtf8, parseStrictJson } from '../../runtime/bundle/strict-json.ts
 import { algorithmOf, type SignatureAlgorithm } from './algorithms.ts'
 import { OAuthProblem, quote } from './problems.ts'
 
-/** What of a token's header says which key signed it. */
+/** The header parameters that name the key. */
 export type TokenHeader = { readonly alg: string; readonly kid: string | null }
 
 /**
- * @param isRejected whether the key that was given before does not fit the signature: the provider may have changed it
- *   under the same name
- * @returns null where there is no other one; @throws OAuthProblem where there is none at all
+ * @param isRejected true if the signature did not match the key of the first call: the provider may have replaced the
+ *   key under the same `kid`
+ * @returns null if there is no other key
+ * @throws OAuthProblem if there is no key at all
  */
 export type FindKey = (header: TokenHeader, isRejected: boolean) => Promise<CryptoKey | null>
 
 export type TokenRules = {
-  /** What it is called in error texts, such as `the ID token`. */
+  /** What error messages call it, such as `the ID token`. */
   readonly what: string
-  /** The values of `typ` that it may have, in small letters; it may have none as well. */
+  /** The allowed values of `typ`, in lower case. `typ` is optional. */
   readonly types: readonly string[]
   readonly algorithms: readonly string[]
-  /** Asked only after the header passed every check. */
+  /** Called only after the header has passed all checks. */
   readonly key: FindKey
 }
 
@@ -29,19 +30,19 @@ export type SignedToken = {
   readonly claims: Readonly<Record<string, unknown>>
 }
 
-/** Characters of a whole token: 32 KiB. */
+/** In characters: 32 KiB. */
 const LONGEST_TOKEN = 32 * 1024
 const LONGEST_KID = 200
 /**
- * Header parameters that bring a key along, or change how the token is read (RFC 7515 section 4.1, RFC 7797). `crit` is
- * refused whatever it names: no extension is understood here.
+ * Header parameters that contain or link to a key, or change how the token is parsed (RFC 7515 section 4.1, RFC 7797).
+ * `crit` is always refused, since no extension is supported here.
  */
 const REFUSED_PARAMETERS = ['jwk', 'jku', 'x5u', 'crit', 'b64']
 
 /**
- * Reads a JWT in the compact form of a signed token, and checks its header and signature (RFC 7515, RFC 8725). What its
- * claims say is for the caller to check. JSON with a key that appears twice, or that is `__proto__`, `constructor` or
- * `prototype`, is refused: nobody else may have read another value.
+ * Parses a JWT in compact serialization, and checks its header and signature (RFC 7515, RFC 8725). The caller checks
+ * the claims. JSON with duplicate keys, or with the keys `__proto__`, `constructor` or `prototype`, is refused: other
+ * parsers might read another value from it.
  * @throws OAuthProblem `oauth_token`; whatever `rules.key` throws
  */
 export async function readSignedToken(token: string, rules: TokenRules): Promise<SignedToken> {
@@ -74,8 +75,8 @@ async function isSignedWith(key: CryptoKey | null, token: string, alg: string): 
 }
 
 /**
- * The claims of a token whose signature nobody checked: nothing of them may be believed.
- * @returns null for what is no token
+ * The claims of a token whose signature was not checked: they must not be trusted.
+ * @returns null if it is not a token
  */
 export function readUncheckedClaims(token: string): Readonly<Record<string, unknown>> | null {
   const parts = splitToken(token)
@@ -83,7 +84,7 @@ export function readUncheckedClaims(token: string): Readonly<Record<string, unkn
   return typeof claims === 'string' ? null : claims
 }
 
-/** @returns a text that says what is wrong */
+/** @returns the parts, or a text that says what is wrong */
 function splitToken(token: string): { readonly header: string; readonly payload: string } | string {
   if (typeof token !== 'string') return 'is not text'
   if (token.length > LONGEST_TOKEN) return `has ${token.length} characters; ${LONGEST_TOKEN} are possible`
@@ -96,12 +97,12 @@ function splitToken(token: string): { readonly header: string; readonly payload:
   return parts.every(isBase64url) ? { header, payload } : 'has parts that are not base64url without padding'
 }
 
-/** Only the one way to write the bytes: no padding, and no bits left over (RFC 4648 section 3.5). */
+/** Accepts only the canonical encoding: no padding, and no nonzero trailing bits (RFC 4648 section 3.5). */
 export function isBase64url(text: string): boolean {
   return /^[A-Za-z0-9_-]+$/.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text
 }
 
-/** @returns a text that says what is wrong, without anything that the part holds */
+/** @returns the JSON object, or a text that says what is wrong without quoting the part */
 function readPart(part: string): Readonly<Record<string, unknown>> | string {
   const text = decodeUtf8(Buffer.from(part, 'base64url'))
   if (text === null) return 'is not UTF-8'
@@ -125,12 +126,12 @@ function headerRefusal(header: Readonly<Record<string, unknown>>, rules: TokenRu
   return null
 }
 
-/** A media type counts in any case, and `application/` may be left out (RFC 7515 section 4.1.9). */
+/** Media types are case-insensitive, and `application/` may be omitted (RFC 7515 section 4.1.9). */
 function shortType(typ: string): string {
   return typ.toLowerCase().replace(/^application\/(?=[^/]+$)/, '')
 }
 
-/** Whether a key's name, of a token or a key set, is one that is looked up. */
+/** Whether a `kid`, of a token or a key set, is valid. */
 export function isKid(kid: unknown): kid is string {
   return typeof kid === 'string' && kid.length <= LONGEST_KID && /^[^\p{Cc}\p{Cs}]+$/u.test(kid)
 }

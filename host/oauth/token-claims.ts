@@ -1,20 +1,20 @@
 import { OAuthProblem, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 
-// Checks that ID tokens and logout tokens have in common. `what` names the token in the error's text; all throw OAuthProblem.
+// Checks shared by ID tokens and logout tokens. `what` names the token in error messages; all throw OAuthProblem.
 
 type RawClaims = Readonly<Record<string, unknown>>
 
-/** Characters of an `iss` that the settings do not name exactly. */
+/** In characters: the limit for an `iss` that the settings do not name exactly. */
 const LONGEST_ISSUER = 500
-/** Characters of `sub` (OIDC Core section 2), and here of `sid` and `jti` too. */
+/** In characters: the limit for `sub` (OIDC Core section 2), here also for `sid` and `jti`. */
 const LONGEST_ID = 255
-/** The farthest that a clock is thought to be wrong, in ms beyond the skew. A token farther away is an old one, or no real one. */
+/** In ms beyond the skew: larger differences mean that the token is old or forged, not that a clock is wrong. */
 const CLOCK_FAULT = 24 * 3_600_000
-/** The last moment that a Date can hold, in epoch ms: later ones, and earlier than its negative, are no times. */
+/** The latest time that a Date can represent, in epoch ms. Its negative is the earliest. */
 const LAST_DATE = 8.64e15
 
-/** `iss`, letter by letter (OIDC Core section 3.1.3.7, 2). @returns it */
+/** Compares `iss` exactly (OIDC Core section 3.1.3.7, 2). @returns `iss` */
 export function checkIssuer(what: string, claims: RawClaims, provider: Provider): string {
   const { iss } = claims
   if (typeof iss === 'string' && isIssuer(iss, claims.tid, provider)) return iss
@@ -32,15 +32,15 @@ function isIssuer(iss: string, tid: unknown, { issuer, issuerHasTenant, issuerOr
   return typeof tid === 'string' && isTenantId(tid) && iss === issuer.split('{tenantid}').join(tid)
 }
 
-/** Microsoft's tenants have a GUID, in small letters. */
+/** Microsoft's tenant ids are lower-case GUIDs. */
 export function isTenantId(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }
 
 /**
- * `aud` and `azp` (OIDC Core section 3.1.3.7, 3 to 5).
+ * Checks `aud` and `azp` (OIDC Core section 3.1.3.7, 3 to 5).
  *
- * Chosen here: a token that is meant for somebody else as well is refused, since none of the others is trusted.
+ * Chosen here: a token with further audiences is refused, since none of them is trusted.
  */
 export function checkAudience(what: string, claims: RawClaims, clientId: string): void {
   const { aud, azp } = claims
@@ -53,7 +53,7 @@ export function checkAudience(what: string, claims: RawClaims, clientId: string)
     throw refused(what, `must have as "azp" ${quote(clientId)}, or none; it is ${quote(azp)}`)
 }
 
-/** A text of 1 to 255 characters, none of them a control character. */
+/** Requires a string of 1 to 255 characters without control characters. */
 export function checkId(what: string, claims: RawClaims, name: string): string {
   const value = claims[name]
   if (typeof value === 'string' && value.length <= LONGEST_ID && /^[^\p{Cc}\p{Cs}]+$/u.test(value)) return value
@@ -62,19 +62,20 @@ export function checkId(what: string, claims: RawClaims, name: string): string {
 }
 
 export type TimeBounds = {
-  /** What `iat` must not be before, in epoch ms, and what that moment is called. */
+  /** The earliest allowed `iat`, in epoch ms, and its name in error messages. */
   readonly earliest: number
   readonly earliestIs: string
   /** Epoch ms. */
   readonly now: number
-  /** How far the clocks may be apart, in ms. */
+  /** The allowed difference between the clocks, in ms. */
   readonly skew: number
 }
 
 /**
- * `exp`, `iat` and `nbf`. Make this check last: what it says of the clocks is only true of a token without other faults.
+ * Checks `exp`, `iat` and `nbf`. Do this check last: it blames the clocks, which is right only if the token has no
+ * other errors.
  * @returns `iat` in epoch ms
- * @throws OAuthProblem `oauth_clock` where clocks that differ by less than a day explain every fault, else `oauth_token`
+ * @throws OAuthProblem `oauth_clock` if clocks that differ by up to a day explain all errors, else `oauth_token`
  */
 export function checkTimes(what: string, claims: RawClaims, { earliest, earliestIs, now, skew }: TimeBounds): number {
   const exp = readTime(what, claims, 'exp')
@@ -86,7 +87,7 @@ export function checkTimes(what: string, claims: RawClaims, { earliest, earliest
     { by: nbf - now - skew, isOver: nbf > now + skew, is: `must not be used before ${shown(nbf)}` },
     {
       by: earliest - skew - iat,
-      // A second is cut off, not rounded: what was issued within the same second was not issued before.
+      // `iat` is cut to whole seconds, so a token issued within the same second is not too old.
       isOver: iat + 1000 <= earliest - skew,
       is: `was issued at ${shown(iat)}, before ${earliestIs} at ${shown(earliest)}`,
     },

@@ -5,14 +5,14 @@ import { OAuthProblem, type OAuthProblemCode, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 
-/** What the token endpoint gave. The ID token is not checked yet. */
+/** The response of the token endpoint. The ID token is not verified yet. */
 export type Tokens = {
   readonly accessToken: string
   readonly idToken: string | null
   readonly refreshToken: string | null
 }
 
-/** One registration at one provider, with its secret: what the requests of a sign-in are made for. */
+/** A client registration at a provider, with its secret. */
 export type Registration = {
   readonly provider: Provider
   readonly configuration: OAuthConfiguration
@@ -25,25 +25,25 @@ export type CodeExchange = {
   readonly verifier: string | null
 }
 
-/** The requests that are made with a client's secret or a user's token. All throw `OAuthProblem`. */
+/** Requests with a client's secret or a user's token. All throw `OAuthProblem`. */
 export interface TokenRequests {
   exchangeCode(registration: Registration, exchange: CodeExchange): Promise<Tokens>
-  /** @returns null when the provider says that the refresh token is worth nothing any more */
+  /** @returns null if the provider reports that the refresh token is no longer valid */
   refresh(registration: Registration, refreshToken: string): Promise<Tokens | null>
   revoke(registration: Registration, token: string): Promise<void>
-  /** User info of OpenID Connect; its `sub` must be `subject`. */
+  /** OpenID Connect user info. Its `sub` must be `subject`. */
   readUserInfo(registration: Registration, accessToken: string, subject: string): Promise<Record<string, unknown>>
-  /** JSON of an address that takes the access token, for providers with an API of their own. */
+  /** Requests JSON with the access token, for providers with their own API. */
   readProfile(registration: Registration, accessToken: string, address: string): Promise<unknown>
 }
 
-/** Characters; it is kept for each sign-in. Providers use up to about 2,000. */
+/** In characters: it is stored for each sign-in. Providers use up to about 2,000. */
 const LONGEST_REFRESH_TOKEN = 16 * 1024
 
 export function createTokenRequests(requests: ProviderRequests): TokenRequests {
   /**
-   * ID tokens are taken out of the token endpoint's answers before openid-client reads them: `checkIdToken` makes every check
-   * of them, the same in each flow, and openid-client by default leaves the signature and others out.
+   * Removes the ID token from the token endpoint's responses before openid-client parses them. `checkIdToken` does all
+   * checks in every flow; openid-client by default skips the signature and others.
    */
   function clientFor({ provider, configuration, secret }: Registration) {
     let idToken: string | null = null
@@ -55,7 +55,7 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
       ...(provider.revocationEndpoint === null ? {} : { revocation_endpoint: provider.revocationEndpoint }),
     }
     const made = new client.Configuration(server, configuration.clientId, {}, authentication(provider, secret))
-    // Which addresses may be asked without TLS is decided by `ProviderRequests`.
+    // `ProviderRequests` decides which addresses may be requested without TLS.
     client.allowInsecureRequests(made)
     made.timeout = 0
     made[client.customFetch] = async (address, options) => {
@@ -97,7 +97,7 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
     },
     async refresh(registration, refreshToken) {
       try {
-        // The next answer would be no better: the sign-in ends, and the user can begin a new one.
+        // A retry would fail too: `oauth_token` ends the sign-in, so that the user can start a new one.
         return await tokensOf(registration, (made) => client.refreshTokenGrant(made, refreshToken), 'oauth_token')
       } catch (error) {
         if (error instanceof client.ResponseBodyError && REFRESH_REFUSED.includes(error.error)) return null
@@ -120,14 +120,14 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
   }
 }
 
-/** openid-client passes an address on as the URL parser writes it: without a port that is the scheme's own, for example. */
+/** openid-client passes addresses as normalized by the URL parser, for example without the default port. */
 function isSameAddress(address: string, other: string | null): boolean {
   return other !== null && new URL(address).href === new URL(other).href
 }
 
-/** @returns why tokens cannot be used; null when they can */
+/** @returns why the tokens can't be used, or null */
 function faultOf({ token_type: type, access_token: token, refresh_token: refresh = '' }: client.TokenEndpointResponse) {
-  // openid-client takes DPoP too (RFC 9449); as a bearer token such a token is refused wherever it is used.
+  // openid-client accepts DPoP too (RFC 9449), but DPoP tokens sent as bearer tokens are refused.
   if (type.toLowerCase() !== 'bearer') return `the tokens have the type ${quote(type)}, not Bearer`
   if (NOT_IN_HEADERS.test(token)) return 'the access token has characters that no header can hold'
   return refresh.length > LONGEST_REFRESH_TOKEN ? `the refresh token has ${refresh.length} characters` : null
@@ -142,8 +142,8 @@ function authentication({ clientAuthentication }: Provider, secret: string | nul
 }
 
 /**
- * RFC 6749 section 2.3.1, with the form encoding as browsers and URLSearchParams write it: openid-client's own escapes "-", "_"
- * and "." as well, which providers that do not decode take for another secret (Glewlwyd).
+ * RFC 6749 section 2.3.1, with the form encoding of browsers and URLSearchParams. openid-client's encoding also escapes
+ * "-", "_" and ".", which does not match the secret at providers that don't decode it (Glewlwyd).
  */
 function basic(secret: string): client.ClientAuth {
   const encoded = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
@@ -153,12 +153,12 @@ function basic(secret: string): client.ClientAuth {
   }
 }
 
-/** An answer that is no JSON object goes on as it is: openid-client says what is wrong with it. */
+/** A response that is not a JSON object is passed on unchanged, for openid-client to report the error. */
 async function withoutIdToken(response: Response): Promise<{ response: Response; idToken: string | null }> {
   const text = await response.text()
   const { status, headers } = response
   const parsed = parseObject(text)
-  // GitHub's errors come with status 200, beside RFC 6749 section 5.2.
+  // GitHub sends errors with status 200, contrary to RFC 6749 section 5.2.
   if (typeof parsed?.error === 'string')
     return { response: new Response(text, { status: 400, headers }), idToken: null }
   if (parsed === null || !Object.hasOwn(parsed, 'id_token')) {
@@ -193,7 +193,7 @@ async function told<T>(registration: Registration, ask: () => Promise<T>): Promi
 /** RFC 6749 section 5.2, and GitHub's own. */
 const REFRESH_REFUSED = ['invalid_grant', 'bad_refresh_token']
 
-/** RFC 6749 section 5.2: what is the registration's fault, and so the settings'. */
+/** RFC 6749 section 5.2: errors in the registration, and so in the settings. */
 const REGISTRATION_ERRORS = [
   'invalid_client',
   'incorrect_client_credentials',
@@ -226,7 +226,7 @@ function problemOf({ provider: { title } }: Registration, error: unknown): OAuth
   throw error
 }
 
-/** openid-client passes on what `fetch` threw as the cause of an error of its own. */
+/** openid-client wraps what `fetch` throws, as the `cause` of its own error. */
 function ownProblem(error: unknown): OAuthProblem | null {
   for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) {
     if (one instanceof OAuthProblem) return one
@@ -236,7 +236,7 @@ function ownProblem(error: unknown): OAuthProblem | null {
 
 const THEIR_ERRORS = ['OperationProcessingError', 'UnsupportedOperationError']
 
-/** Texts of openid-client and oauth4webapi say what was wrong; those of a parser would quote what came. */
+/** Only messages of openid-client and oauth4webapi are used: a parser's message would quote the response. */
 function reasonOf(error: Error): string {
   const { cause } = error
   const status = cause instanceof Response ? ` (status ${cause.status})` : ''

@@ -3,12 +3,12 @@ import { type CookieScope, cookieKinds, readCookies, setCookie } from '../../bas
 import type { Limits } from '../../runtime/limits.ts'
 
 /**
- * Chosen here: so many sign-ins by a provider one browser may have open in a solution. Each has a cookie, and the cookies of
- * a request must stay far below what servers and proxies accept (8 KiB).
+ * Chosen here: the number of OAuth sign-ins that a browser may have in progress in a solution. Each has a cookie, and
+ * the cookies of a request must stay far below the limit of servers and proxies (8 KiB).
  */
 const MOST = 20
 
-/** Binds a transaction to the browser; the oldest ones go when there are too many. */
+/** Binds a transaction to the browser. If there are too many, the oldest cookies are deleted. */
 export function setTransactionCookie(
   ctx: Context,
   scope: CookieScope,
@@ -16,13 +16,14 @@ export function setTransactionCookie(
   limits: Pick<Limits, 'OAUTH_TRANSACTION'>,
 ): void {
   const open = [...cookieKinds(ctx, 'oauth-', scope)].sort()
-  // Hundreds come from somebody else's script: an answer that cleared them all would be too large for proxies.
+  // Hundreds of cookies can only come from a foreign script. A response that clears them all would be too large for
+  // proxies.
   const surplus = Math.min(MOST, Math.max(0, open.length - MOST + 1))
   for (const kind of open.slice(0, surplus)) setCookie(ctx, kind, scope, null)
   setCookie(ctx, `oauth-${id}`, scope, cookie, limits.OAUTH_TRANSACTION)
 }
 
-/** @param id from outside: what is no id has no cookie */
+/** @param id untrusted; invalid ids have no cookies */
 export function readTransactionCookies(ctx: Context, scope: CookieScope, id: string): readonly string[] {
   return /^[a-z0-9]{7}[A-Za-z0-9_-]{24}$/.test(id) ? readCookies(ctx, `oauth-${id}`, scope) : []
 }

@@ -8,12 +8,12 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import type { Provider } from './provider.ts'
 
-/** What a sign-in by a provider needs when the browser comes back. */
+/** A sign-in in progress: what the host needs when the browser returns from the provider. */
 export type Transaction = {
-  /** It is the parameter `state` as well; what binds it to the browser is the cookie. */
+  /** Also the parameter `state`. A cookie binds the transaction to the browser. */
   readonly id: string
   readonly solution: string
-  /** Path and query of the page that was asked for. */
+  /** Path and query of the requested page. */
   readonly returnTo: string
   /** Epoch ms. */
   readonly startedAt: number
@@ -22,7 +22,7 @@ export type Transaction = {
 
 export type TransactionContent = {
   readonly configuration: OAuthConfiguration
-  /** As it was found at the start, so that a discovery document that changes meanwhile mixes nothing up. */
+  /** As discovered at the start, so that changes of the discovery document don't affect a sign-in in progress. */
   readonly provider: Provider
   readonly redirectUri: string
   readonly nonce: string
@@ -30,20 +30,20 @@ export type TransactionContent = {
   readonly verifier: string | null
 }
 
-/** What a return came to. `used`: not for the first time, by whomever. */
+/** The result of `take`. `used`: the transaction was taken before, by any browser. */
 export type TakenTransaction =
   | { readonly kind: 'taken'; readonly transaction: Transaction }
   | { readonly kind: 'used'; readonly returnTo: string }
   | { readonly kind: 'unknown' }
 
-/** Sign-ins by a provider that were begun (design section 8), on all hosts, until `OAUTH_TRANSACTION` is over. */
+/** OAuth sign-ins in progress (design section 8), shared by all hosts. They expire after `OAUTH_TRANSACTION`. */
 export interface Transactions {
   /**
-   * Of those that one network has open in a solution the oldest ends when there are more than `OAUTH_OPEN_NETWORK`.
-   * @returns the id and the value of the cookie that binds it to the browser
+   * If a network has more than `OAUTH_OPEN_NETWORK` transactions in a solution, the oldest ones are deleted.
+   * @returns the id, and the value of the cookie that binds it to the browser
    */
   start(begun: NewTransaction): Promise<{ readonly id: string; readonly cookie: string }>
-  /** Uses it up, on all hosts. Without the right cookie nothing changes. */
+  /** Uses a transaction up on all hosts. Has no effect without the right cookie. */
   take(solution: string, id: string, cookie: string | undefined): Promise<TakenTransaction>
   sweep(): Promise<void>
 }
@@ -55,7 +55,7 @@ export type NewTransaction = {
   readonly content: TransactionContent
 }
 
-/** An id begins with its time, so that a browser's oldest cookie is known by its name. */
+/** Ids start with the time, so that sorting cookie names finds a browser's oldest one. */
 export function newTransactionId(now: number): string {
   return `${Math.floor(now / 1000)
     .toString(36)
@@ -118,7 +118,7 @@ export function createTransactions(
         .where('solution', '=', solution)
         .executeTakeFirst()
       if (row === undefined || row.created_at + limits.OAUTH_TRANSACTION <= now()) return { kind: 'unknown' }
-      // Its cookie is gone since. The page is no secret: it is one of the solution's own, which any link can lead to.
+      // The browser no longer has the cookie. The page is not a secret: any link can open pages of the solution.
       if (row.used_at !== null) return { kind: 'used', returnTo: row.return_to }
       if (cookie === undefined || !isSameSecret(storedHash(cookie), row.browser_hash)) return { kind: 'unknown' }
       const { numUpdatedRows } = await db

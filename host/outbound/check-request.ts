@@ -3,15 +3,15 @@ import { isIP } from 'node:net'
 import { PlatformError } from '../../runtime/errors.ts'
 import { hostPortOf, isHostName } from '../../runtime/host-port.ts'
 
-/** Where a request goes. */
+/** The destination of a request. */
 export type Target = {
   readonly secure: boolean
-  /** A name or an address, without brackets. */
+  /** Host name or IP address, without brackets. */
   readonly host: string
   readonly port: number
-  /** `host:port` as the settings and texts write it. */
+  /** `host:port` as in settings and messages. */
   readonly place: string
-  /** What the header Host says. */
+  /** Value of the `Host` header. */
   readonly authority: string
   /** Path and query. */
   readonly path: string
@@ -21,11 +21,11 @@ export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTION
 
 const LONGEST_URL = 8192
 const MOST_HEADERS = 64
-/** All names and values together, in characters. */
+/** Total length of all names and values, in characters. */
 const LONGEST_HEADERS = 16 * 1024
 
 /**
- * Headers that belong to the connection or that the body decides, and the encodings that would have to be unpacked.
+ * Hop-by-hop headers, headers derived from the body, and encodings that would require decompression.
  * @see RFC 9110, 7.6.1
  */
 const OWN_HEADERS = new Set([
@@ -43,7 +43,7 @@ const OWN_HEADERS = new Set([
   'via',
 ])
 
-/** @throws ERR_OUTBOUND_INVALID; the text quotes no part of the URL, since keys may stand in it */
+/** @throws ERR_OUTBOUND_INVALID; the message does not quote the URL, which may contain keys */
 export function readTarget(text: string): Target {
   const url = text.length > LONGEST_URL || /[\p{Cc}\s\\]/u.test(text) || !text.isWellFormed() ? null : URL.parse(text)
   if (url === null || !/^https?:\/\//i.test(text)) {
@@ -73,8 +73,8 @@ export function checkMethod(method: string, hasBody: boolean): void {
 }
 
 /**
- * The headers by their names in small letters.
- * @throws ERR_OUTBOUND_INVALID; the text names a header, and never its value
+ * Headers by lowercase name.
+ * @throws ERR_OUTBOUND_INVALID; the message names the header, never its value
  */
 export function checkHeaders(headers: Readonly<Record<string, string>>): Map<string, string> {
   const checked = new Map<string, string>()

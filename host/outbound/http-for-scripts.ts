@@ -4,7 +4,7 @@ import type { NoteRefusal } from '../solutions/script-refusals.ts'
 import type { Outbound } from './outbound.ts'
 
 export type HttpForScriptsParts = {
-  /** With the hosts of `HTTP_ALLOWED_HOSTS`. */
+  /** Allows the private hosts of `HTTP_ALLOWED_HOSTS`. */
   readonly outbound: Outbound
   readonly grants: Pick<GrantStore, 'get'>
   readonly noteRefusal: NoteRefusal
@@ -16,7 +16,7 @@ const REASONS: Readonly<Record<HttpRefusal, string>> = {
   private: 'the host is in a private network or on this machine and not listed in HTTP_ALLOWED_HOSTS',
 }
 
-/** What scripts may ask of other hosts (design 5.2): only those that the operator granted to their solution. */
+/** HTTP requests by scripts (design 5.2), only to hosts that the operator granted to their solution. */
 export function createHttpForScripts({ outbound, grants, noteRefusal }: HttpForScriptsParts): HttpPorts {
   return {
     granted: async (call) => (await grants.get(call.solution.name)).http,

@@ -10,41 +10,41 @@ export type OutboundRequest = {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | null
-  /** The most that the answer's body may have. */
+  /** Maximum size of the response body. */
   readonly maxBytes: number
-  /** From the look-up of the name to the last byte of the answer. */
+  /** From the DNS lookup to the last byte of the response. */
   readonly timeoutMs: number
 }
 
 export type OutboundAnswer = {
   readonly status: number
-  /** By names in small letters, without a prototype; what came several times is joined by ", ". */
+  /** By lowercase names, without a prototype; repeated headers are joined by ", ". */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
 
 /**
- * The one way by which the host makes requests for a solution. It connects only to an address that it looked up itself
- * and found to be public, and to exactly that one, so no name can mean one machine when it is checked and another when
- * it is used. An answer that redirects is an answer. Nothing is kept between two requests: no connection, cookie or TLS
- * session that one solution could find of another's.
+ * All requests that the host sends for a solution. It resolves the name itself, checks that the address is public, and
+ * connects to exactly that address, so DNS rebinding between check and use is impossible. It does not follow redirects.
+ * Nothing is reused between requests: no connection, cookie or TLS session through which solutions could see each
+ * other's data.
  */
 export interface Outbound {
   /**
-   * @throws ERR_OUTBOUND_INVALID for a URL, method or header that is not sent
-   * @throws ERR_OUTBOUND_PRIVATE when one of the name's addresses is not on the public internet, and not listed
-   * @throws ERR_OUTBOUND_FAILED when there is no such name, no connection, no valid certificate or no sound answer
-   * @throws ERR_OUTBOUND_TIME, ERR_OUTBOUND_SIZE when a limit was passed
+   * @throws ERR_OUTBOUND_INVALID for an unsupported URL, method or header
+   * @throws ERR_OUTBOUND_PRIVATE if an address of the name is not public, and the host is not listed
+   * @throws ERR_OUTBOUND_FAILED if the name does not resolve, or the connection, certificate or response is invalid
+   * @throws ERR_OUTBOUND_TIME, ERR_OUTBOUND_SIZE if a limit was exceeded
    */
   request(asked: OutboundRequest): Promise<OutboundAnswer>
 }
 
 export type OutboundOptions = AddressRules & {
-  /** PEM. Node's own and those of NODE_EXTRA_CA_CERTS unless given. */
+  /** PEM. Default: the certificates of Node.js and NODE_EXTRA_CA_CERTS. */
   readonly certificateAuthorities?: string
 }
 
-/** Status line and headers of an answer, in bytes. */
+/** Maximum size of status line and headers, in bytes. */
 const ANSWER_HEADERS = 16 * 1024
 
 export function createOutbound(options: OutboundOptions): Outbound {
@@ -55,7 +55,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const addresses = await checkedAddresses(target)
     signal.throwIfAborted()
     const connection: RequestOptions & { readonly autoSelectFamily: boolean } = {
-      // Sent as they are, so that neither an agent's defaults nor the environment decide.
+      // Set explicitly, so that neither an agent's defaults nor the environment decide.
       agent: false,
       rejectUnauthorized: true,
       minVersion: 'TLSv1.2',
@@ -94,7 +94,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 }
 
-/** @returns the answer when its headers are there */
+/** Resolves when the response headers have arrived. */
 function send(
   { secure, host, port, path, authority }: Target,
   options: RequestOptions,
@@ -128,7 +128,7 @@ function send(
   return promise
 }
 
-/** Nothing is unpacked, so that a small answer cannot become a large one. */
+/** Refuses compressed responses, so that a small response cannot expand to a large one. */
 function refuseEncoded(response: IncomingMessage, { place }: Target): void {
   const encoding = response.headers['content-encoding'] ?? 'identity'
   if (encoding === '' || encoding.toLowerCase() === 'identity') return
@@ -139,7 +139,7 @@ function refuseEncoded(response: IncomingMessage, { place }: Target): void {
 async function readBody(response: IncomingMessage, maxBytes: number, { place }: Target): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   let length = 0
-  // Leaving the loop by an error ends the connection.
+  // Throwing out of the loop closes the connection.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > maxBytes) {
@@ -163,7 +163,10 @@ function failed(message: string, cause?: unknown): PlatformError {
   return new PlatformError('ERR_OUTBOUND_FAILED', message, {}, cause === undefined ? undefined : { cause })
 }
 
-/** Such as ENOTFOUND, ECONNREFUSED or CERT_HAS_EXPIRED: a Node error's text may name addresses of our network. */
+/**
+ * For example ENOTFOUND, ECONNREFUSED or CERT_HAS_EXPIRED. Only the code, since the text of a Node error may contain
+ * internal addresses.
+ */
 function codeOf(error: unknown): string {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
   return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'unknown'

@@ -1,30 +1,30 @@
-/** Several lines over one stretch of time, as the template `chart` draws them; the labels are put into words there. */
+/** Lines over a time range, as the template `chart` draws them; the template formats the labels. */
 export type Chart = {
   readonly lines: readonly ChartLine[]
-  /** From the bottom to the top, evenly apart. */
+  /** Axis labels from bottom to top, evenly spaced. */
   readonly values: readonly number[]
-  /** Epoch ms, from left to right, evenly apart. */
+  /** Epoch ms, from left to right, evenly spaced. */
   readonly times: readonly number[]
-  /** The same in a few rows, for who cannot see the lines: the highest or the sum of each. */
+  /** The same data as a short table for screen readers: the maximum or the sum per row. */
   readonly rows: readonly { readonly at: number; readonly values: readonly (number | null)[] }[]
 }
 
-/** SVG paths: of values in a row, and of those alone. */
+/** SVG paths: `path` for consecutive values, `dots` for isolated ones. */
 export type ChartLine = { readonly name: string; readonly path: string; readonly dots: string }
 
 export type ChartData = {
   /** Epoch ms. */
   readonly from: number
-  /** Ms from one value to the next. */
+  /** Interval between values, in ms. */
   readonly step: number
-  /** As many of each; null where nothing was measured. */
+  /** All lines have the same number of values; null: not measured. */
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
   readonly unit: 'count' | 'bytes' | 'ms'
-  /** What several values become, in the rows of the table. */
+  /** How several values are combined in a table row. */
   readonly fold: 'highest' | 'sum'
 }
 
-/** The field that lines are drawn in; it is stretched to what place there is. */
+/** The drawing area, which is stretched to the available space. */
 export const FIELD = { width: 600, height: 100 } as const
 
 const VALUE_LABELS = 5
@@ -43,7 +43,7 @@ export function lineChart(data: ChartData): Chart {
   }
 }
 
-/** Values in groups of so many, the last one of what is left: the highest of each, or their sum. */
+/** Combines groups of `size` values into their maximum or sum; the last group can be smaller. */
 export function foldValues(
   values: readonly (number | null)[],
   size: number,
@@ -58,7 +58,7 @@ export function foldValues(
   })
 }
 
-/** Where nothing was measured the line breaks. */
+/** The line breaks where nothing was measured. */
 function pathsOf(values: readonly (number | null)[], top: number): { readonly path: string; readonly dots: string } {
   const width = FIELD.width / Math.max(1, values.length)
   const has = (at: number) => values[at] !== null && values[at] !== undefined
@@ -74,12 +74,13 @@ function pathsOf(values: readonly (number | null)[], top: number): { readonly pa
   return { path, dots }
 }
 
-/** A round number that is not below the largest value, so that the labels between are round too. */
+/** Rounds the largest value up so that the axis labels are round too. */
 function niceTop(largest: number, unit: ChartData['unit']): number {
   const base = unit === 'bytes' ? 1024 ** Math.floor(Math.log2(Math.max(1, largest)) / 10) : 1
   const scaled = Math.max(largest / base, 1)
   const power = 10 ** Math.floor(Math.log10(scaled))
-  // Labels stand at quarters: those of counts, ms and single bytes are whole numbers, of small ones by 12 instead of 10.
+  // Labels are at quarters, and labels of counts, ms and single bytes must be whole numbers. So small tops are 4, 8 or
+  // 12.
   const isWhole = unit !== 'bytes' || base === 1
   const steps = isWhole && scaled <= 12 ? [4, 8, 12] : [1, 2, 4, 8, 10].map((times) => times * power)
   return (steps.find((value) => value >= scaled) ?? scaled) * base

@@ -2,13 +2,13 @@ import type { Context } from 'koa'
 
 const LONGEST = 250
 
-/** A parameter of a page's address; '' where there is none. Of a repeated one the last counts. */
+/** A query parameter; '' if absent. If it is repeated, the last value wins. */
 export function queryText(ctx: Context, name: string): string {
   const value = ctx.query[name]
   return ((Array.isArray(value) ? value.at(-1) : value) ?? '').trim().slice(0, LONGEST)
 }
 
-/** The parameters that a form of filters has, those that are empty left out. */
+/** Query parameters of a filter form, without the empty ones. */
 export function queryTexts<const Name extends string>(
   ctx: Context,
   names: readonly Name[],
@@ -17,7 +17,7 @@ export function queryTexts<const Name extends string>(
   return Object.fromEntries(texts) as Partial<Record<Name, string>>
 }
 
-/** An address with these parameters; absent and empty ones are left out. */
+/** Adds query parameters to a path; absent and empty ones are left out. */
 export function addressWith(path: string, parameters: Readonly<Record<string, string | number | undefined>>): string {
   const given = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [[name, String(value)]],

@@ -9,7 +9,7 @@ import { pageSessionOf } from '../access/admit-page-session.ts'
 import { type AdminPart, adminPage } from '../web/pages.ts'
 import { adminScriptPath } from './script.ts'
 
-/** What a page of the administration shows: a template of `host/web/pages/admin/`, and what that needs. */
+/** An admin page: a template of `host/web/pages/admin/` and its data. */
 export type ShownPage = {
   readonly template: string
   readonly heading: string
@@ -17,20 +17,20 @@ export type ShownPage = {
   readonly part: AdminPart | null
   /** 200 unless given. */
   readonly status?: number
-  /** A further source of the Content-Security-Policy: the page holds a frame of our own. */
+  /** Allows frames of our own in the Content-Security-Policy. */
   readonly frames?: boolean
 }
 
-/** A text of the platform in the reader's language. */
+/** A platform text in the user's language. */
 export type PageText = (key: string, ...values: readonly (string | number)[]) => string
 
-/** Where pages are added: nothing that is added here answers without a sign-in. */
+/** Registers admin pages; all of them require a sign-in. */
 export interface PageRouter {
-  /** @param path below `/admin`, as the router writes it: `/solutions/:name` */
+  /** @param path below `/admin`, as a route pattern: `/solutions/:name` */
   get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>): void
 }
 
-/** Who is not signed in goes to the sign-in first and comes back. */
+/** Redirects users who are not signed in to the sign-in page and back afterwards. */
 export function createPageRouter(router: Router): PageRouter {
   return {
     get(path, show) {
@@ -61,7 +61,7 @@ export function sendPage(ctx: Context, { template, heading, model, part, status,
   sendHtml(ctx, status ?? 200, adminPage(template, frame, heading, model))
 }
 
-/** A template without the page around it: for what a page asks for again while it is open. */
+/** Renders a template without the page layout, for parts that an open page reloads. */
 export function renderPart(ctx: Context, template: string, heading: string, model: object): string {
   const frame = { locale: localeOf(ctx), nonce: '', csrfToken: null, part: null, script: adminScriptPath }
   return adminPage(template, frame, heading, model)

@@ -6,7 +6,6 @@ const script = makeAdminScript()
 
 export const adminScriptPath = `/admin/admin.js?${script.hash}`
 
-/** The script of all pages. */
 export function addScriptRoute(router: Router): void {
   router.get('/admin.js', (ctx) => sendScript(ctx, script))
 }

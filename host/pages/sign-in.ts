@@ -17,7 +17,7 @@ export type SignInParts = {
   readonly limits: Limits
 }
 
-/** The only pages that answer who is not signed in. */
+/** The only admin pages that do not require a session. */
 export function addSignInRoutes(router: Router, { credentials, pageSessions, limits }: SignInParts): void {
   router.get('/sign-in', async (ctx) => {
     requireNavigation(ctx)
@@ -41,7 +41,7 @@ export function addSignInRoutes(router: Router, { credentials, pageSessions, lim
       const refusal = text('admin.signin.throttled', Math.ceil(retryAfter / 60))
       return showSignIn(ctx, { to, username, refusal }, 429)
     }
-    // Who signs in once more has no use for the session before.
+    // A new sign-in replaces the previous session.
     const before = pageCookieOf(ctx)
     if (before !== null) await pageSessions.end(before)
     setPageCookie(ctx, await pageSessions.start(stateOf(ctx).client.address))
@@ -68,7 +68,7 @@ function showSignIn(ctx: Context, shown: SignInModel, status = 200): void {
   sendPage(ctx, { template: 'sign-in', heading: text('admin.signin.title'), model, part: null, status })
 }
 
-/** Browsers say with every POST where it comes from; who says nothing is no browser, and has the API. */
+/** Browsers report the origin of every POST. A client that sends none is not a browser, and should use the API. */
 function requireOwnForm(ctx: Context): void {
   requireNavigation(ctx)
   const source = sourceOfPost(ctx, adminOrigin(ctx))
@@ -80,7 +80,7 @@ function requireOwnForm(ctx: Context): void {
   throw new PlatformError('ERR_FOREIGN_ORIGIN', message)
 }
 
-/** Nothing but a page of the administration, however it is spelled. */
+/** Accepts only paths of admin pages, however they are spelled; anything else becomes `/admin/`. */
 function pageToGoTo(asked: string): string {
   const address = URL.parse(asked, 'http://administration.invalid')
   const isOurs = address?.host === 'administration.invalid' && /^\/admin\/(?!sign-)/.test(address.pathname)

@@ -4,12 +4,12 @@ import { verify as verifyArgon2 } from '@node-rs/argon2'
 import { verify as verifyBcrypt } from '@node-rs/bcrypt'
 import { ScriptError } from '../../runtime/plugin.ts'
 
-/** Compares a password with one stored hash, on a thread of libuv's pool. */
+/** Compares a password with one stored hash, in libuv's thread pool. */
 export type HashCheck = (password: string) => Promise<boolean>
 
 /**
- * The most that one check may cost, about 1.5 s of one core and 128 MiB. Each is above what the frameworks below use by default
- * today, so that a hash from a hostile table cannot take the host's memory or time.
+ * Cost limits of one check: about 1.5 s of one core and 128 MiB. All exceed the current defaults of the frameworks
+ * below; they keep a hash from a malicious table from exhausting the host's memory or CPU time.
  */
 export const MOST = {
   /** KiB. */
@@ -26,7 +26,7 @@ export const MOST = {
   SCRYPT_WORK: 2 * 1024 ** 2,
 } as const
 
-/** Bytes that a check compares: fewer could match by chance, and nobody stores more. */
+/** Allowed key size in bytes: shorter keys could match by chance, and longer ones are not used in practice. */
 const SHORTEST_KEY = 16
 const LONGEST_KEY = 128
 
@@ -35,14 +35,14 @@ type Digest = keyof typeof SIZES
 
 type Format = {
   readonly pattern: RegExp
-  /** @param parts the groups of the pattern @returns null: not of this form after all */
+  /** @param parts capture groups of the pattern @returns null: the hash does not have this format after all */
   readonly read: (parts: readonly string[], hash: string) => HashCheck | null
 }
 
 const B64 = '[A-Za-z0-9+/]+={0,2}'
 const NUMBER = '[1-9]\\d{0,9}'
 
-/** The first whose pattern matches reads the hash. */
+/** The first format whose pattern matches and whose `read` returns a check is used. */
 const FORMATS: readonly Format[] = [
   // PHC string format: https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
   {
@@ -62,7 +62,7 @@ const FORMATS: readonly Format[] = [
     pattern: new RegExp(`^\\$pbkdf2-(sha1|sha256|sha512)\\$i=(${NUMBER})(?:,l=\\d{1,3})?\\$(${B64})\\$(${B64})$`),
     read: ([digest, i, salt, key]) => pbkdf2Of(digest, Number(i), fromBase64(salt), fromBase64(key)),
   },
-  // passlib: base64 with "." for "+" and without padding
+  // passlib: base64 with "." instead of "+" and without padding
   {
     pattern: new RegExp(`^\\$pbkdf2(?:-(sha256|sha512))?\\$(${NUMBER})\\$([A-Za-z0-9./]+)\\$([A-Za-z0-9./]+)$`),
     read: ([digest = 'sha1', i, salt = '', key = '']) =>
@@ -104,7 +104,7 @@ const FORMATS: readonly Format[] = [
     pattern: /^\{pbkdf2@SpringSecurity_v5_8\}([0-9a-f]{96})$/,
     read: ([hex]) => saltedHex('sha256', 310_000, 16, fromHex(hex)),
   },
-  // Its scrypt, and the "$s0$" of lambdaworks: log2(N), r and p in one hexadecimal number
+  // Spring Security's scrypt, and the "$s0$" of lambdaworks: log2(N), r and p in one hexadecimal number
   {
     pattern: new RegExp(`^(?:\\$s0)?\\$([0-9a-f]{5,6})\\$(${B64})\\$(${B64})$`),
     read([parameters = '', salt, key]) {
@@ -113,9 +113,10 @@ const FORMATS: readonly Format[] = [
     },
   },
   /*
-   * The original product (Utils.calculatePBKDF2 of its public sources, github.com/Servoy/servoy-client): HMAC-SHA-1, 8 bytes of salt,
-   * 9999 iterations, written by PBKDF2HexFormatter as salt:iterations:key. Its users table puts "PBKDF2:" before it;
-   * utils.stringPBKDF2Hash does not. The password is ISO-8859-1, where Java writes "?" for every other character.
+   * The original product (Utils.calculatePBKDF2 of its public sources, github.com/Servoy/servoy-client): HMAC-SHA-1,
+   * 8 bytes of salt, 9999 iterations, written by PBKDF2HexFormatter as salt:iterations:key. Its users table prepends
+   * "PBKDF2:"; utils.stringPBKDF2Hash does not. Passwords are encoded as ISO-8859-1, in which Java replaces every other
+   * character with "?".
    */
   {
     pattern: new RegExp(`^(?:PBKDF2:)?((?:[0-9A-Fa-f]{2})+):(${NUMBER}):((?:[0-9A-Fa-f]{2})+)$`),
@@ -129,8 +130,8 @@ const FORMATS: readonly Format[] = [
 ]
 
 /**
- * Letters that a keyboard composed differently are the same password: our own hashes use NFC, others what was typed.
- * @throws ScriptError for an unknown format, and for a hash that costs more than `MOST`
+ * Accepts both the typed form and its NFC form: our own hashes use NFC, other systems hash what was typed.
+ * @throws ScriptError if the format is unknown, or the hash costs more than `MOST`
  */
 export function readHash(hash: string): HashCheck {
   const check = formatOf(hash)
@@ -163,7 +164,7 @@ function argon2(hash: string, memory: number, passes: number, lanes: number, key
   return (password) => verifyArgon2(hash, password)
 }
 
-/** Passwords count up to 72 bytes, as in every implementation. */
+/** bcrypt uses only the first 72 bytes of a password, as in every implementation. */
 function bcrypt(hash: string, cost: number): HashCheck {
   if (cost > MOST.BCRYPT_COST) throw tooCostly('bcrypt', 'cost', MOST.BCRYPT_COST)
   return (password) => verifyBcrypt(password, hash)
@@ -183,12 +184,12 @@ function scryptOf(N: number, r: number, p: number, salt: Buffer, key: Buffer): B
   if (N < 2 || r < 1 || p < 1 || !Number.isInteger(Math.log2(N))) throw unreadable()
   if (N * r > MOST.SCRYPT_MEMORY) throw tooCostly('scrypt', 'N × r', MOST.SCRYPT_MEMORY)
   if (N * r * p > MOST.SCRYPT_WORK) throw tooCostly('scrypt', 'N × r × p', MOST.SCRYPT_WORK)
-  // OpenSSL counts 128 bytes for each of N, p and some more.
+  // OpenSSL needs 128 * r bytes for each of N, p and a little more.
   const options = { N, r, p, maxmem: 128 * r * (N + p + 2) + 1024 }
   return async (password) => timingSafeEqual(await scryptKey(password, salt, key.length, options), key)
 }
 
-/** Salt and key in one text. */
+/** Salt and key concatenated. */
 function saltedHex(digest: Digest, iterations: number, saltSize: number, bytes: Buffer): HashCheck {
   return pbkdf2Of(digest, iterations, bytes.subarray(0, saltSize), bytes.subarray(saltSize))
 }
@@ -218,7 +219,7 @@ function fromHex(text = ''): Buffer {
   return Buffer.from(text, 'hex')
 }
 
-/** Does not quote the hash. */
+/** The message does not quote the hash. */
 function tooCostly(algorithm: string, parameter: string, most: number): ScriptError {
   return new ScriptError(
     `security.checkPasswordHash: this ${algorithm} hash costs too much to check: ${parameter} may be at most ${most}`,

@@ -13,20 +13,21 @@ export type HashesForScriptsParts = {
   readonly passwords: Passwords
   readonly throttle: Throttle
   readonly noteRefusal: NoteRefusal
-  /** How long a request waits for its turn, in ms. */
+  /** How long a request waits in the queue, in ms. */
   readonly patience?: number
 }
 
-/** Requests of one solution that may wait for their turn. */
+/** Maximum queue length per solution. */
 const MOST_WAITING = 50
 const PATIENCE = 5_000
 
-/** The requests of one solution: one runs, the others wait. */
+/** The queue of one solution: one request runs, the others wait. */
 type Line = { readonly gate: Gate; length: number }
 
 /**
- * Hashes that scripts check and create. Chosen here: one at a time per solution, and in total one less than the host's limit.
- * So a solution delays another one by one hash at most, and sign-ins of the platform's users always get a turn.
+ * Checks and creates password hashes for scripts. Chosen here: one at a time per solution, and in total one fewer than
+ * the host's limit. So a solution delays another by at most one hash, and sign-ins of the platform's users always get a
+ * turn.
  */
 export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHashesPort {
   const { passwords, throttle, noteRefusal, patience = PATIENCE } = parts
@@ -55,14 +56,14 @@ export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHa
   }
 
   /**
-   * Guesses at one stored hash are counted like those at one account. An authenticator's are not: its sign-in was already
-   * counted, with the exemption of known browsers.
+   * Throttles guesses per stored hash, like guesses per account. Checks by an authenticator are exempt: its sign-in was
+   * already counted, with the exemption for known browsers.
    */
   async function counted(call: Call, hash: string | null, check: () => Promise<boolean>): Promise<boolean> {
     const { kind, onlyForm = null, address, solution } = hostCall(call)
     if (kind === 'login' && onlyForm === null) return check()
     const attempt = { source: `hash ${solution.name}`, username: digestOf(hash ?? ''), address }
-    // Without a hash there is no account, only a network.
+    // Without a hash there is no account, so only the network is counted.
     const hasNoAccount = hash === null
     const wait = await throttle.count(attempt, hasNoAccount)
     if (wait !== null) {
@@ -100,7 +101,7 @@ function busy(): ScriptError {
   return new ScriptError('too many password hashes are being checked; try again in 2 seconds')
 }
 
-/** A solution may know that the host is busy. */
+/** Reports a busy host to the script; this reveals nothing sensitive. */
 async function forScript<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

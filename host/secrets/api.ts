@@ -21,10 +21,10 @@ const SecretForm = z
 
 const Secret = z.object({ name: z.string(), hosts: z.array(z.string()) }).meta({ id: 'Secret' })
 
-/** What an operator keeps for a solution, and where it may be sent. */
+/** Routes of a solution's secrets and the hosts they may be sent to. */
 export function secretRoutes({ store, secrets }: SecretApiParts): AdminRoute[] {
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
-  // An invalid name may be the secret itself, sent in the wrong place.
+  // An invalid name may be the secret itself, sent in the wrong field, so it is not audited.
   const secretNamed = ({ params }: { readonly params: { readonly name: string; readonly secret: string } }) =>
     SecretName.safeParse(params.secret).success
       ? { solution: params.name, target: secretTarget(params.secret) }

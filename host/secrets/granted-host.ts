@@ -2,9 +2,10 @@ import { readHostPort } from '../../runtime/host-port.ts'
 import { z } from '../../runtime/zod.ts'
 
 /**
- * A host that an operator grants, in the one form in which it is kept and shown: `api.example.org`, `10.0.0.7:8443`,
+ * Normalizes a granted host to the form in which it is stored and shown: `api.example.org`, `10.0.0.7:8443`,
  * `[fd00::1]:443`.
- * @returns null for what is no host name or address with an optional port, patterns such as `*.example.org` included
+ * @returns null if the text is not a host name or address with an optional port; patterns such as `*.example.org` are
+ * invalid
  */
 export function readGrantedHost(text: string): string | null {
   const read = readHostPort(text)
@@ -12,7 +13,7 @@ export function readGrantedHost(text: string): string | null {
   return read.port === null ? read.host : `${read.host}:${read.port}`
 }
 
-/** A host as the API takes it; what the schema gives is the form that is kept. */
+/** A host in API input; the schema returns the normalized form. */
 export const GrantedHost = z
   .string()
   .max(260)

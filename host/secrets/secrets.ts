@@ -13,24 +13,27 @@ export const SecretName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, {
 
 export type ListedSecret = { readonly name: string; readonly hosts: readonly string[] }
 
-/** What the operator keeps for a solution: its manifest writes `%%NAME%%`, its scripts never see the value. */
+/**
+ * Secrets that the operator stores for a solution: the manifest refers to them as `%%NAME%%`, scripts never see the
+ * value.
+ */
 export interface Secrets {
   list(solution: string): Promise<readonly ListedSecret[]>
   /**
-   * @param hosts where the value may be sent, in the form of `readGrantedHost`
-   * @throws ERR_REQUEST_INVALID when the solution has too many
+   * @param hosts hosts to which the value may be sent, in the form of `readGrantedHost`
+   * @throws ERR_REQUEST_INVALID if the solution has too many secrets
    */
   put(solution: string, name: string, value: string, hosts: readonly string[]): Promise<void>
-  /** @returns false when there is no such secret */
+  /** @returns false if there is no such secret */
   remove(solution: string, name: string): Promise<boolean>
   /**
-   * The value, if it may be sent to `host`, a `URL.host`. Without a port, here and where it was set, 443 is meant.
-   * @returns null when there is no such secret, or it is not for that host
+   * The value, if it may be sent to `host`, a `URL.host`. Without a port, here and in the secret's hosts, 443 applies.
+   * @returns null if there is no such secret, or it is not for that host
    */
   forHost(solution: string, name: string, host: string): Promise<string | null>
 }
 
-/** Of one solution. */
+/** Maximum per solution. */
 const MOST_SECRETS = 100
 
 /** @param now the clock, in epoch milliseconds */
@@ -74,7 +77,7 @@ export function createSecrets(db: Database, key: PlatformKey, now: () => number 
   }
 }
 
-/** Names the secret that the operator set, if `apiSecret` does. */
+/** Name of the secret that `apiSecret` refers to, if any. */
 export function secretNameOf(apiSecret: string): string | null {
   return SECRET_PLACEHOLDER.exec(apiSecret)?.[1] ?? null
 }

@@ -33,7 +33,7 @@ const Session = z
   })
   .meta({ id: 'Session' })
 
-/** Signed-in browsers: who they are, and signing them out. */
+/** Routes that list sessions and sign users out. */
 export function sessionRoutes({ sessions, remembered }: SessionApiParts): AdminRoute[] {
   return [
     route(
@@ -60,7 +60,7 @@ export function sessionRoutes({ sessions, remembered }: SessionApiParts): AdminR
         if (ended === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such session, or it has ended.')
         names.solution = ended.solution
         names.target = userTarget(ended)
-        // Else the browser would sign itself in again.
+        // Otherwise the remember-me cookie would sign the browser in again.
         if (ended.selector !== null) await remembered.endSeries(ended.selector)
       },
     ),

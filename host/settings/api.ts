@@ -17,7 +17,7 @@ const Setting = z
   })
   .meta({ id: 'Setting' })
 
-/** What is in force on this host. It is set by environment properties alone, so nothing of it changes here. */
+/** The effective settings of this host. Read-only, since only environment properties set them. */
 export function settingsRoutes({ settings }: SettingsApiParts): AdminRoute[] {
   return [
     route(

@@ -4,7 +4,7 @@ import { queryText } from '../pages/page-query.ts'
 
 export type SettingsPageParts = { readonly settings: { readonly shown: readonly ShownSetting[] } }
 
-/** What is in force on this host; it is set by environment properties alone. */
+/** The effective settings of this host; only environment properties set them. */
 export function addSettingsPages(pages: PageRouter, { settings }: SettingsPageParts): void {
   pages.get('/settings', async (ctx, text) => {
     const search = queryText(ctx, 'search')

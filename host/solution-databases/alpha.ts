@@ -18,7 +18,7 @@ export const alpha: QueryServer = {
     const { severity, message } = error as { severity?: unknown; message?: unknown }
     return typeof severity === 'string' && typeof message === 'string' ? message : null
   },
-  // query_canceled, which statement_timeout says
+  // query_canceled, raised by statement_timeout
   isTimeout: (error) => (error as { code?: unknown }).code === '57014',
 }
 
@@ -63,7 +63,7 @@ async function connect(target: Target): Promise<ServerConnection> {
       await client.query('DISCARD ALL')
       await client.query(SETTINGS)
     },
-    // statement_timeout ends at the server what still runs there.
+    // On the server, statement_timeout stops the running query.
     destroy() {
       isOpen = false
       streamOf(client)?.destroy()
@@ -73,7 +73,7 @@ async function connect(target: Target): Promise<ServerConnection> {
   }
 }
 
-/** How the server writes values, whatever its own settings are. */
+/** Fixes the server's output formats, regardless of its configuration. */
 const SETTINGS =
   "SET TIME ZONE 'UTC'; SET datestyle = 'ISO'; SET bytea_output = 'hex'; SET extra_float_digits = 1; " +
   'SET standard_conforming_strings = on'
@@ -84,7 +84,7 @@ function streamOf(client: Client): Socket | undefined {
   return (client as Client & { connection?: { stream?: Socket } }).connection?.stream
 }
 
-/** The extended protocol takes one statement only, and rows are handed on as they come. */
+/** The extended protocol accepts only one statement; rows are passed on as they arrive. */
 function runStatement(
   pg: { readonly Query: typeof Query },
   client: Client,
@@ -111,7 +111,7 @@ function runStatement(
   })
 }
 
-/** By the object ids of the built-in types; all others stay what the server writes. */
+/** Converts values by the OIDs of built-in types; others stay as the server's text. */
 function plainOf(oid: number, text: string): Value {
   switch (oid) {
     case BOOL:

@@ -2,10 +2,10 @@ import type { Row } from '../../plugins/database/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { overRows, overSize } from './query-errors.ts'
 
-/** The rows of one query, counted while they arrive. */
+/** The rows of one query; limits are checked as they arrive. */
 export type Answer = {
   readonly rows: readonly Row[]
-  /** @throws ScriptError that names the limit, at the first row that goes over it */
+  /** @throws ScriptError with the limit's name at the first row that exceeds it */
   readonly add: (columns: readonly string[], values: readonly Row[string][]) => void
 }
 
@@ -16,7 +16,7 @@ export function createAnswer(limits: Limits): Answer {
     rows,
     add(columns, values) {
       if (rows.length >= limits.QUERY_ROWS) throw overRows(limits)
-      // Without a prototype, so that a column of any name is nothing but a column.
+      // No prototype, so that columns can have any name.
       const row: Record<string, Row[string]> = Object.create(null)
       for (const [index, column] of columns.entries()) row[column] = values[index] ?? null
       size += Buffer.byteLength(JSON.stringify(row)) + 1
@@ -26,18 +26,18 @@ export function createAnswer(limits: Limits): Answer {
   }
 }
 
-/** An integer as a number where that is exact, else as text. */
+/** An integer as a number if it is exact, else as text. */
 export function integerOf(value: bigint | string): number | string {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : `${value}`
 }
 
-/** JSON has no NaN and no infinity: those are text. */
+/** JSON has no NaN or infinity, so they become text. */
 export function floatOf(value: number): number | string {
   return Number.isFinite(value) ? value : `${value}`
 }
 
-/** `2026-11-21 22:34:27.123+00` as `2026-11-21T22:34:27.123Z`; texts of another form, such as `infinity`, stay. */
+/** `2026-11-21 22:34:27.123+00` as `2026-11-21T22:34:27.123Z`; other formats, such as `infinity`, stay unchanged. */
 export function isoText(text: string): string {
   const match = /^(\d{4,6}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d(?::?\d\d)?|Z)?$/.exec(text)
   if (match === null) return text

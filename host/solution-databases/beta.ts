@@ -44,7 +44,7 @@ async function connect(target: Target): Promise<ServerConnection> {
   const closed = () => {
     isOpen = false
   }
-  // An error without a listener would end the host.
+  // An error event without a listener would crash the host.
   connection.on('error', closed)
   connection.on('end', closed)
   await signIn(connection)
@@ -59,13 +59,13 @@ async function connect(target: Target): Promise<ServerConnection> {
       await called((done) => connection.commitTransaction(done))
       failed = false
     },
-    // sp_reset_connection clears the session context too.
+    // `sp_reset_connection` also clears the session context.
     async reset() {
       if (failed) await called((done) => connection.rollbackTransaction(done))
       failed = false
       await called((done) => connection.reset(done))
     },
-    // The server rolls back when the connection is gone.
+    // The server rolls back when the connection is closed.
     destroy() {
       isOpen = false
       closeQuietly(connection)
@@ -75,7 +75,7 @@ async function connect(target: Target): Promise<ServerConnection> {
   }
 }
 
-/** Why a login was refused comes as messages before the error, which itself says no more than that. */
+/** The reason for a refused login arrives in messages before the error, which contains no details. */
 async function signIn(connection: Connection): Promise<void> {
   const messages: { readonly number: number }[] = []
   const listen = (message: { readonly number: number }) => void messages.push(message)
@@ -91,8 +91,8 @@ async function signIn(connection: Connection): Promise<void> {
 }
 
 /**
- * Of tedious 20.3: the end of an answer that had been read when the connection was closed calls the request, which the
- * closing has taken away, and so would end the host. It finds one that does nothing.
+ * Works around tedious 20.3: if an answer was already read when the connection closes, its end calls the request that
+ * closing removed, which would crash the host. This leaves a request that does nothing.
  */
 function closeQuietly(connection: Connection): void {
   connection.close()
@@ -105,7 +105,7 @@ function called(call: (done: (error?: Error | null) => void) => void): Promise<v
   })
 }
 
-/** Read-only until the connection is reset, so that no statement of the query can set another one. */
+/** Read-only until the connection is reset, so that the query cannot set another tenant. */
 function setTenant(tedious: Tedious, connection: Connection, tenant: string | null): Promise<void> {
   return called((done) => {
     const request = new tedious.Request(
@@ -168,7 +168,7 @@ function plainOf(value: unknown, type: string): Value {
   return JSON.stringify(value) ?? null
 }
 
-/** Only `datetimeoffset` is a moment; the others are what a calendar or a clock shows. */
+/** Only `datetimeoffset` is a point in time; the others are calendar or clock values. */
 function timeOf(value: Date, type: string): string {
   if (Number.isNaN(value.getTime())) return ''
   const text = value.toISOString()

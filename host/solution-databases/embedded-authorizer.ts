@@ -1,17 +1,17 @@
-// Runs in the process of one embedded database: what SQLite asks before it compiles each step of a statement. Only what is
-// listed here is allowed, so that whatever SQLite learns next stays closed.
+// Runs in the process of one embedded database. SQLite calls the authorizer before it compiles each step of a
+// statement. This is an allowlist, so features of later SQLite versions stay blocked.
 import { constants } from 'node:sqlite'
 
 export type Authorizer = {
   /** For `DatabaseSync.setAuthorizer`. */
   readonly authorize: (action: number, one: string | null, two: string | null) => number
-  /** What was refused since it was last asked, in words for the script's author; null when nothing was. */
+  /** The refusal since the last call, as a message for the script's author; null if there was none. */
   readonly takeRefusal: () => string | null
-  /** Lets the host's own statements through, which begin and end the transaction around a query. */
+  /** Permits the host's own statements, which begin and end the transaction around a query. */
   readonly asHost: <T>(work: () => T) => T
 }
 
-/** Temporary tables, views and triggers are not among them: they would outlive the query, and tell the next user of it. */
+/** Without temporary tables, views and triggers: they would outlive the query and be visible to the next user. */
 const ACTIONS = new Set([
   constants.SQLITE_SELECT,
   constants.SQLITE_READ,
@@ -32,7 +32,7 @@ const ACTIONS = new Set([
   constants.SQLITE_ANALYZE,
 ])
 
-/** Those that only tell of the schema; what comes behind them in parentheses is a name. */
+/** Pragmas that only read the schema; their argument is a name. */
 const PRAGMAS = new Set([
   'table_info',
   'table_xinfo',
@@ -45,7 +45,7 @@ const PRAGMAS = new Set([
 
 const VIRTUAL_TABLES = new Set(['fts5', 'rtree', 'rtree_i32'])
 
-/** Functions that load code, take addresses of it, or write into the process's log. */
+/** Functions that load code, take code addresses, or write to the process log. */
 const FUNCTIONS = new Set(['load_extension', 'fts3_tokenizer', 'sqlite_log'])
 
 const NAMES: Readonly<Record<number, string>> = {

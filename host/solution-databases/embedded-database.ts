@@ -22,17 +22,17 @@ import {
   waitedTooLong,
 } from './query-errors.ts'
 
-/** One solution's embedded database: a process that holds the file open while queries come. */
+/** One solution's embedded database: a process that keeps the file open while there are queries. */
 export interface EmbeddedDatabase {
-  /** Queries run one at a time, in the order in which they came. @throws ScriptError */
+  /** Queries run sequentially in order of arrival. @throws ScriptError */
   query(sql: string, parameters: readonly Parameter[]): Promise<readonly Row[]>
-  /** When it last had something to do, in epoch ms; null while it has. */
+  /** When the last query ended, in epoch ms; null while queries run or wait. */
   idleSince(): number | null
-  /** The process, for health and tests; null while there is none. */
+  /** The process id, for health and tests; null if there is no process. */
   pid(): number | null
-  /** Ends the process, after its queries where there are some. The next query starts a new one. */
+  /** Ends the process after its pending queries. The next query starts a new one. */
   close(): void
-  /** Ends the process at once. Resolves when it is gone; queries under way fail. */
+  /** Kills the process immediately; pending queries fail. Resolves when it is gone. */
   kill(): Promise<void>
 }
 
@@ -40,33 +40,38 @@ export type EmbeddedOptions = {
   readonly file: string
   readonly limits: Limits
   readonly timeZone: string
-  /** Told what the operator has to put right. */
+  /** Reports problems that the operator must fix. */
   readonly onError: (message: string) => void
-  /** Resident size of the process while a query runs, in MB; default 256. */
+  /** Maximum resident size of the process while a query runs, in MB; default 256. */
   readonly memory?: number
 }
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const EMBEDDED_MAIN = new URL('./embedded-process.ts', import.meta.url)
 
-/** A process that has not opened its file after this, in ms, never will. */
+/** Startup timeout in ms. A process that has not opened its file by then never will. */
 const READY_TIME = 10_000
-/** Queries of one solution that wait for their turn; further ones are refused. Each may hold 256 kB of parameters. */
+/** Maximum queued queries per solution. Each may have 256 kB of parameters. */
 const MOST_WAITING = 100
-/** How often the resident size and the processor time are looked at while a query runs, in ms. */
+/** Interval in ms at which resident size and processor time are polled while a query runs. */
 const WATCH = 50
-/** A process whose query used more processor time than this, in ms, runs behind all others until it ends. */
+/** After a query used this much processor time, in ms, its process runs at a lower priority until it ends. */
 const LONG_QUERY = 200
-/** Resident size of the process, in MB: 45 of its own, and what sorting needs. SQLite has no bound of its own here. */
+/**
+ * Maximum resident size of the process, in MB: a base of 45, plus memory for sorting. SQLite has no such limit here.
+ */
 const MEMORY = 256
 /**
- * A process that used so much processor time, in ms, is replaced between two queries. The system ends it after that and
- * one query more: were the host killed while a query runs that never ends, nobody else would.
+ * Processor time in ms after which a process is replaced between two queries. The kernel kills it after this time plus
+ * one query. If the host is killed during an endless query, only this limit stops the process.
  */
 const CPU_TIME = 60_000
-/** Becomes the process: no core dump with people's data, and bounds of the system for its processor time and its files. */
+/**
+ * The shell command that becomes the process: no core dumps with user data, and kernel limits on processor time and
+ * file size.
+ */
 const BOUNDED = 'ulimit -c 0; ulimit -t "$0"; ulimit -f "$1"; shift; exec "$@"'
-/** Of a frame beside the rows, in bytes. */
+/** Maximum size of a frame without its rows, in bytes. */
 const FRAME_REST = 16 * 1024
 
 type Job = {
@@ -82,7 +87,7 @@ type Started = {
   readonly channel: Duplex
   readonly gone: Promise<void>
   isSetBack: boolean
-  /** One that was killed takes no query any more, however long it needs to be gone. */
+  /** `killed`: accepts no more queries, although the process may take a while to exit. */
   state: 'starting' | 'open' | 'killed'
 }
 
@@ -132,7 +137,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
       {
         cwd: ROOT,
         env: { TZ: timeZone },
-        // A process group of its own: Ctrl-C on the terminal is for the host, which lets running logins end.
+        // A separate process group: Ctrl-C on the terminal must reach only the host, which finishes running logins.
         detached: true,
       },
     )
@@ -233,20 +238,22 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
       : serverAnswered(message, [file])
   }
 
-  /** @param before the processor time that the process had used when the query began */
+  /** @param before the processor time that the process had used when the query started */
   function watch(before: number): void {
     const pid = started?.child.pid
     if (started === null || pid === undefined) return
     if (residentSize(pid) > memory * 1024 ** 2) {
       giveUp(new ScriptError(`the query needed more than ${memory} MB of memory`))
     } else if (!started.isSetBack && processorTime(pid) - before > LONG_QUERY) {
-      // One solution's long query must not take from the logins of others what they need.
+      // One solution's long query must not slow down the logins of others.
       setBack(pid)
       started.isSetBack = true
     }
   }
 
-  /** SQLite goes on until its process is gone; what the query had changed is rolled back when the file is opened again. */
+  /**
+   * SQLite keeps running until its process is killed. The query's changes are rolled back when the file is next opened.
+   */
   function giveUp(error: ScriptError): void {
     takeRunning()?.reject(error)
     void kill()
@@ -264,7 +271,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     if (one !== started) return
     started = null
     takeRunning()?.reject(new ScriptError('the process of the embedded database ended while the query ran'))
-    // One that never came so far would be started again and again.
+    // A process that failed to start would fail again on every restart.
     if (one.state === 'starting') failWaiting(new ScriptError('the embedded database could not be started'))
     next()
   }
@@ -290,7 +297,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
         reject(tooManyWaiting())
         return promise
       }
-      // The start of a process is not the query's fault.
+      // The startup time of the process does not count against the query.
       const patience = limits.QUERY_TIME + (started?.state === 'open' ? 0 : READY_TIME)
       const job: Job = { sql, parameters, resolve, reject, timer: setTimeout(() => leaveLine(job), patience) }
       waiting.push(job)
@@ -312,14 +319,13 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
 }
 
 /**
- * In blocks of 512 bytes: the log beside the database may hold each of its pages once more, and holds some MB before it is
- * written back.
+ * In blocks of 512 bytes. The write-ahead log may contain each database page again, plus some MB before a checkpoint.
  */
 function largestFile(limits: Limits): number {
   return Math.ceil((2 * limits.EMBEDDED_SIZE + 16 * 1024 ** 2) / 512)
 }
 
-/** Only the code and the one file: not the platform's data, which lie in the same folder or beside it. */
+/** Grants access only to the code and this one file, not to the platform's data, which may be in the same folder. */
 function flagsFor(file: string, program: string): string[] {
   return [
     '--permission',
@@ -351,7 +357,7 @@ function answerSchema(limits: Limits): z.ZodType<FromEmbedded> {
   ])
 }
 
-/** A record of the schema library would lose a column named `__proto__`. */
+/** Checked by hand: zod's record would drop a column named `__proto__`. */
 function isRow(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   return Object.values(value).every((one) => one === null || typeof one === 'string' || typeof one === 'number')

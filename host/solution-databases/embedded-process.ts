@@ -1,6 +1,7 @@
-// The process of one solution's embedded database. It reads frames from file descriptor 3 and answers on it; the permission
-// model leaves it the database's file and its own code, no network and no children (see embedded-database.ts), and it ends
-// when the host closes the descriptor. SQLite cannot be interrupted from JavaScript: the host ends a long query by SIGKILL.
+// The process of one solution's embedded database. It reads and writes frames on file descriptor 3 and exits when the
+// host closes it. Node's permission model restricts it to the database file and its own code, without network or child
+// processes (see embedded-database.ts). SQLite cannot be interrupted from JavaScript, so the host stops a long query
+// with SIGKILL.
 import { Socket } from 'node:net'
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'
 import { createFrameReader, encodeFrame } from '../../runtime/frames.ts'
@@ -51,7 +52,7 @@ function openFile(file: string, bounds: EmbeddedBounds) {
   const limits = { attach: 0, length: bounds.answerSize, sqlLength: 256 * 1024, column: 1000, variableNumber: 1000 }
   const database = new DatabaseSync(file, { timeout: 5000, allowExtension: false, defensive: true, limits })
   if (typeof database.setAuthorizer !== 'function') throw new TypeError('this Node has no authorizer for SQLite')
-  // A log that several may read: "solhost backup" copies the file while it is in use (host/backup).
+  // A write-ahead log allows concurrent readers: "solhost backup" copies the file while it is in use (host/backup).
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA journal_size_limit = 1048576')
   database.exec('PRAGMA temp_store = MEMORY')
@@ -60,7 +61,7 @@ function openFile(file: string, bounds: EmbeddedBounds) {
   database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(bounds.fileSize / pageSize))}`)
   database.setAuthorizer(authorizer.authorize)
 
-  /** Each query is a transaction, so that one that goes over a limit has changed nothing. */
+  /** Each query is a transaction, so that one that exceeds a limit changes nothing. */
   return function runQuery(sql: string, parameters: readonly SQLInputValue[]): FromEmbedded {
     authorizer.takeRefusal()
     try {
@@ -80,7 +81,7 @@ function openFile(file: string, bounds: EmbeddedBounds) {
 
   function readRows(sql: string, parameters: readonly SQLInputValue[]): FromEmbedded {
     const statement = database.prepare(sql)
-    // SQLite compiles the first statement and leaves the rest alone.
+    // SQLite compiles only the first statement and ignores the rest.
     if (!isEmpty(sql.slice(statement.sourceSQL.length))) return failed('second', '')
     statement.setReadBigInts(true)
     statement.setReturnArrays(true)
@@ -99,14 +100,14 @@ function openFile(file: string, bounds: EmbeddedBounds) {
   }
 }
 
-/** Whether nothing but white space, comments and semicolons is left. */
+/** Whether the rest contains only white space, comments and semicolons. */
 function isEmpty(rest: string): boolean {
   const skipped = /[\s;]+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y
   while (skipped.lastIndex < rest.length) if (!skipped.test(rest)) return false
   return true
 }
 
-/** Numbers where they are exact, bytes as base64. */
+/** Integers as numbers if exact, else as text; bytes as base64. */
 function plain(value: SQLOutputValue): string | number | null {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`
   if (typeof value === 'number') return Number.isFinite(value) ? value : `${value}`

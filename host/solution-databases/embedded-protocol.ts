@@ -1,6 +1,6 @@
 import type { Parameter, Row } from '../../plugins/database/host.ts'
 
-/** From the host to the process of an embedded database. */
+/** Messages from the host to the process of an embedded database. */
 export type ToEmbedded =
   /** The first message; answered by `opened` or `failed`. */
   | { readonly kind: 'open'; readonly file: string; readonly bounds: EmbeddedBounds }
@@ -9,17 +9,17 @@ export type ToEmbedded =
 
 export type EmbeddedBounds = {
   readonly rows: number
-  /** Of an answer as JSON, in bytes. */
+  /** Maximum size of an answer as JSON, in bytes. */
   readonly answerSize: number
-  /** Of the file, in bytes. */
+  /** Maximum size of the file, in bytes. */
   readonly fileSize: number
 }
 
-/** Back. The host checks it: the process runs SQL of people who are not trusted. */
+/** Messages to the host. The host validates them, because the process runs untrusted SQL. */
 export type FromEmbedded =
   | { readonly kind: 'opened' }
   | { readonly kind: 'answered'; readonly rows: readonly Row[] }
   | { readonly kind: 'failed'; readonly why: EmbeddedFailure; readonly message: string }
 
-/** `rows`, `size`, `file`: over that bound. `second`: a second statement. `sql`: what SQLite says. */
+/** `rows`, `size`, `file`: that bound was exceeded. `second`: a second statement. `sql`: an error from SQLite. */
 export type EmbeddedFailure = 'rows' | 'size' | 'file' | 'second' | 'sql'

@@ -42,15 +42,15 @@ async function connect(target: Target): Promise<ServerConnection> {
       await runStatement(connection, sql, parameters, onRow)
       await ask(connection, 'COMMIT')
     },
-    // Rolls back what is open and forgets variables, temporary tables and prepared statements.
+    // Rolls back an open transaction and clears variables, temporary tables and prepared statements.
     reset: () => called((done) => connection.reset(done)),
     destroy(running) {
       isOpen = false
       const { threadId } = connection
       connection.destroy()
-      // The driver ends its own side only, and would read rows for as long as the server sends them.
+      // The driver closes only its own side, and would read rows as long as the server sends them.
       socketOf(connection)?.destroy()
-      // The server notices that nobody listens only when it has something to say.
+      // The server notices a closed connection only when it sends something.
       if (running) void killThread(mysql, target, threadId)
     },
     isOpen: () => isOpen,
@@ -58,7 +58,7 @@ async function connect(target: Target): Promise<ServerConnection> {
   }
 }
 
-/** The driver's type does not name it. */
+/** The driver's type lacks `stream`. */
 function socketOf(connection: Connection): Socket | undefined {
   return (connection as Connection & { stream?: Socket }).stream
 }
@@ -74,9 +74,9 @@ function optionsOf(target: Target) {
     ...(target.tls === 'off' ? {} : { ssl: { rejectUnauthorized: verify, verifyIdentity: verify } }),
     connectTimeout: CONNECT_TIME,
     charset: 'utf8mb4',
-    // The names of columns are the script's: no code is to be made of them.
+    // Column names come from scripts, so no code must be generated from them.
     disableEval: true,
-    // The server may not ask for files of this machine (LOAD DATA LOCAL).
+    // The server must not request files from this machine (LOAD DATA LOCAL).
     flags: ['-LOCAL_FILES'],
     rowsAsArray: true,
     dateStrings: true,
@@ -85,7 +85,7 @@ function optionsOf(target: Target) {
   }
 }
 
-/** The value stands in hexadecimal digits, so that no setting of the server can change what it means. */
+/** The value is hexadecimal, so that no server setting can change its meaning. */
 function settingsOf(tenant: string | null, time: number, isMariaDb: boolean): string {
   const value = tenant === null ? 'NULL' : `CONVERT(X'${Buffer.from(tenant).toString('hex')}' USING utf8mb4)`
   const limit = isMariaDb ? `max_statement_time = ${time / 1000}` : `max_execution_time = ${Math.ceil(time)}`
@@ -93,7 +93,7 @@ function settingsOf(tenant: string | null, time: number, isMariaDb: boolean): st
 }
 
 function opened(connection: Connection): Promise<Connection> {
-  // An error without a listener would end the host.
+  // An error event without a listener would crash the host.
   connection.on('error', () => {})
   return called((done) => connection.connect(done)).then(() => connection)
 }
@@ -112,7 +112,7 @@ function ask(connection: Connection, sql: string): Promise<readonly Record<strin
   })
 }
 
-/** A prepared statement is one statement only. A procedure may answer with several lists of rows: the first counts. */
+/** A prepared statement can only be one statement. If a procedure returns several result sets, the first is used. */
 function runStatement(
   connection: Connection,
   sql: string,
@@ -153,7 +153,7 @@ function plainOf(value: unknown, field: FieldPacket | undefined): Value {
     return type === TIMESTAMP ? `${isoText(value)}Z` : type === DATETIME ? isoText(value) : value
   }
   if (Buffer.isBuffer(value)) return value.toString('base64')
-  // Places and vectors, which the driver reads by itself.
+  // Geometry and vector values, which the driver parses itself.
   return JSON.stringify(value) ?? null
 }
 
@@ -163,7 +163,7 @@ async function killThread(mysql: typeof import('mysql2'), target: Target, thread
     await opened(connection)
     await ask(connection, `KILL ${Math.trunc(threadId)}`)
   } catch {
-    // The server is away, or the query has ended by itself: there is nothing left to end.
+    // The server is down or the query has already ended, so there is nothing to kill.
   } finally {
     connection.destroy()
   }

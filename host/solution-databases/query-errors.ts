@@ -1,9 +1,9 @@
 import type { LimitName, Limits } from '../../runtime/limits.ts'
 import { ScriptError } from '../../runtime/plugin.ts'
 
-/** What the script's author reads when a query cannot be answered. Everything here may be shown to the solution. */
+/** Errors for the script's author when a query fails. Everything here may be shown to the solution. */
 
-/** How much of a server's own message is passed on, in characters. */
+/** Maximum characters of a server's message to pass on. */
 const SERVER_TEXT = 500
 
 export function unknownName(name: string, known: readonly string[]): ScriptError {
@@ -53,13 +53,13 @@ export function tooManyWaiting(): ScriptError {
 }
 
 /**
- * An error of the SQL, with the server's own message: cut, and without addresses and the words of `secrets` (the account
- * and the address that the host connects with).
+ * An SQL error with the server's message: shortened, and without addresses and the words of `secrets` (the account and
+ * address that the host connects with).
  */
 export function serverAnswered(message: string, secrets: readonly string[] = []): ScriptError {
   let text = message.replaceAll(/[\r\n]+/g, ' ').slice(0, 4 * SERVER_TEXT)
   for (const secret of secrets) {
-    // As words of their own: an account `app` says nothing in the table app_users.
+    // Whole words only: an account `app` must not change the table name app_users.
     if (secret !== '') text = text.replaceAll(new RegExp(`(?<!\\w)${RegExp.escape(secret)}(?!\\w)`, 'g'), '…')
   }
   text = text

@@ -17,41 +17,41 @@ import {
   type Target,
 } from './server-connection.ts'
 
-/** One database on a server of the operator, for one solution. */
+/** One solution's access to a database on one of the operator's servers. */
 export interface ServerDatabase {
   /** @throws ScriptError */
   query(query: Omit<ServerQuery, 'time' | 'onRow'>): Promise<readonly Row[]>
-  /** When it was used last, in epoch ms; null while it is. */
+  /** When the last query ended, in epoch ms; null while queries run. */
   idleSince(): number | null
-  /** Ends its connections, busy ones after their query. */
+  /** Closes all connections, busy ones after their query. */
   close(): Promise<void>
-  /** Ends its connections at once; queries under way fail. */
+  /** Closes all connections immediately; running queries fail. */
   kill(): Promise<void>
 }
 
 export type ServerDatabaseOptions = {
-  /** As scripts call it. */
+  /** The name that scripts use. */
   readonly name: string
   readonly kind: ServerKindName
   readonly target: Target
   readonly limits: Limits
-  /** Told what the operator has to put right. */
+  /** Reports problems that the operator must fix. */
   readonly onError: (message: string) => void
 }
 
 const SERVERS: Readonly<Record<ServerKindName, QueryServer>> = { alpha, beta, gamma }
 
-/** Connections of one solution to one database. */
+/** Maximum connections of one solution to one database. */
 const MOST_CONNECTIONS = 4
-/** Queries that wait for one of them; further ones are refused. */
+/** Maximum queries waiting for a connection. */
 const MOST_WAITING = 100
-/** A connection without queries ends after this, in ms. */
+/** Milliseconds after which an idle connection is closed. */
 const IDLE_TIME = 60_000
-/** The server gives up first, if it can; the host after so much longer, in ms. */
+/** Extra ms before the host aborts a query, so that the server's timeout fires first if it has one. */
 const GRACE = 200
-/** How often it is looked how much of an answer has come, in ms. */
+/** Interval in ms at which the size of the incoming answer is polled. */
 const WATCH = 20
-/** Beside the rows a server sends their names and types, in bytes. */
+/** Allowance for column names and types, in bytes. */
 const BESIDE_ROWS = 1024 ** 2
 
 export async function createServerDatabase(options: ServerDatabaseOptions): Promise<ServerDatabase> {
@@ -88,7 +88,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     }
   }
 
-  /** The account and the address are the operator's: the script learns nothing of them, nor of why it failed. */
+  /** Account and address belong to the operator: the script sees neither them nor the reason of the failure. */
   function notThere(error: unknown): ScriptError {
     const why = SERVER_KINDS[kind].failureOf(error) ?? 'away'
     onError(`the database "${name}" of a solution cannot be used: ${WHY[why]}`)
@@ -103,7 +103,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     return serverAnswered(message, secrets)
   }
 
-  /** Whatever ends it first: its last row, an error, the time, or a value that never ends. */
+  /** Ends with the last row, an error, the timeout, or an oversized answer, whichever is first. */
   async function runWithin(
     connection: ServerConnection,
     query: Omit<ServerQuery, 'time' | 'onRow'>,
@@ -115,7 +115,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     const watch = setInterval(() => connection.bytesRead() > most && reject(overSize(limits)), WATCH)
     try {
       const run = connection.run({ ...query, time: limits.QUERY_TIME, onRow: answer.add })
-      // It fails once more when its connection is destroyed.
+      // It rejects again when its connection is destroyed.
       run.catch(() => {})
       await Promise.race([run, cutOff])
       return answer.rows
@@ -125,7 +125,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     }
   }
 
-  /** The answer does not wait for it. */
+  /** Resets and releases the connection. The caller does not await this. */
   async function giveBack(connection: ServerConnection): Promise<void> {
     try {
       if (connection.isOpen()) await within(connection.reset(), CONNECT_TIME)
@@ -164,7 +164,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
         void giveBack(connection)
         return rows
       } catch (error) {
-        // What a server said itself leaves the connection as it is; after all else nobody knows what is still to come.
+        // After an error from the server the connection is usable. After any other error its state is unknown.
         if (error instanceof ScriptError || server.messageOf(error) === null) connection.destroy(true)
         void giveBack(connection)
         throw scriptErrorOf(error)
@@ -187,7 +187,7 @@ const WHY = {
   tls: 'its server offers no TLS, or a certificate that cannot be trusted',
 } as const
 
-/** @throws Error when it takes longer than so many ms */
+/** @throws Error if `work` takes longer than `time` ms */
 async function within(work: Promise<void>, time: number): Promise<void> {
   work.catch(() => {})
   const { promise, reject } = Promise.withResolvers<never>()

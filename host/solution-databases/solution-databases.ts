@@ -13,9 +13,9 @@ import { notGranted, otherServer, tooManyWaiting, unknownName } from './query-er
 import { createServerDatabase, type ServerDatabase } from './server-database.ts'
 import { checkSql, readSql, writeSql } from './sql-text.ts'
 
-/** The databases that solutions use by `plugins.database`. */
+/** The databases that solutions use with `plugins.database`. */
 export interface SolutionDatabases extends DatabasePorts {
-  /** Closes what is open for a solution, after the queries under way: its version or its grants changed. */
+  /** Closes a solution's databases after the running queries, because its version or grants changed. */
   retire(solution: string): void
   /** Removes the file of a solution's embedded database. */
   erase(solution: string): Promise<void>
@@ -33,21 +33,21 @@ export type SolutionDatabasesOptions = {
   readonly home: string
   readonly timeZone: string
   readonly limits: Limits
-  /** Told what the operator has to put right. */
+  /** Reports problems that the operator must fix. */
   readonly onError: (message: string, solution: string) => void
-  /** Told of what a script asked for without a grant. */
+  /** Called when a script requests a database without a grant. */
   readonly onRefused: (call: Call, message: string) => void
-  /** The clock, in ms. */
+  /** Current time in ms. */
   readonly now?: () => number
 }
 
-/** A database that nobody asks is closed after this, in ms. */
+/** Milliseconds after which an unused database is closed. */
 const IDLE_TIME = 60_000
 const SWEEP = 5_000
-/** Processes of embedded databases at once, each of some 45 MB; beyond that the longest idle one is ended. */
+/** Maximum concurrent processes of embedded databases, each about 45 MB. Beyond that the longest idle one is closed. */
 const MOST_PROCESSES = 50
 
-/** Queries of one solution that are under way or wait, on all its databases; further ones are not even read. */
+/** Maximum running and waiting queries per solution, over all its databases. More are refused before parsing. */
 const MOST_QUERIES = 200
 
 type OpenServer = { readonly key: string; readonly database: Promise<ServerDatabase> }
@@ -56,7 +56,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
   const { grants, servers, platform, home, timeZone, limits, onError, onRefused, now = Date.now } = options
   const folder = join(home, 'databases')
   const embedded = new Map<string, EmbeddedDatabase>()
-  /** By solution and name. */
+  /** Keyed by solution, then by name. */
   const onServers = new Map<string, Map<string, OpenServer>>()
   const underWay = new Map<string, number>()
   const stopSweeping = repeat(SWEEP, sweep)
@@ -85,7 +85,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     longest.close()
   }
 
-  /** The key holds all that the connections depend on, so that after a change none of before is used. */
+  /** The key contains everything that affects connections, so that a change never reuses old ones. */
   async function openServer(solution: string, name: string, grant: DatabaseGrant): Promise<ServerDatabase> {
     const { server: kind, database } = grant
     const account = grant.username === undefined ? {} : { username: grant.username, password: grant.password ?? '' }
@@ -106,7 +106,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     return database.then((one) => one.close()).catch(() => {})
   }
 
-  /** What may no longer be used is closed as soon as somebody asks for it. */
+  /** Closes a database when a query finds that its grant is gone or refused. */
   function forgetServer(solution: string, name: string): void {
     const known = onServers.get(solution)?.get(name)
     if (known === undefined) return
@@ -135,7 +135,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     const before = now() - IDLE_TIME
     for (const [solution, one] of embedded) {
       if ((one.idleSince() ?? Number.POSITIVE_INFINITY) >= before) continue
-      // Forgotten only when its process is gone, so that no two ever hold one file.
+      // Removed only when its process is gone, so that no two processes ever open one file.
       if (one.pid() === null) embedded.delete(solution)
       else one.close()
     }
@@ -205,12 +205,12 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
   }
 }
 
-/** What main and its modules ask for together; main wins. */
+/** The databases requested by main and its modules; main takes precedence. */
 function askedOf({ manifest, modules }: SolutionFacts) {
   return askedFor([...modules.map((module) => module.manifest), manifest]).databases
 }
 
-/** The values of the session, as JSON text. What the running call sets counts from the next one. */
+/** The session's tenant as JSON text. A change by the running call applies from the next call. */
 function tenantOf(call: Call): string | null {
   const { effects, user } = hostCall(call)
   const tenant = effects.tenant ?? user?.tenant ?? null

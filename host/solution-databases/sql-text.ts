@@ -2,25 +2,25 @@ import { ScriptError } from '../../runtime/plugin.ts'
 
 export type ServerKind = 'embedded' | 'alpha' | 'beta' | 'gamma'
 
-/** A statement as the script wrote it, with the places where parameters go. */
+/** A script's statement, split at its parameter placeholders. */
 export type SqlText = {
-  /** The text between the places: one piece more than there are places. */
+  /** The text between placeholders: one more piece than there are placeholders. */
   readonly pieces: readonly string[]
-  /** Its first words in capitals, such as `SELECT` and `NAME`, without what is quoted. */
+  /** The first words in upper case, such as `SELECT` and `NAME`, without quoted text. */
   readonly words: readonly string[]
-  /** Whether something other than white space and comments follows a semicolon. */
+  /** Whether anything but white space and comments follows a semicolon. */
   readonly hasSecond: boolean
 }
 
-/** What the kinds of servers take for quotes and comments. It decides where a `?` is a place, nothing else. */
+/** The quote and comment syntax of each kind of server. Used only to decide which `?` are placeholders. */
 type Lexicon = {
-  /** Closing mark by opening mark; inside, the closing mark is doubled. */
+  /** Closing mark by opening mark. A doubled closing mark escapes itself. */
   readonly quotes: ReadonlyMap<string, string>
-  /** Whether a backslash in quotes takes the next character with it. */
+  /** Whether a backslash in quotes escapes the next character. */
   readonly backslash: boolean
   readonly dollarQuotes: boolean
   readonly nestedComments: boolean
-  /** `#` begins a comment, and `--` only before white space. */
+  /** `#` starts a comment, and `--` does so only before white space. */
   readonly hashComments: boolean
 }
 
@@ -48,9 +48,9 @@ const MOST_WORDS = 4
 const DOLLAR = /\$(?:[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)?\$/y
 
 /**
- * Finds the places of parameters. In PostgreSQL `??` is a question mark of the SQL itself, for operators such as `?|`.
- * It runs in the host on texts of up to 64 kB, so it takes each of their characters once.
- * @throws ScriptError for a place with a number, and for comments that MySQL would execute
+ * Finds parameter placeholders. In PostgreSQL, `??` is a literal question mark, for operators such as `?|`. Runs in the
+ * host on texts of up to 64 kB, so it is linear in the text length.
+ * @throws ScriptError for numbered placeholders, and for comments that MySQL would execute
  */
 export function readSql(kind: ServerKind, sql: string): SqlText {
   const lexicon = LEXICONS[kind]
@@ -95,15 +95,15 @@ export function readSql(kind: ServerKind, sql: string): SqlText {
   return { pieces, words, hasSecond }
 }
 
-/** The statement in the server's own spelling of places: `$1`, `@p1` or `?`. */
+/** The statement with placeholders in the server's syntax: `$1`, `@p1` or `?`. */
 export function writeSql(kind: ServerKind, { pieces }: SqlText): string {
   if (kind === 'embedded' || kind === 'gamma') return pieces.join('?')
   const prefix = kind === 'alpha' ? '$' : '@p'
-  // The white space keeps a place apart from what is written right behind it.
+  // The space separates a placeholder from text directly after it.
   return pieces.map((piece, index) => (index === 0 ? piece : `${prefix}${index} ${piece}`)).join('')
 }
 
-/** Statements that would end or keep open what the host opened for the one query. */
+/** Statements that would end or outlive the transaction that the host opens for each query. */
 const TRANSACTIONS = new Set([
   'BEGIN',
   'START',
@@ -119,8 +119,8 @@ const TRANSACTIONS = new Set([
 ])
 
 /**
- * Statements that show or change accounts and their rights, or that run a string which could be one. Defense in depth only:
- * on a server, a script can do whatever the granted account may do.
+ * Statements that show or change accounts and their rights, or that run a string which could do so. Defense in depth
+ * only: on a server, a script can do whatever the granted account may do.
  */
 const ABOUT_ACCOUNTS = new RegExp(
   '^(?:' +
@@ -136,8 +136,9 @@ const ABOUT_ACCOUNTS = new RegExp(
 )
 
 /**
- * @throws ScriptError unless it is one statement with a value for each place. Where a body of statements may be part of
- *   one (CREATE FUNCTION, CREATE TRIGGER), the server decides: SQLite, PostgreSQL and MySQL take one statement only.
+ * @throws ScriptError unless there is one statement with a value for each placeholder. If it can contain a body of
+ *   statements (CREATE FUNCTION, CREATE TRIGGER), the server decides: SQLite, PostgreSQL and MySQL accept only one
+ *   statement.
  */
 export function checkSql(kind: ServerKind, { pieces, words, hasSecond }: SqlText, parameters: number): void {
   const [keyword = ''] = words
@@ -160,7 +161,7 @@ export function checkSql(kind: ServerKind, { pieces, words, hasSecond }: SqlText
   }
 }
 
-/** Where white space and comments that begin here end; `at` itself when there are none. */
+/** The end of the white space or comment that starts at `at`; `at` itself if there is none. */
 function skipped({ nestedComments, hashComments }: Lexicon, sql: string, at: number, mark: string): number {
   if (isSpace(sql.charCodeAt(at))) return at + 1
   if (mark === '/') return sql[at + 1] === '*' ? commentEnd(sql, at, nestedComments) : at
@@ -199,13 +200,13 @@ function tokenEnd(lexicon: Lexicon, sql: string, at: number, mark: string): numb
   if (lexicon.dollarQuotes && (mark === 'e' || mark === 'E') && sql[at + 1] === "'") {
     return quoteEnd(sql, at + 1, "'", true)
   }
-  // A `$` in a word begins no quote, and a word may not end right before one.
+  // A `$` inside a word does not start a quote.
   let end = at + 1
   if (isWord(sql.charCodeAt(at))) while (isWord(sql.charCodeAt(end)) || sql[end] === '$') end++
   return end
 }
 
-/** An unclosed quote reaches to the end: the server says so. */
+/** An unclosed quote extends to the end; the server reports the error. */
 function quoteEnd(sql: string, from: number, close: string, backslash: boolean): number {
   for (let at = from + 1; at < sql.length; at++) {
     if (backslash && sql[at] === '\\') at++
@@ -217,7 +218,7 @@ function quoteEnd(sql: string, from: number, close: string, backslash: boolean):
   return sql.length
 }
 
-/** How much a sticky pattern matches there; 0 when it does not. */
+/** The length of a sticky pattern's match at `at`; 0 if it does not match. */
 function lengthAt(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at
   return pattern.test(text) ? pattern.lastIndex - at : 0
@@ -225,7 +226,7 @@ function lengthAt(pattern: RegExp, text: string, at: number): number {
 
 const SPACE = 0x20
 
-/** The servers take the first six for white space; whatever else Unicode calls so is part of a word. */
+/** Servers treat only these six characters as white space; other Unicode spaces are part of a word. */
 function isSpace(code: number): boolean {
   return code === SPACE || (code >= 9 && code <= 13)
 }

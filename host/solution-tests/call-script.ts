@@ -1,9 +1,9 @@
 import type { SandboxSolution } from '../../runtime/protocol.ts'
 
-/** The function that calls one of the scripts' own for a test. */
+/** The name of the function that calls a script's function for a test. */
 export const CALL = '$solhostTestCall'
 
-/** Its file's name is none that a solution can have, so places in errors are those of the author's files. */
+/** Not a valid file name in a solution, so that positions in errors refer only to the author's files. */
 const FILE = 'solhost:test'
 const SOURCE = `function ${CALL}(name, args) {
   'use strict'
@@ -17,8 +17,8 @@ const SOURCE = `function ${CALL}(name, args) {
 }`
 
 /**
- * The solution with one script more: what an entry function may return is a text, so the functions that tests call
- * need one that makes it. It is there in tests alone, and loads before the author's.
+ * Adds a script to the solution. Entry functions can only return text, so the functions that tests call need one that
+ * serializes their results. It exists only in tests and loads before the author's scripts.
  */
 export function withCallScript(solution: SandboxSolution): SandboxSolution {
   const scripts = [...solution.scripts, { file: FILE, source: SOURCE }]
@@ -29,7 +29,7 @@ export function withCallScript(solution: SandboxSolution): SandboxSolution {
   }
 }
 
-/** `name` or `forms.order.name`: nothing else is put into a script's text. */
+/** Accepts `name` or `forms.order.name`, since the name becomes part of script source. */
 export function isCallable(name: string): boolean {
   return /^[A-Za-z_$][\w$]{0,99}(\.[A-Za-z_$][\w$]{0,99}){0,3}$/.test(name)
 }

@@ -5,7 +5,7 @@ import { isEnabled, isPermitted, isShown, outlineOf, type Place } from '../clien
 import { labelOf, type Shown, shown } from '../clients/render/parts.ts'
 import type { Screen } from '../clients/screen.ts'
 
-/** The shown form with its elements as its user sees them, as plain data. */
+/** The shown form and its elements as the user sees them, as plain data. */
 export type FormState = {
   readonly form: string | null
   readonly title: string
@@ -25,7 +25,7 @@ export function formState(screen: Screen): FormState {
   return { form, title, elements: Object.fromEntries(elements) }
 }
 
-/** What the user's permissions leave out is not there for tests either; what is hidden is, and says so. */
+/** Elements without permission are absent for tests too; hidden elements are present with `visible: false`. */
 function isPermittedInAll(place: Place, { context }: Shown): boolean {
   for (let one: Place | undefined = place; one !== undefined; one = one.around?.place) {
     const tab = one.around?.tab

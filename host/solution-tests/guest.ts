@@ -4,7 +4,7 @@ type Test = { readonly name: string; readonly run: () => unknown }
 type Facts = { readonly name: string; readonly version: string }
 type Answer = { readonly state: Record<string, unknown>; readonly done: unknown }
 
-/** The globals of test files: `test`, `assert` and `solution`. What they act on is in the host. */
+/** The globals of test files: `test`, `assert` and `solution`. They act on objects in the host. */
 export default function solution(api: GuestApi<Facts>) {
   const { safe } = api
   const SafePromise = Promise
@@ -12,7 +12,7 @@ export default function solution(api: GuestApi<Facts>) {
   const { parse, stringify } = JSON
   const tests: Test[] = []
   let isLoading = true
-  /** What was asked and is not answered yet, of the running test; each was made where it was asked. */
+  /** Unanswered requests of the running test; each Error was created where the request was made. */
   let pending: Error[] = []
 
   function defineTest(name: unknown, run: unknown): void {
@@ -40,7 +40,7 @@ export default function solution(api: GuestApi<Facts>) {
     return text.length > 600 ? `${text.slice(0, 600)}…` : text
   }
 
-  /** As it would be written in a script, on one line where it is short. */
+  /** Formats a value like script source, on one line if it is short. */
   function describe(value: unknown, indent: number): string {
     if (typeof value === 'string') return stringify(value)
     if (typeof value === 'bigint') return `${value}n`
@@ -65,7 +65,7 @@ export default function solution(api: GuestApi<Facts>) {
     return Object.entries(value).filter(([, part]) => part !== undefined)
   }
 
-  /** Where two values differ, such as `.rows[2].name`; null: nowhere. A property that is undefined counts as absent. */
+  /** The path where two values differ, such as `.rows[2].name`, or null. An undefined property counts as absent. */
   function difference(one: unknown, other: unknown, path: string, depth: number): string | null {
     if (Object.is(one, other)) return null
     if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null || depth === 0)
@@ -88,7 +88,7 @@ export default function solution(api: GuestApi<Facts>) {
     return pattern instanceof SafeRegExp ? pattern.test(text) : text.includes(String(pattern))
   }
 
-  /** What was thrown, if it is what was expected. */
+  /** Returns the thrown value if it matches the pattern. */
   function expectedError(thrown: unknown, pattern: unknown): unknown {
     if (pattern === undefined) return thrown
     const text = thrown instanceof Error ? thrown.message : String(thrown)
@@ -120,7 +120,7 @@ export default function solution(api: GuestApi<Facts>) {
         return thrown === null ? fail('nothing was thrown', undefined) : expectedError(thrown.error, pattern)
       },
       async rejects(promise: Promise<unknown>, pattern?: unknown): Promise<unknown> {
-        // Made now: after the wait nothing of the test is on the stack.
+        // Created now: after the await, nothing of the test is on the stack.
         const at = new safe.Error()
         let thrown: { readonly error: unknown } | null = null
         try {
@@ -137,7 +137,7 @@ export default function solution(api: GuestApi<Facts>) {
     },
   )
 
-  /** The error as if it had come up where `at` was made. */
+  /** The error with the stack of `at`. */
   function moved(error: unknown, at: Error): Error {
     const { name, message } = error as Error
     at.name = name
@@ -145,9 +145,9 @@ export default function solution(api: GuestApi<Facts>) {
     return at
   }
 
-  // --- what acts on the solution ------------------------------------------------------------------------------------------
+  // --- actions on the solution --------------------------------------------------------------------------------------------
 
-  /** @param what for a test that does not wait for it */
+  /** @param what named in the error for a test that does not await it */
   async function ask<T>(method: string, args: readonly unknown[], what: string): Promise<T> {
     const at = new safe.Error()
     at.message = `the test ended before ${what} did: write "await ${what}(…)"`
@@ -194,7 +194,7 @@ export default function solution(api: GuestApi<Facts>) {
     httpRequests: () => ask('httpRequests', [], 'solution.httpRequests'),
   }
 
-  // --- the ways in --------------------------------------------------------------------------------------------------------
+  // --- entry functions ----------------------------------------------------------------------------------------------------
 
   api.entry('names', () => {
     isLoading = false
@@ -204,7 +204,7 @@ export default function solution(api: GuestApi<Facts>) {
     isLoading = false
     pending = []
     await (tests[index] as Test).run()
-    // Promises that were settled already, such as that of the last line, are not waited for in vain.
+    // Let already settled promises, such as that of the last line, resolve first.
     await new SafePromise((resolve) => resolve(null))
     const [left] = pending
     if (left !== undefined) throw left

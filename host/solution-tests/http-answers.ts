@@ -3,7 +3,7 @@ import { ScriptError } from '../../runtime/plugin.ts'
 
 export type DeclaredAnswer = {
   readonly url: string
-  /** null: any. */
+  /** null: any method. */
   readonly method: string | null
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -12,21 +12,21 @@ export type DeclaredAnswer = {
 
 export type SeenRequest = Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'>
 
-/** What `plugins.http.fetch` gets in tests. Nothing is sent anywhere. */
+/** Answers `plugins.http.fetch` in tests. Nothing is sent over the network. */
 export interface HttpAnswers {
   readonly ports: HttpPorts
-  /** A later one for the same address and method takes the place of an earlier one. */
+  /** A later answer for the same address and method replaces an earlier one. */
   declare(answer: DeclaredAnswer): void
   seen(): readonly SeenRequest[]
   clear(): void
 }
 
-/** Answers that a test declares, and requests that it can look at. Each may be large, and the test a stranger's. */
+/** Maximum answers declared and requests recorded. Each may be large, and the test may be untrusted. */
 const MOST = 500
 
 /**
- * Chosen here: every host that a manifest asks for counts as granted. What a test is there to show is what the scripts do
- * with an answer; that the manifest has to ask is checked by the binding, as on a host.
+ * Chosen here: every host requested in a manifest counts as granted. Tests show what scripts do with an answer; the
+ * binding checks the manifest as on a host.
  */
 export function createHttpAnswers(): HttpAnswers {
   let answers: DeclaredAnswer[] = []

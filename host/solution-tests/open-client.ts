@@ -16,13 +16,13 @@ import { createRecorder, type RecordedParts } from './recorder.ts'
 import { ScriptFailure } from './script-failure.ts'
 import { plain } from './sign-in.ts'
 
-/** A client as on a host, and in place of its browser what a test does. */
+/** A real client, with the test in place of its browser. */
 export interface OpenClient {
-  /** What a test's handle of it shows. */
+  /** The state shown by the test's handle. */
   state(): Json
-  /** @throws ScriptError for what no user could do; ScriptFailure where a script fails */
+  /** @throws ScriptError if no user could do this, ScriptFailure if a script fails */
   event(type: string, element: string, value: Json): Promise<Json>
-  /** @returns what the function returned. @throws ScriptError, ScriptFailure */
+  /** @returns the function's result. @throws ScriptError, ScriptFailure */
   call(name: string, args: readonly Json[]): Promise<Json>
   wait(milliseconds: number): Promise<Json>
   close(): Promise<Json>
@@ -32,10 +32,10 @@ export type OpenClientParts = Omit<ClientParts, 'callClient' | 'missingTexts' | 
 
 type Frame<Kind extends HostFrame['kind']> = Extract<HostFrame, { kind: Kind }>
 
-/** What a test can learn of afterwards. What forms show is asked of the client itself. */
+/** Frames that tests can inspect later. Form contents are read from the client itself. */
 const KEPT: readonly HostFrame['kind'][] = ['message', 'go', 'sign-in', 'sign-out', 'closed', 'reopened']
 
-/** @throws ScriptFailure where a script of the opening fails */
+/** @throws ScriptFailure if a script fails while the client opens */
 export async function openClient(visitor: Visitor, parts: OpenClientParts): Promise<OpenClient> {
   const recorder = createRecorder()
   const recorded = recorder.around(parts)
@@ -44,7 +44,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
   let tenant: Tenant | null = visitor.found?.session.tenant ?? null
   const frames: HostFrame[] = []
   let idleAt = -1
-  /** What tests do at once waits at once. */
+  /** Several, because tests can run actions concurrently. */
   const waiting: (() => void)[] = []
   let refused = 0
   let isClosed = false
@@ -98,7 +98,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     }
   }
 
-  /** Runs something, then tells of what failed in it. */
+  /** Runs an action and throws the first failure in it. */
   async function doing(work: () => Promise<void>): Promise<Json> {
     const mark = recorder.mark()
     await work()
@@ -134,7 +134,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     if (refused > 0) throw new ScriptError(`the host refused ${type} of "${element}", which no browser could have sent`)
   }
 
-  /** On a host it would come to nothing, silently: a test wants to know. */
+  /** Throws for events that a host would silently ignore, since tests want to know. */
   function needPossible(frame: Extract<NumberedFrame, { kind: 'event' }>): void {
     const { screen } = client
     const definition = screen.definitionOf(frame.form)
@@ -160,7 +160,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     false,
   )
   await doing(() => until(() => idleAt >= 0)).catch(async (error: unknown) => {
-    // The test gets no handle of it.
+    // The test gets no handle to close it.
     await client.end(null)
     throw error
   })

@@ -43,14 +43,14 @@ const HttpAnswer = z.strictObject({
   method: z.string().max(10).optional(),
 })
 
-/** At most so long may `client.wait` take, in ms. */
+/** Maximum time of `client.wait`, in ms. */
 const LONGEST_WAIT = 5000
-/** Far above what a test needs. Each takes memory here, and the test may be a stranger's. */
+/** Far more than a test needs. Each client takes memory here, and the test may be untrusted. */
 const MOST_CLIENTS = 100
 
 /**
- * The global `solution` of test files. It is no plugin of a host: only the sandbox processes of tests have it.
- * @param onFailed called with what a request failed with, so that the place in the solution's scripts can be shown
+ * The global `solution` of test files. It is not a plugin of hosts: only sandbox processes of tests have it.
+ * @param onFailed called with a request's error, so that the position in the solution's scripts can be shown
  */
 export function createTestPlugin(
   stage: Stage,
@@ -58,7 +58,7 @@ export function createTestPlugin(
 ): Plugin & { forget(): void; settings(): Json } {
   const clients = new Map<number, OpenClient>()
   let lastClient = 0
-  /** Of the running test, those too that are being opened. */
+  /** Clients opened by the running test, including those still opening. */
   let opened = 0
 
   function clientOf(id: number): OpenClient {
@@ -78,7 +78,7 @@ export function createTestPlugin(
     })
   }
 
-  /** What a client's handle shows goes with each answer. */
+  /** Each answer includes the client's state for its handle. */
   const acted = <T extends readonly [number, ...unknown[]]>(
     schema: z.ZodType<T>,
     act: (client: OpenClient, args: T) => Promise<Json>,

@@ -4,16 +4,16 @@ import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { GuestBindings } from '../solutions/guest-bindings.ts'
 import type { LogLine, NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
 
-/** What scripts did, for tests that ask. It stands around the parts of a host, which work as they do there. */
+/** Records what scripts do, for tests. It wraps the host's parts without changing their behavior. */
 export interface Recorder {
-  /** Gives the parts that note what goes through them. */
+  /** Wraps the parts so that calls are recorded. */
   around(parts: RecordedParts): RecordedParts
-  /** What was noted since `mark`. */
+  /** Everything recorded since `mark`. */
   since(mark: Mark): Recorded
   mark(): Mark
-  /** Calls that failed since `mark`, in their order. */
+  /** Calls that failed since `mark`, in order. */
   failuresSince(mark: Mark): readonly Failed[]
-  /** What the last call of this entry in a client gave; null for none, and for one that failed. */
+  /** The result of the last call of this entry in a client; null if there was none or it failed. */
   resultOf(entry: string): string | null
 }
 
@@ -31,9 +31,9 @@ export type Recorded = {
   readonly milliseconds: number
 }
 
-/** More than a test looks at; a script that does more in one test is told of by its own limits. */
+/** More than any test inspects. Scripts that do more hit their own limits. */
 const MOST = 10_000
-/** How bindings tell the host what forms show, and what listeners are there: no effects that scripts ask for by name. */
+/** Internal commands of the bindings, not effects that scripts request by name. */
 const OWN = new Set(['forms.update', 'forms.listening', 'i18n.missing'])
 
 export function createRecorder(): Recorder {

@@ -13,13 +13,13 @@ import type { Stage } from './stage.ts'
 import { endsWithProcess } from './with-process.ts'
 
 export type TestFailure = {
-  /** A code of `FAILURES`, or of a fault where the file could not be loaded. */
+  /** A code of `FAILURES`, or of a bundle error if the file could not be loaded. */
   readonly code: string
   readonly message: string
   readonly file: string
   readonly line?: number
   readonly column?: number
-  /** Where the solution's own script failed, if that is why. */
+  /** Where the solution's script failed, if that caused the failure. */
   readonly script?: Position & { readonly message: string }
 }
 
@@ -29,13 +29,13 @@ export type TestResult = {
   readonly milliseconds: number
   /** null: it passed. */
   readonly failure: TestFailure | null
-  /** What the test itself wrote by `console`. */
+  /** What the test wrote with `console`. */
   readonly log: readonly GuestLogLine[]
 }
 
 export type FileResult = {
   readonly file: string
-  /** Why none of its tests could run; null: they could. */
+  /** Why none of the file's tests could run; null if they could. */
   readonly failure: TestFailure | null
   readonly tests: readonly TestResult[]
 }
@@ -44,23 +44,23 @@ export type TestFiles = readonly { readonly file: string; readonly source: strin
 
 export type TestRunOptions = {
   readonly stage: Stage
-  /** Of one test, in ms. */
+  /** Per test, in ms. */
   readonly timeLimit: number
-  /** Only tests whose name or file holds it. */
+  /** Run only tests whose name or file contains this text. */
   readonly filter: string
-  /** Called as each is over. */
+  /** Called when a file starts and when a test ends. */
   readonly onFile: (file: string) => void
   readonly onTest: (result: TestResult) => void
 }
 
-/** Far above what a file that is read by people holds. */
+/** Far more than a readable file contains. */
 const MOST_TESTS = 1000
 
 /**
- * Runs test files one after the other, each of their tests in fresh globals.
+ * Runs test files sequentially, each test with fresh globals.
  *
- * Chosen here: a test comes with its solution, which may be a stranger's, so it runs as scripts do: in an isolate of a sandbox
- * process without files, network and Node.js. All that it can do is ask for what acts on the solution.
+ * Chosen here: tests are part of a solution, which may be untrusted, so they run like scripts: in an isolate of a
+ * sandbox process without files, network and Node.js. They can only send requests that act on the solution.
  */
 export async function runTests(files: TestFiles, options: TestRunOptions): Promise<readonly FileResult[]> {
   const { stage, timeLimit } = options
@@ -109,14 +109,14 @@ export async function runTests(files: TestFiles, options: TestRunOptions): Promi
   }
 }
 
-/** Requests of tests belong to no call of a solution. */
+/** Test requests belong to no script call. */
 const NO_CALL = {} as Call
 
 type Prepared = { readonly source: TestFiles[number]; readonly fault: Fault | null }
 
-/** Takes the types out and finds errors of syntax, as an upload does with scripts. */
+/** Strips types and finds syntax errors, as an upload does for scripts. */
 async function prepare(files: TestFiles, supervisor: Supervisor, limits: Limits): Promise<readonly Prepared[]> {
-  // Each is a module of its own here: what they declare is nothing to one another.
+  // Each file is a separate module, so that their declarations don't conflict.
   const scripts = files.map(({ file, source }, index) => ({ module: String(index), file, source }))
   const none = { formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: null }
   const upload = { ...none, scripts, isolateMemory: limits.ISOLATE_MEMORY }
@@ -134,7 +134,7 @@ type FileRunParts = TestRunOptions & {
   readonly settings: Readonly<Record<string, Json>>
   readonly beginTest: () => void
   readonly endTest: () => Promise<void>
-  /** What the last request failed with. */
+  /** The error of the last failed request. */
   readonly failed: () => unknown
 }
 
@@ -196,7 +196,7 @@ function createFileRun(parts: FileRunParts): (source: TestFiles[number]) => Prom
   }
 }
 
-/** The line alone, without what it was sent with. */
+/** Copies only the fields of a log line. */
 function noteIn(log: GuestLogLine[]): (line: GuestLogLine) => void {
   return ({ level, message, position }) =>
     void log.push({ level, message, ...(position === undefined ? {} : { position }) })
@@ -209,7 +209,7 @@ function readNames(result: string | null): readonly string[] {
 
 type Ended = Pick<Failed, 'message' | 'position'> & { readonly code: string }
 
-/** @param failed what the last request of the test failed with: its place is in the solution */
+/** @param failed the error of the test's last failed request; its position is in the solution */
 function failureOf({ code, message, position }: Ended, file: string, failed: unknown): TestFailure {
   const text = code === 'script_timeout' ? `${message}: the test was ended` : message
   const place = position ?? { file }

@@ -2,7 +2,7 @@ import type { Failed } from '../../runtime/outcome.ts'
 import { ScriptError } from '../../runtime/plugin.ts'
 import { failureLine } from '../solutions/guest-bindings.ts'
 
-/** A call of the solution's scripts that failed, as a test that asked for it hears of it. */
+/** A failed script call, as reported to the test that made it. */
 export class ScriptFailure extends ScriptError {
   readonly failure: Failed
 

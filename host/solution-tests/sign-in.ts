@@ -13,12 +13,12 @@ import { createEntryRunner, type EntryCall, type EntryResult } from '../solution
 import { createRecorder, type Recorded, type RecordedParts } from './recorder.ts'
 import { ScriptFailure } from './script-failure.ts'
 
-/** Where a test's browser is. */
+/** The simulated browser of tests. */
 export const BROWSER = { address: '127.0.0.1', serverUrl: 'http://localhost', locale: 'en' } as const
 
 export type GivenParams = Readonly<Record<string, Json>>
 
-/** @throws ScriptError where there is no authenticator, ScriptFailure where its script fails */
+/** @throws ScriptError if there is no authenticator, ScriptFailure if its script fails */
 export async function signIn(solution: ActiveSolution, given: GivenParams, parts: RecordedParts): Promise<Json> {
   const { authenticator, loginSolution } = solution.manifest
   const isThere = solution.modules.some(
@@ -40,7 +40,7 @@ export async function signIn(solution: ActiveSolution, given: GivenParams, parts
   const answer = await askAsHost(ask, solution, given)
   if (answer.kind === 'failed') throw new ScriptFailure(answer.failure)
   const { login, tenant, locale, showUrl } = answer.effects
-  // Without a login the rest of what it asked for comes to nothing, as on a host.
+  // Without a login its other commands have no effect, as on a host.
   const result = results.map(valuesOf).at(-1) ?? null
   return plain({ login, tenant, locale, showUrl, result, ...recorder.since(mark) })
 }
@@ -60,7 +60,7 @@ function askAsHost(
   const last = readLastLogin(given, ofProvider)
   const custom = customFields(texts)
   if (last.uid === undefined) {
-    // The parameters are those of the page that the user asked for: there is no login form.
+    // There is no login form, so the parameters are those of the requested page.
     const page = new Map([...url, ...Object.entries(custom)])
     return ask(
       { ...asking, url: page },
@@ -95,7 +95,7 @@ const LastLogin = z.looseObject({
   claims: z.record(z.string(), z.json()).optional(),
 })
 
-/** @throws ScriptError that says what a host would pass */
+/** @throws ScriptError with what a host would pass */
 function readLastLogin(given: Json | undefined, ofProvider: boolean): z.infer<typeof LastLogin> {
   if (given === undefined)
     throw new ScriptError('users sign in at a provider: pass last_login with its claims, such as { iss, sub, email }')
@@ -108,7 +108,7 @@ function readLastLogin(given: Json | undefined, ofProvider: boolean): z.infer<ty
   return read.data
 }
 
-/** A provider's claims that the platform does not set itself; see `lastLoginOf` about `locale`. */
+/** The provider's claims that the platform does not set itself; see `lastLoginOf` for `locale`. */
 function claimsOf({
   claims,
   last_login: _,
@@ -123,7 +123,7 @@ function claimsOf({
   return claims ?? shown
 }
 
-/** @throws ScriptError where there is no such function, ScriptFailure where it fails */
+/** @throws ScriptError if there is no such function, ScriptFailure if it fails */
 export async function getOAuthConfig(
   solution: ActiveSolution,
   given: GivenParams,
@@ -161,7 +161,7 @@ async function run(
   return [result, recorder.since(mark)]
 }
 
-/** Forms and addresses send texts; anything else would be something that no browser sends. */
+/** Forms and addresses can only send strings. */
 function textsOf(given: GivenParams): ReadonlyMap<string, string> {
   const entries = Object.entries(given).map(([name, value]) => {
     if (typeof value === 'string') return [name, value] as const
@@ -174,7 +174,7 @@ function valuesOf({ hasValues, values }: EntryResult): Json {
   return hasValues ? (values as Json) : null
 }
 
-/** As a guest gets it: nothing of the host's own objects. */
+/** A JSON copy, as a guest receives it, without the host's own objects. */
 export function plain(value: unknown): Json {
   return JSON.parse(JSON.stringify(value)) as Json
 }

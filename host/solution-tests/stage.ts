@@ -58,7 +58,7 @@ export type NewUser = {
   readonly email?: string | undefined
 }
 
-/** A solution as a host has it, for tests to act on: all parts of a host that its scripts meet, but no ports. */
+/** A solution on a test host: all parts of a host that scripts use, but no ports. */
 export interface Stage {
   readonly solution: ActiveSolution
   signIn(params: GivenParams): Promise<Json>
@@ -67,18 +67,19 @@ export interface Stage {
   addUser(user: NewUser): Promise<{ uid: string }>
   answerHttp(answer: DeclaredAnswer): void
   httpRequests(): readonly SeenRequest[]
-  /** As at the start: no users, no answers, no clients, empty databases. */
+  /** Resets to the initial state: no users, declared answers or clients, and empty databases. */
   clear(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Those too that scripts made, and without those that scripts deleted. */
+/** Users are listed from the database, because scripts may have created or deleted some. */
 const ALL = { limit: 1000 }
 
 /**
- * Chosen here: a host's own parts in a temporary PLATFORM_HOME of their own, put together without its web server. What a test
- * sees is what users of a host would get, and nothing of it stays.
- * @param packed as an upload sends it @throws ERR_BUNDLE_REFUSED with every fault in `details.faults`
+ * Chosen here: uses the real parts of a host in a temporary PLATFORM_HOME, without the web server. Tests see what users
+ * of a host would get, and nothing is left behind.
+ * @param packed as in an upload
+ * @throws ERR_BUNDLE_REFUSED with every error in `details.faults`
  */
 export async function createStage(packed: Uint8Array, name: string, limits: Limits): Promise<Stage> {
   await using started = new AsyncDisposableStack()
@@ -102,10 +103,10 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
     eraseFromAudit: audit.eraseUser,
   })
   started.defer(() => users.flush())
-  // A test may sign in as often as it likes.
+  // Tests are not throttled.
   const throttle = createThrottle(db, limits, false, () => false)
   const noteRefusal = createRefusalNote(audit, log)
-  /** What our own side could not do: the test that it belongs to would else only learn that something failed. */
+  /** Internal errors. They are added to the test's error, which would otherwise only say that something failed. */
   const problems: string[] = []
   const databases = createSolutionDatabases({
     grants,
@@ -170,7 +171,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
   let open: OpenClient[] = []
   let added: string[] = []
 
-  /** A refusal of our own parts is told in its own words. */
+  /** Turns errors of host parts into a `ScriptError` with the original message. */
   async function told<T>(work: Promise<T>): Promise<T> {
     const before = problems.length
     try {
@@ -253,7 +254,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
     answerHttp: http.declare,
     httpRequests: http.seen,
     async clear() {
-      // What they do when they close is no test's any more.
+      // Effects and errors of closing clients belong to no test.
       for (const client of open) await client.close().catch(() => {})
       for (let page = await users.list(ALL); page.items.length > 0; page = await users.list(ALL)) {
         for (const { uid } of page.items) await users.delete(uid)

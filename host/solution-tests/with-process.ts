@@ -1,7 +1,8 @@
 /**
- * What has to be ended in any case: Ctrl-C and the like end the process where it stands, and nothing that is awaited then
- * gets its turn. The last one is ended first.
- * @param end does what counts before it awaits anything @returns the function that ends it before
+ * Runs `end` when the process exits: signals such as Ctrl-C end the process without running pending async work. The
+ * last registered one runs first.
+ * @param end must do the essential work before its first await
+ * @returns a function that runs `end` earlier
  */
 export function endsWithProcess<Ended>(end: () => Ended): () => Ended {
   process.prependOnceListener('exit', end)

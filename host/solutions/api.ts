@@ -91,7 +91,7 @@ export const UPLOADED = { 201: Uploaded, 200: Uploaded } as const
 
 type OfSolution = { readonly params: { readonly name: string } }
 
-/** Solutions, their versions and logs. */
+/** API routes for solutions, their versions and logs. */
 export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
   const { store, uploads, sessions, remembered, log, supervisor, limits } = parts
   const names = ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
@@ -101,7 +101,10 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
     return retryAt === null ? solution : { ...solution, state: 'quarantined' as const, retryAt }
   }
 
-  /** Before its body is taken in: an upload is refused rather than a login. @throws ERR_MEMORY_FULL */
+  /**
+   * Checked before the body is read: under memory pressure, uploads are refused rather than logins. @throws
+   * ERR_MEMORY_FULL
+   */
   function needRoom({ ctx }: { readonly ctx: Context }): void {
     supervisor.needRoom(Math.min(ctx.request.length ?? limits.BUNDLE_SIZE, limits.BUNDLE_SIZE))
   }
@@ -153,7 +156,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
       'POST /solutions',
       {
         summary: 'Upload a bundle under the name in its manifest',
-        // Chosen here: with a scope for all solutions, since which one it is comes out only when the bundle was read.
+        // Chosen here: requires the scope for all solutions, because the name is known only after reading the bundle.
         right: 'solutions:*:write',
         act: 'solution-upload',
         before: needRoom,
@@ -217,7 +220,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
   ]
 }
 
-/** Each new line of the log that fits, until the reader goes away, may not read it any more, or the host stops. */
+/** Streams new matching log lines until the reader disconnects or loses the permission, or the host stops. */
 function followLog(ctx: Context, name: string, log: SolutionLog, fits: (line: Line) => boolean): Promise<void> {
   return answerEvents(ctx, {
     greeting: 'the log from now on',

@@ -9,7 +9,7 @@ import type { SolutionStore } from './solution-store.ts'
 import type { Uploads } from './upload.ts'
 
 export type BakedInParts = {
-  /** `SOLUTIONS_FOLDER`: each `{name}.zip` in it is a solution's bundle. Empty: there is none. */
+  /** `SOLUTIONS_FOLDER`: each `{name}.zip` in it is a solution's bundle. Empty: no folder. */
   readonly folder: string
   readonly store: Pick<SolutionStore, 'hasVersion'>
   readonly uploads: Pick<Uploads, 'upload'>
@@ -17,13 +17,13 @@ export type BakedInParts = {
   readonly log: Pick<Logger, 'info' | 'error'>
 }
 
-/** Chosen here: a folder that holds more is some other folder. */
+/** Chosen here: a folder with more zips is probably the wrong folder. */
 const MOST_SOLUTIONS = 200
 
 /**
- * Uploads the solutions that came with the image, as any upload: checked, loaded, then active. One whose bytes are among the
- * solution's versions already is left alone, so that what an operator or the control center activated since stays. Faults are
- * written to the log, and the start goes on with what is there.
+ * Uploads the solutions included in the image like any upload: they are checked, loaded, then activated. If the
+ * bundle's bytes are already a version of the solution, it is skipped, so that a version that an operator or the
+ * control center activated since stays active. Errors are logged and don't stop the host's start.
  */
 export async function addBakedIn(parts: BakedInParts): Promise<void> {
   const { folder, log } = parts
@@ -61,7 +61,7 @@ async function addOne({ folder, store, uploads, limits, log }: BakedInParts, fil
   log.info({ solution: name, version, sha256 }, 'a solution that came with the image is active')
 }
 
-/** @throws ERR_BUNDLE_TOO_LARGE, ERR_BUNDLE_REFUSED when it cannot be read */
+/** @throws ERR_BUNDLE_TOO_LARGE, ERR_BUNDLE_REFUSED if it cannot be read */
 async function readBundleFile(path: string, limit: number): Promise<Buffer> {
   let file: FileHandle | null = null
   try {

@@ -1,9 +1,9 @@
 import type { Outcome } from '../../runtime/outcome.ts'
 
-/** How a call of a solution's script ended. */
+/** The result of a script call. */
 export type CallEnd = {
   readonly solution: string
-  /** The entry function, such as `onSolutionOpen`; of a form's event `forms.{form}.{element}.{type}`. */
+  /** The entry function, such as `onSolutionOpen`; for form events `forms.{form}.{element}.{type}`. */
   readonly entry: string
   readonly outcome: { readonly code: Outcome['code']; readonly milliseconds: number }
 }

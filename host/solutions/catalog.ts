@@ -5,24 +5,24 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { SolutionStore, SolutionSummary } from './solution-store.ts'
 
-/** `checkedAt`: when the database last said that it is the active version, in epoch ms. */
+/** `checkedAt`: when the database last confirmed that this version is active, in epoch ms. */
 type Kept = { readonly solution: ActiveSolution; readonly size: number; readonly checkedAt: number }
 
-/** The solutions that requests are answered with. Uploads change it through `changed`. */
+/** A cache of active solution versions. Uploads invalidate it with `changed`. */
 export interface Catalog {
-  /** The active version, or null when there is no such solution or none of its versions is active. */
+  /** The active version, or null if the solution does not exist or has no active version. */
   active(name: string): Promise<ActiveSolution | null>
   /** @throws ERR_SOLUTION_NOT_FOUND */
   need(name: string): Promise<ActiveSolution>
-  /** Must be called after each change of a solution; open calls finish on their version. */
+  /** Must be called after each change of a solution. Open calls finish on their version. */
   changed(name: string): void
 }
 
-/** What the database said is believed for so long, in ms: another host may have activated another version. */
+/** Cache time in ms: another host may have activated another version. */
 const BELIEVED = 500
-/** The database is asked for so long whether that is so still, in ms; the login page waits for it. */
+/** Timeout in ms for checking the active version in the database; the login page waits for it. */
 const PATIENCE = 2000
-/** Prepared solutions kept in memory, in characters of their JSON: an idle one costs its row and nothing else. */
+/** Maximum size of cached solutions, in characters of their JSON. Idle solutions cost only their row. */
 const KEPT_SIZE = 64 * 1024 ** 2
 
 export function createCatalog(
@@ -31,17 +31,17 @@ export function createCatalog(
   makeSandboxSolution: SandboxSolutionMaker,
   now: () => number = Date.now,
 ): Catalog {
-  /** In the order of use, the longest unused first. */
+  /** Least recently used first. */
   const kept = new Map<string, Kept>()
   let keptSize = 0
-  /** Loads that run, shared by the requests that wait for them; `changed` makes the next request load anew. */
+  /** Loads in progress, shared by waiting requests. `changed` makes the next request load again. */
   const loading = new Map<string, Promise<ActiveSolution | null>>()
 
   function load(name: string): Promise<ActiveSolution | null> {
     const running = loading.get(name)
     if (running !== undefined) return running
     const started = read(name).then((found) => {
-      // What was changed while it was read may be out of date: it answers who waits and is not kept.
+      // If `changed` was called meanwhile, the result may be outdated: return it to those waiting, but don't cache it.
       if (loading.get(name) === started) {
         loading.delete(name)
         if (found !== null) keep(found)
@@ -64,12 +64,15 @@ export function createCatalog(
   async function isStillActive(one: Kept): Promise<boolean> {
     const { name, facts } = one.solution
     if ((await activeSha256(name, facts.sha256)) !== facts.sha256) return false
-    // Unless it was changed meanwhile, which dropped it.
+    // `changed` may have dropped the entry meanwhile.
     if (kept.get(name) === one) keep({ ...one, checkedAt: now() })
     return true
   }
 
-  /** While the database is away, what was active last still answers: it may say that nobody can sign in now. */
+  /**
+   * While the database is down, the last known active version is used; it can at least show that sign-in is
+   * unavailable.
+   */
   async function activeSha256(name: string, last: string): Promise<string | null> {
     try {
       return await answeredWithin(PATIENCE, store.activeSha256(name))
@@ -121,7 +124,7 @@ export function createCatalog(
   return catalog
 }
 
-/** When a solution that is paused in quarantine may run again, in epoch ms; null: it is not paused. */
+/** When a quarantined solution may run again, in epoch ms; null: it is not quarantined. */
 export function retryAtOf(
   supervisor: Pick<Supervisor, 'retryAt'>,
   { name, active }: Pick<SolutionSummary, 'name' | 'active'>,

@@ -3,33 +3,33 @@ import { setImmediate } from 'node:timers/promises'
 import { structuredPatch } from 'diff'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
 
-/** A run of lines that differ, with three around it, as `diff -u` has it. */
+/** A hunk with three lines of context, as in `diff -u`. */
 export type Hunk = {
   readonly oldStart: number
   readonly oldLines: number
   readonly newStart: number
   readonly newLines: number
-  /** Each begins with a space, `+` or `-`; `\` says that the line before has no line feed. */
+  /** Each line begins with a space, `+` or `-`; `\` means that the preceding line has no line feed. */
   readonly lines: readonly string[]
 }
 
 export type ChangedFile = {
   readonly file: string
   readonly change: 'added' | 'removed' | 'changed'
-  /** In bytes; null where there is no such file. */
+  /** In bytes; null if the file does not exist in that version. */
   readonly fromBytes: number | null
   readonly toBytes: number | null
-  /** Where a text was changed; null: it is no text, or `isTooMuch`. */
+  /** The changes of a text file; null if it is not text, or `isTooMuch`. */
   readonly hunks: readonly Hunk[] | null
-  /** The lines were not compared, or are not all told: there are too many. */
+  /** Too many changes: the lines were not compared, or some hunks are missing. */
   readonly isTooMuch: boolean
 }
 
-/** What of a manifest decides who comes in and what scripts reach. */
+/** A change of a manifest key that affects access or what scripts can reach. */
 export type ManifestChange = { readonly key: string; readonly from: unknown; readonly to: unknown }
 
 export type VersionDifference = {
-  /** By name; the first `MOST_FILES`. */
+  /** Sorted by name; the first `MOST_FILES`. */
   readonly files: readonly ChangedFile[]
   readonly moreFiles: number
   readonly manifest: readonly ManifestChange[]
@@ -41,15 +41,15 @@ export type ComparedVersion = {
 }
 
 const MOST_FILES = 500
-/** Larger texts are not compared line by line, in bytes. */
+/** Maximum size of a text that is compared by line, in bytes. */
 const LARGEST_TEXT = 512 * 1024
-/** Lines told of one difference, over all files. */
+/** Maximum lines returned per comparison, over all files. */
 const MOST_LINES = 5000
-/** A line is cut after so many characters. */
+/** Maximum characters per line; longer lines are cut. */
 const LINE_WIDTH = 500
-/** Lines that two texts may differ in: the time that it takes to compare them grows with its square. */
+/** Maximum number of differing lines: comparison time grows with its square. */
 const MOST_EDITS = 2000
-/** The host does nothing else while two texts are compared: so long at most, in ms, for one and for all. */
+/** Maximum ms that comparing blocks the host, for one text and for all. */
 const TIMES: ComparingTimes = { one: 100, all: 1000 }
 
 const CALLED_OUT = [
@@ -65,7 +65,7 @@ const CALLED_OUT = [
 /** In ms. */
 export type ComparingTimes = { readonly one: number; readonly all: number }
 
-/** What changed between two versions of a solution. Other work of the host comes between the files. */
+/** Compares two versions of a solution. Yields to other work of the host between files. */
 export async function compareVersions(
   from: ComparedVersion,
   to: ComparedVersion,
@@ -104,7 +104,7 @@ function isText(content: Uint8Array): boolean {
   return isUtf8(content) && !content.includes(0)
 }
 
-/** @returns null where that would take too long */
+/** @returns null if that would take too long */
 function compareTexts(from: Uint8Array, to: Uint8Array, left: Left): Hunk[] | null {
   const isTooLarge = from.length > LARGEST_TEXT || to.length > LARGEST_TEXT
   if (isTooLarge || left.lines <= 0 || left.milliseconds <= 0) return null
@@ -119,7 +119,7 @@ function compareTexts(from: Uint8Array, to: Uint8Array, left: Left): Hunk[] | nu
   )
 }
 
-/** Whole runs only, as many as there is room for. */
+/** Takes whole hunks only, as many as fit. */
 function take(hunks: readonly Hunk[], left: Left): Hunk[] {
   const told: Hunk[] = []
   for (const hunk of hunks) {
@@ -134,7 +134,7 @@ function textOf(content: Uint8Array): string {
   return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('utf8')
 }
 
-/** As a person is to read it: without marks that turn text around, by which a line looks like another one. */
+/** Replaces bidirectional control characters, which can make a line look like another one, and cuts long lines. */
 function readable(line: string): string {
   const text = line.length > LINE_WIDTH ? `${line.slice(0, LINE_WIDTH)}…` : line
   return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '\u{fffd}')

@@ -1,8 +1,8 @@
 import type { Database } from '../../base/database/open.ts'
 
 /**
- * Erases what is kept for a solution beside its versions and its log: whoever uploads another one under its name finds
- * no grant, no secret, no permission of a user and nobody signed in.
+ * Erases a solution's data other than its versions and log, so that another solution uploaded under its name inherits
+ * no grants, secrets, user permissions or sessions.
  */
 export async function eraseSolutionData(db: Database, solution: string): Promise<void> {
   for (const table of [

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const FOLDER = fileURLToPath(new URL('../../solutions', import.meta.url))
 
-/** The example solutions that come with the platform, as folder names; each is also the solution's name. */
+/** The example solutions included in the platform, as folder names; each is also the solution's name. */
 export function exampleNames(): readonly string[] {
   return readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

@@ -9,10 +9,9 @@ export async function findSolution(store: SolutionStore, name: string): Promise<
   throw new PlatformError('ERR_SOLUTION_NOT_FOUND', `There is no solution "${name}".`, { name })
 }
 
-/** A request whose address names a solution. */
 export type OfSolution = { readonly params: { readonly name: string } }
 
-/** What the audit says that such a request is about. */
+/** The audit's solution and target for a request whose address names a solution. */
 export function namedSolution({ params: { name } }: OfSolution): {
   readonly solution: string
   readonly target: string

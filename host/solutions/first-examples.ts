@@ -10,8 +10,8 @@ import { exampleFolder, exampleNames } from './examples.ts'
 import type { Uploads } from './upload.ts'
 
 /**
- * The first start decides: who deletes the examples does not want them back at the next start. One where they cannot be
- * added, such as for want of memory, goes on without, and the next one tries again.
+ * Adds the examples on the first start only, so that deleted examples don't return. If adding fails, such as for lack
+ * of memory, the host starts without them and the next start retries.
  */
 export async function addExamplesOnce(
   db: Database,
@@ -37,7 +37,7 @@ export async function addExamplesOnce(
   await insertOnce(db, 'platform', { key: 'examples', value })
 }
 
-/** An empty platform gets the examples where somebody tries it out, never on a server (README) or beside baked-in solutions. */
+/** Examples are added only on a developer's machine, never on a server (README) or beside baked-in solutions. */
 function getsExamples({ host, environment, solutionsFolder }: Settings): boolean {
   return solutionsFolder === '' && isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)
 }

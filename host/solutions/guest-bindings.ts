@@ -6,15 +6,15 @@ import type { CallHandlers } from '../../runtime/supervisor.ts'
 import { z } from '../../runtime/zod.ts'
 import type { NewLogLine } from './solution-log.ts'
 
-/** The host's end of the plugins' bindings: what a call is given, what it asks while it runs and what it commanded. */
+/** The host side of the plugins' bindings: call state, requests during a call, and commands. */
 export interface GuestBindings {
-  /** What the plugins tell the guest of one call, by plugin. */
+  /** The state that plugins pass to the guest for one call, by plugin. */
   stateOf(call: HostCall): Record<string, Json>
-  /** Answers a question of a script. @throws TypeError when no binding asks so */
+  /** Answers a script's request. @throws TypeError if no binding sends such a request */
   answer(call: HostCall, plugin: string, method: string, args: readonly Json[]): ReturnType<CallHandlers['request']>
   /**
-   * Checks every command before the first is applied, then applies them to the call's effects.
-   * @throws TypeError when the guest sent what no binding sends: its process is not to be used again
+   * Validates all commands, then applies them to the call's effects.
+   * @throws TypeError if the guest sent something that no binding sends: its process must not be reused
    */
   apply(call: HostCall, commands: readonly GuestCommand[]): void
 }
@@ -22,7 +22,10 @@ export interface GuestBindings {
 export type GuestBindingsParts = {
   readonly plugins: readonly Plugin[]
   readonly limits: Limits
-  /** Told when a plugin could not answer a request: the script learns only that it failed. A `ScriptError` is not told. */
+  /**
+   * Called when a plugin fails to answer a request; the script learns only that it failed. Not called for a
+   * `ScriptError`.
+   */
   readonly onPluginError: (error: unknown, binding: string, correlationId: string) => void
 }
 
@@ -60,14 +63,14 @@ export function createGuestBindings({ plugins, limits, onPluginError }: GuestBin
   }
 }
 
-/** A failed call, as its author reads it in the solution's log. */
+/** The line in the solution's log for a failed call. */
 export function failureLine({ code, message, position, limit }: Failed): NewLogLine {
   const used = limit?.used === undefined ? '' : `, used ${limit.used}`
   const limited = limit ? ` (limit ${limit.name}: ${limit.allowed}${used})` : ''
   return { level: 'error', code, message: `${message}${limited}`, ...(position ? { position } : {}) }
 }
 
-/** Whether a user is logged in is decided first: without it a login's other commands count only for its answer. */
+/** Applies login decisions first. Without a login, the other commands of a login call affect only its answer. */
 function applyCommands(call: HostCall, commands: readonly CheckedCommand[]): void {
   let loggedIn = false
   for (const { command, args } of commands) {
@@ -81,7 +84,7 @@ function applyCommands(call: HostCall, commands: readonly CheckedCommand[]): voi
   }
 }
 
-/** @throws TypeError that names the binding */
+/** @throws TypeError with the binding's name */
 function readArguments(command: Command, args: readonly Json[], binding: string, solution: SolutionFacts): unknown {
   try {
     return command.check(args, solution)

@@ -10,8 +10,8 @@ import { solutionListPage } from '../web/pages.ts'
 import type { SolutionStore } from './solution-store.ts'
 
 /**
- * GET `/`: the solutions that want to be listed, or straight on to one.
- * @param defaultSolution `DEFAULT_SOLUTION`, or what the control center says in place of it
+ * GET `/`: lists the solutions with `listed` in their manifest, or redirects to the default solution.
+ * @param defaultSolution `DEFAULT_SOLUTION`, or the control center's override
  */
 export function solutionList(
   store: SolutionStore,

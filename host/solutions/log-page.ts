@@ -7,13 +7,13 @@ import type { LogFilter, SolutionLog } from './solution-log.ts'
 
 export type SolutionLogPageParts = SolutionHeadParts & { readonly solutionLog: SolutionLog }
 
-/** Lines of one page. */
+/** Log lines per page. */
 const SHOWN = 100
-/** The most urgent first. */
+/** Most severe first. */
 const LEVELS = ['error', 'warn', 'info', 'debug'] as const satisfies readonly LogLevel[]
 const FILTERS = ['level', 'text', 'code', 'correlationId'] as const
 
-/** The log of a solution, the newest lines first; the page's script goes on with what is written from then on. */
+/** The log page of a solution, newest lines first. The page's script follows new lines. */
 export function addSolutionLogPages(pages: PageRouter, parts: SolutionLogPageParts): void {
   pages.get('/solutions/:name/log', async (ctx, text) => {
     const solution = await solutionOf(ctx, parts)
@@ -35,7 +35,7 @@ export function addSolutionLogPages(pages: PageRouter, parts: SolutionLogPagePar
       isNewest,
       newest: addressWith(path, filter),
       older: next === undefined ? null : addressWith(path, { ...filter, before: next }),
-      /** What the script follows. */
+      /** The address that the page's script follows. */
       api: addressWith(`/admin/api/solutions/${name}/log`, { ...filter, limit: SHOWN }),
     }
     const heading = `${text('admin.tab.log')} · ${title}`

@@ -3,17 +3,17 @@ import type { Database } from '../../base/database/open.ts'
 import { insertOnce } from '../../base/database/portable.ts'
 
 /*
- * Larger media files are stored a second time, in pieces. SQLite reads the whole value of a column even for a part of it,
- * so one value would be read from its beginning for each piece. Chosen here: `media` keeps the whole file too, because
- * hosts of the previous version read it from there during an upgrade.
+ * Larger media files are stored a second time, in pieces. SQLite reads a column's whole value even for a part of it, so
+ * a single value would be read from its beginning for each piece. Chosen here: `media` keeps the whole file too,
+ * because hosts of the previous version read it from there during an upgrade.
  */
 
-/** In bytes. Files up to this size are not divided. */
+/** In bytes. Files up to this size are not split. */
 export const PIECE_SIZE = 64 * 1024
 
 type MediaKey = { readonly solution: string; readonly sha256: string; readonly path: string }
 
-/** Within the transaction that writes the file, so that a file has all of its pieces or none. */
+/** Called in the transaction that writes the file, so that a file has all of its pieces or none. */
 export async function writePieces(
   db: Database,
   { solution, sha256, path, content }: MediaKey & { readonly content: Uint8Array },
@@ -28,11 +28,11 @@ export async function writePieces(
 }
 
 /**
- * @returns reads a file of `size` bytes piece by piece, each when the reader asks for it; throws when its version was erased
+ * @returns a function that reads a file of `size` bytes lazily, piece by piece; it throws if the version is erased
  *   meanwhile
  */
 export function createMediaReader(db: Database): (key: MediaKey, size: number) => AsyncGenerator<Uint8Array, void> {
-  /** Files are divided in order, so that only one whole file is in memory. */
+  /** Files are split sequentially, so that only one whole file is in memory. */
   let divided: Promise<unknown> = Promise.resolve()
 
   const fileOf = ({ solution, sha256, path }: MediaKey) =>
@@ -53,7 +53,7 @@ export function createMediaReader(db: Database): (key: MediaKey, size: number) =
     return (await query.executeTakeFirst())?.content
   }
 
-  /** For a file without pieces: from a backup, or stored by a host of the previous version. */
+  /** Splits a file without pieces, from a backup or stored by a host of the previous version. */
   function divide(key: MediaKey): Promise<void> {
     const done = divided.then(async () => {
       if ((await findPiece(key, 0)) !== undefined) return

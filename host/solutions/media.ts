@@ -7,12 +7,12 @@ import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { SolutionStore } from './solution-store.ts'
 
-/** Types that a browser runs scripts of when they are opened as a page. */
+/** Types whose scripts a browser runs when opened as a page. */
 const ACTIVE_TYPES = /^(text\/html|application\/xhtml\+xml|image\/svg\+xml|text\/xml|application\/xml|[^;]+\+xml)(;|$)/
 const PAGE_TYPES = /^(text\/html|application\/xhtml\+xml)(;|$)/
 
 /**
- * A media file of the active version, public also before sign-in.
+ * Sends a media file of the active version. Media is public, even before sign-in.
  * @throws ERR_NOT_FOUND
  */
 export async function sendMedia(
@@ -33,12 +33,12 @@ export async function sendMedia(
     ctx.status = 304
     return
   }
-  // Before the body: the content of an answer without one is never read.
+  // Returned before the content is read for responses without a body.
   ctx.length = file.size
   if (ctx.method === 'HEAD') return
   const pieces = store.mediaContent(solution.name, solution.facts.sha256, path, file.size)
   const content = Readable.from(pieces, { objectMode: true, highWaterMark: 1 })
-  // An error of the first piece can still be answered.
+  // Wait for the first piece: its errors can still be answered with an error status.
   await once(content, 'readable')
   ctx.body = content
 }

@@ -12,7 +12,7 @@ export type SolutionHeadParts = {
 /** A solution as its pages show it. */
 export type ShownSolution = Omit<SolutionSummary, 'state'> & {
   readonly state: SolutionSummary['state'] | 'quarantined'
-  /** When it may run again, in epoch ms; null: it is not paused. */
+  /** When it may run again, in epoch ms; null: it is not quarantined. */
   readonly retryAt: number | null
 }
 

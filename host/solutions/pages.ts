@@ -7,13 +7,12 @@ import { addOneSolutionPages, type OneSolutionPageParts } from './solution-page.
 
 type ListPageParts = SolutionHeadParts & {
   readonly sites: Pick<Sites, 'originForAdmin'>
-  /** Whether the solutions share one origin. */
   readonly sharedOrigin: boolean
 }
 
 export type SolutionPageParts = ListPageParts & OneSolutionPageParts & SolutionLogPageParts
 
-/** All solutions, and the pages of each. */
+/** Adds the list of solutions and the pages of each. */
 export function addSolutionPages(pages: PageRouter, parts: SolutionPageParts): void {
   addSolutionListPage(pages, parts)
   addOneSolutionPages(pages, parts)
@@ -23,7 +22,7 @@ export function addSolutionPages(pages: PageRouter, parts: SolutionPageParts): v
 function addSolutionListPage(pages: PageRouter, { store, supervisor, sites, sharedOrigin }: ListPageParts): void {
   pages.get('/', async (ctx, text) => {
     const solutions = (await store.list()).map((solution) => shownSolution(solution, supervisor))
-    // Which solution is uploaded comes out then: the script puts its name in.
+    // The name is known only after the upload: the script inserts it.
     const address = `${sites.originForAdmin('{name}', stateOf(ctx).client)}/solution/{name}/`
     const model = { solutions, sharedOrigin, address }
     return { template: 'solutions', heading: text('platform.admin.solutions'), part: 'solutions', model }

@@ -1,17 +1,16 @@
-/** Takes what must not be logged out of a text. */
+/** Replaces secrets in a text. */
 export type Redact = (text: string) => string
 
-/** A log line is far shorter; names written in place of short values must not make it grow without end. */
+/** Log lines are far shorter. Bounds the growth when names replace shorter values. */
 const LONGEST = 10_000
 const LONGEST_NAME = 40
 
 /**
  * Replaces secrets by their names in brackets: passwords, tokens and `custom_*` values that a script may quote in a log
- * line or an error, also in the spellings that JSON and URLs give them. One pass, so that nothing that was written in
- * place of a secret is looked at again.
+ * line or an error, including their JSON and URL encodings. One pass, so that inserted names are not scanned again.
  */
 export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
-  // Made when it is needed: most logins log nothing.
+  // Created lazily: most logins log nothing.
   let redact: Redact | null = null
   return (text) => {
     redact ??= makeRedact(secrets)
@@ -25,24 +24,24 @@ function makeRedact(secrets: ReadonlyMap<string, string>): Redact {
     for (const spelling of spellings(secret)) if (!names.has(spelling)) names.set(spelling, shownName(name))
   }
   if (names.size === 0) return (text) => text
-  // The longest first, so that a value that holds another goes as a whole.
+  // Longest first, so that a value that contains another one is replaced as a whole.
   const longestFirst = [...names.keys()].sort((a, b) => b.length - a.length)
   const pattern = new RegExp(longestFirst.map(patternOf).join('|'), 'gu')
   return (text) => text.replace(pattern, (found) => `[${names.get(found)}]`).slice(0, LONGEST)
 }
 
-/** The fields of a login that are secret. */
+/** The secret fields of a login. */
 export function secretFields(fields: ReadonlyMap<string, string>): Map<string, string> {
   return new Map([...fields].filter(([name]) => name === 'password' || name.startsWith('custom_')))
 }
 
-/** A value of one or two characters stands in half the words there are: it is found only as a word of its own. */
+/** Values of one or two characters occur inside many words, so they match only as whole words. */
 function patternOf(spelling: string): string {
   const escaped = RegExp.escape(spelling)
   return spelling.length > 2 ? escaped : `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`
 }
 
-/** A name comes from the browser as well, so only what a field's name needs is written. */
+/** Names come from the browser too, so only characters that a field name needs are kept. */
 function shownName(name: string): string {
   return name.slice(0, LONGEST_NAME).replace(/[^\w.-]/g, '?')
 }

@@ -14,30 +14,32 @@ export type EntryCall = {
   readonly unit: Unit
   readonly entry: 'onSolutionOpen' | 'getOAuthConfig'
   readonly args: readonly Json[]
-  /** What must not reach the log, by name. */
+  /** Values that must not reach the log, by name. */
   readonly secrets: ReadonlyMap<string, string>
   readonly call: Omit<HostCall, 'effects' | 'solution'>
 }
 
 export type EntryResult = {
-  /** null: the call returned well. */
+  /** null: the call succeeded. */
   readonly failure: Failed | null
-  /** Empty unless the call returned well. */
+  /** Empty unless the call succeeded. */
   readonly effects: Effects
-  /** The object that the function returned, by itself or as a JSON string; empty when it returned none. Without prototype. */
+  /**
+   * The object that the function returned, directly or as a JSON string; empty if it returned none. Has no prototype.
+   */
   readonly values: Readonly<Record<string, unknown>>
-  /** Whether it returned one: an empty object is one, null and what counts as null is none. */
+  /** Whether the function returned an object. An empty object counts; null and values treated as null don't. */
   readonly hasValues: boolean
 }
 
-/** Runs an entry function of a solution's scripts and applies its commands if it returned well. */
+/** Runs an entry function of a solution's scripts and applies its commands if it succeeded. */
 export type EntryRunner = (solution: ActiveSolution, call: EntryCall) => Promise<EntryResult>
 
 export type EntryRunnerParts = {
   readonly supervisor: Supervisor
   readonly bindings: GuestBindings
   readonly log: Pick<SolutionLog, 'write'>
-  /** Told of each call that ended. */
+  /** Called after each call. */
   readonly called?: ((end: CallEnd) => void) | undefined
 }
 
@@ -70,11 +72,11 @@ export function createEntryRunner({ supervisor, bindings, log, called }: EntryRu
       try {
         bindings.apply(call, returned.commands)
       } catch (error) {
-        // The binding let it pass, or a guest went around it: its process is not to be used again.
+        // The binding should have refused the command, so a guest may have bypassed it: its process must not be reused.
         supervisor.retire(solution.loadable.key)
         return { code: 'script_error', message: (error as Error).message, milliseconds }
       }
-      // That a text is missing the binding tells by itself.
+      // The binding itself reports missing texts.
       const asked = returned.commands.filter(({ plugin, method }) => plugin !== 'i18n' || method !== 'missing')
       if (call.kind === 'configuration' && asked.length > 0) write(withoutEffect(entry, asked))
       return null
@@ -97,7 +99,7 @@ export function createEntryRunner({ supervisor, bindings, log, called }: EntryRu
   }
 }
 
-/** What such a call only decides, it must not do: nobody is signed in yet, and it runs at each start. */
+/** A configuration call must not have effects: nobody is signed in yet, and it runs at the start of each sign-in. */
 function withoutEffect(entry: string, commands: readonly GuestCommand[]): NewLogLine {
   const names = new Set(commands.map(({ plugin, method }) => `${plugin}.${method}`))
   return { level: 'warn', message: `${entry} called ${[...names].join(', ')}: that has no effect there` }

@@ -5,7 +5,7 @@ import { firstRows } from '../../base/database/portable.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { LogLevel, Position } from '../../runtime/outcome.ts'
 
-/** One line of a solution's log, as the API gives it. */
+/** A line of a solution's log, as in the API. */
 export type LogLine = {
   readonly time: number
   readonly level: LogLevel
@@ -25,48 +25,48 @@ export type NewLogLine = {
   readonly correlationId?: string
 }
 
-/** What is absent lets every line through. */
+/** Absent properties match every line. */
 export type LogFilter = {
   readonly level?: LogLevel | undefined
-  /** Part of the message, in any case. */
+  /** Part of the message, case-insensitive. */
   readonly text?: string | undefined
   readonly code?: string | undefined
   readonly correlationId?: string | undefined
 }
 
 export interface SolutionLog {
-  /** Keeps a line; it is written with the next batch. */
+  /** Queues a line for the next batch. */
   write(solution: string, line: NewLogLine): void
   /**
-   * The newest lines, newest last; `next` is the id to ask for older ones with. With a filter one answer looks at no more than
-   * `LOOKED_AT` lines: it can be short, or empty, and have a `next` all the same.
+   * The newest lines, newest last. `next` is the cursor for older lines. With a filter, one call scans at most
+   * `LOOKED_AT` lines, so the result can be short or empty and still have a `next`.
    */
   read(
     solution: string,
     options: LogFilter & { readonly limit: number; readonly before?: number | undefined },
   ): Promise<{ items: LogLine[]; next?: string }>
   /**
-   * Calls `listener` for each new line, and `onEnd` when there will be none, see `endFollowing`.
-   * @returns the function that ends it
+   * Calls `listener` for each new line, and `onEnd` if there will be no more, see `endFollowing`.
+   * @returns a function that stops following
    */
   follow(solution: string, listener: (line: LogLine) => void, onEnd?: () => void): () => void
-  /** The host stops: who follows a log, or begins to, need not wait for lines. */
+  /** The host is stopping: ends current and later followers. */
   endFollowing(): void
-  /** Writes what waits. */
+  /** Writes the queued lines. */
   flush(): Promise<void>
-  /** Removes lines over `LOG_KEPT` and `LOG_KEPT_SIZE`. */
+  /** Removes lines beyond `LOG_KEPT` and `LOG_KEPT_SIZE`. */
   sweep(): Promise<void>
   erase(solution: string): Promise<void>
 }
 
-/** Lines wait this long for others, in ms, so that a chatty script costs one transaction and not a hundred. */
+/** Batching delay in ms, so that a chatty script causes one transaction instead of a hundred. */
 const BATCH_TIME = 50
-/** A solution that writes faster than the disk loses lines, not the host its memory. */
+/** Maximum queued lines. Beyond this, lines are dropped to protect the host's memory. */
 const MAX_WAITING = 20_000
-/** SQL Server binds at most 2,100 values in a statement. */
+/** SQL Server allows at most 2,100 parameters in a statement. */
 const ROWS_OF_INSERT = 150
 
-/** Lines that are looked at for one answer, and that are read at a time: the host does other work between. */
+/** Lines scanned per call, and lines read together: the host does other work between reads. */
 const LOOKED_AT = 20_000
 const READ_AT_ONCE = 1000
 
@@ -94,7 +94,7 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
     return writing
   }
 
-  /** The database could not take them now: they go with the next batch, as far as there is room. */
+  /** The database write failed: requeues the rows for the next batch, as far as there is room. */
   function keepForLater(rows: Row[]): void {
     const room = Math.max(0, MAX_WAITING - waiting.length)
     dropped += Math.max(0, rows.length - room)
@@ -175,7 +175,7 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
   }
 }
 
-/** @returns null where every line fits */
+/** @returns null if every line matches */
 export function lineFilter({ level, text, code, correlationId }: LogFilter): ((line: LogLine) => boolean) | null {
   if ([level, text, code, correlationId].every((one) => one === undefined)) return null
   const wanted = text?.toLowerCase()
@@ -188,7 +188,7 @@ export function lineFilter({ level, text, code, correlationId }: LogFilter): ((l
 
 const ENDED = 'no more lines'
 
-/** A solution may be named `error`, which an emitter treats as one. */
+/** Prefixed, because an EventEmitter treats the event `error` specially, and a solution may have that name. */
 function eventOf(solution: string): string {
   return `log of ${solution}`
 }

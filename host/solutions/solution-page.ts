@@ -15,11 +15,11 @@ export type OneSolutionPageParts = SolutionHeadParts & {
   readonly limits: Limits
 }
 
-/** Errors of the log that a paused solution's page shows. */
+/** Log errors shown on the page of a quarantined solution. */
 const SHOWN_ERRORS = 5
 const DAY = 86_400_000
 
-/** One solution with its versions, and what differs between two of them. */
+/** Adds the pages of one solution: its versions, and the differences between two of them. */
 export function addOneSolutionPages(pages: PageRouter, parts: OneSolutionPageParts): void {
   const { store, sites, solutionLog, limits } = parts
 
@@ -53,7 +53,7 @@ export function addOneSolutionPages(pages: PageRouter, parts: OneSolutionPagePar
   }
 }
 
-/** What the address names; else the active version and the newest other one, the older of them first. */
+/** The versions named in the address; by default the active version and the newest other one, older first. */
 function chosenVersions(ctx: Context, versions: readonly VersionSummary[], active: string | null) {
   const named = (parameter: 'from' | 'to') => Sha256.safeParse(queryText(ctx, parameter)).data
   const other = versions.find(({ sha256 }) => sha256 !== active)

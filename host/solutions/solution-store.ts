@@ -26,32 +26,32 @@ export type VersionSummary = {
   readonly bytes: number
 }
 
-/** Solutions and their versions in the platform's database. Each change is one transaction. */
+/** Stores solutions and their versions in the platform's database. Each change is one transaction. */
 export interface SolutionStore {
   list(): Promise<readonly SolutionSummary[]>
   get(name: string): Promise<SolutionSummary | null>
-  /** The active version's; null when there is none. */
+  /** The SHA-256 of the active version; null if there is none. */
   activeSha256(name: string): Promise<string | null>
   versions(name: string): Promise<readonly VersionSummary[]>
   hasVersion(name: string, sha256: string): Promise<boolean>
-  /** The bytes as they were uploaded; null when there is no such version. */
+  /** The bytes as uploaded; null if there is no such version. */
   bundle(name: string, sha256: string): Promise<Uint8Array | null>
-  /** Adds a version with all that belongs to it, unless it is there, and makes it the active one. */
+  /** Adds a version with its media unless it exists, and activates it. */
   add(bundle: Bundle, packed: Uint8Array, prepared: PreparedSolution): Promise<void>
-  /** Replaces what an older host prepared of a version; another host that keeps it in memory goes on with that. */
+  /** Replaces the prepared data that an older host wrote for a version. Other hosts may still use their cached data. */
   renew(name: string, sha256: string, prepared: PreparedSolution): Promise<void>
   activate(name: string, sha256: string): Promise<void>
-  /** `size`: characters of its JSON. */
+  /** `size` is in characters of the stored JSON. */
   prepared(name: string, sha256: string): Promise<(StoredSolution & { readonly size: number }) | null>
-  /** Without its content. `size` in bytes. */
+  /** Metadata of a media file. `size` is in bytes. */
   media(name: string, sha256: string, path: string): Promise<{ readonly etag: string; readonly size: number } | null>
-  /** The content of a media file, in pieces of `PIECE_SIZE`; each is read when it is asked for. */
+  /** Reads the content of a media file lazily, in pieces of `PIECE_SIZE`. */
   mediaContent(name: string, sha256: string, path: string, size: number): AsyncGenerator<Uint8Array, void>
-  /** Erases a version with its media, unless it is the active one. @returns false when it stays, or is not there */
+  /** Erases a version with its media, unless it is active. @returns false if it is active or does not exist */
   removeVersion(name: string, sha256: string): Promise<boolean>
-  /** Marks the solution deleted. @returns false when there is none */
+  /** Marks the solution as deleted. @returns false if it does not exist */
   remove(name: string): Promise<boolean>
-  /** Erases solutions that were deleted longer than `DELETED_KEPT` ago. @returns their names */
+  /** Erases solutions deleted longer than `DELETED_KEPT` ago. @returns their names */
   sweep(): Promise<readonly string[]>
 }
 
@@ -132,7 +132,7 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
           bytes: packed.length,
           uploaded_at: now(),
         })
-        // Another host was sent the same bundle at the same time: what it wrote is what would be written here.
+        // Another host received the same bundle at the same time and has written identical data.
         if (!isNew) return
         for (const file of media) {
           await transaction.insertInto('media').values(file).execute()
@@ -190,7 +190,7 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
       const old = await db.selectFrom('solutions').select('name').where('deleted_at', '<', before).execute()
       const erased: string[] = []
       for (const { name } of old) {
-        // One that was uploaded again meanwhile stays.
+        // A solution that was uploaded again meanwhile stays.
         const still = db.deleteFrom('solutions').where('name', '=', name).where('deleted_at', '<', before)
         if (await deletedAny(still)) erased.push(name)
       }

@@ -18,30 +18,31 @@ export type Uploaded = {
   readonly sha256: string
   readonly active: boolean
   readonly warnings: readonly Warning[]
-  /** False when the same bundle was there before. */
+  /** False if the same bundle was already stored. */
   readonly isNew: boolean
 }
 
 export interface Uploads {
   /**
-   * Reads, checks and activates a bundle: in the host the zip and the manifests, all else in a sandbox process of the
-   * upload's own. The version is active only after its scripts compiled and loaded there.
+   * Reads, checks and activates a bundle. The host reads only the zip and the manifests; everything else is checked in
+   * a separate sandbox process. The version is activated only after its scripts compiled and loaded there.
    * @param expectedName the name in the address
-   * @throws ERR_BUNDLE_TOO_LARGE, ERR_NAME_DIFFERS, ERR_BUNDLE_REFUSED (with every fault in `details.faults`),
-   *   ERR_MEMORY_FULL, ERR_SANDBOX_BUSY when too many uploads wait
+   * @throws ERR_BUNDLE_TOO_LARGE, ERR_NAME_DIFFERS, ERR_BUNDLE_REFUSED (with every error in `details.faults`),
+   *   ERR_MEMORY_FULL, ERR_SANDBOX_BUSY if too many uploads are queued
    */
   upload(packed: Uint8Array, expectedName: string): Promise<Uploaded>
   /**
-   * The same under the name in the bundle's own manifest.
-   * @param onName hears that name before anything is checked
+   * Like `upload`, with the name in the bundle's manifest.
+   * @param onName called with that name before anything is checked
    */
   uploadByManifest(packed: Uint8Array, onName: (name: string) => void): Promise<Uploaded>
   /**
-   * Uploads what `change` makes of the active version's bundle; no other upload of the solution comes between.
-   * @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND where none is active, and what `change` and `upload` throw
+   * Uploads the active version's bundle as modified by `change`. No other upload of the solution runs in between.
+   * @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND if no version is active, and the errors of `change` and
+   *   `upload`
    */
   change(name: string, change: (packed: Uint8Array) => Promise<Uint8Array>): Promise<Uploaded>
-  /** Switches or rolls back to a version that is there. @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND */
+  /** Switches or rolls back to a stored version. @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND */
   activate(name: string, sha256: string): Promise<void>
   /** Erases a version. @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND, ERR_VERSION_ACTIVE */
   removeVersion(name: string, sha256: string): Promise<void>
@@ -57,7 +58,7 @@ export type UploadParts = {
   readonly limits: Limits
 }
 
-/** What zip and manifests of an upload came to. */
+/** A bundle whose zip and manifests are valid. */
 type SoundBundle = { readonly bundle: Bundle; readonly warnings: readonly Warning[] }
 
 export function createUploads({ store, catalog, supervisor, makeSandboxSolution, limits }: UploadParts): Uploads {
@@ -84,7 +85,7 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
   async function uploadByManifest(packed: Uint8Array, onName: (name: string) => void): Promise<Uploaded> {
     const name = await inTurn(packed, async () => (await readSound(packed)).bundle.manifest.name)
     onName(name)
-    // Read once more: while it waits for others of its name, it holds nothing but what was sent.
+    // The bundle is read again in its turn: while queued, only the uploaded bytes are in memory.
     return oneAtATime(name, () => upload(packed, name))
   }
 
@@ -108,7 +109,7 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
     const allWarnings = [...warnings, ...checked.warnings]
     if (checked.prepared === null) throw refused(checked.faults, allWarnings)
     const prepared = { ...checked.prepared, warnings: allWarnings }
-    // Of a version that an older host prepared, `add` writes nothing.
+    // For a version that an older host prepared, `add` writes nothing.
     if (kept !== null) await store.renew(name, sha256, prepared)
     await store.add(bundle, packed, prepared)
     catalog.changed(name)

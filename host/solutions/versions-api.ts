@@ -47,7 +47,7 @@ const Difference = z
   })
   .meta({ id: 'VersionDifference' })
 
-/** The versions of a solution: what differs, the bundles themselves, and erasing old ones. */
+/** API routes for a solution's versions: compare, download and erase them. */
 export function versionRoutes({ store, uploads, limits }: VersionApiParts): AdminRoute[] {
   const find = ({ params }: { readonly params: { readonly name: string } }) => findSolution(store, params.name)
 
@@ -102,7 +102,7 @@ export function versionRoutes({ store, uploads, limits }: VersionApiParts): Admi
   ]
 }
 
-/** Of one solution one at a time: each holds two bundles unpacked, which a small request asks for. */
+/** One comparison per solution at a time: each holds two unpacked bundles, and a small request can start one. */
 const inTurn = createQueue()
 
 /** @throws ERR_VERSION_NOT_FOUND */

@@ -1,16 +1,16 @@
 import type { CallEnd } from '../solutions/call-end.ts'
 import { Histogram } from './histogram.ts'
 
-/** What is looked at now and then. Memory in bytes. */
+/** Values that are polled. Memory in bytes. */
 export type Gauges = {
   readonly processes: number
-  /** Of all sandbox processes together. */
+  /** Sum over all sandbox processes. */
   readonly processMemory: number
   readonly hostMemory: number
   readonly clients: number
 }
 
-/** Times in ms; null where there was no call. */
+/** Times in ms; null if there were no calls. */
 export type CallFigures = {
   readonly count: number
   readonly failed: number
@@ -19,7 +19,7 @@ export type CallFigures = {
   readonly largest: number
 }
 
-/** `at`: when it began, in epoch ms. Of gauges the largest value that was seen; null: nobody looked. */
+/** `at`: start in epoch ms. Gauges are the maximum seen; null: not polled in this interval. */
 export type Point = { readonly at: number; readonly calls: CallFigures; readonly gauges: Gauges | null }
 
 /** @see RANGES */
@@ -28,16 +28,16 @@ export type Range = 'recent' | 'day'
 export type EntryFigures = CallFigures & { readonly solution: string; readonly entry: string }
 
 /**
- * What this host did lately, in memory: bounded, and gone with the process. Quantiles are those of `Histogram`, at most 9 %
+ * Recent activity of this host, in bounded memory and lost on restart. Quantiles come from `Histogram`: at most 9 %
  * off.
  */
 export interface Figures {
-  /** Costs less than a microsecond: it is called where scripts run. What found no process to run in does not count. */
+  /** Takes less than 1 µs, since it runs on every script call. Calls that found no free process are not counted. */
   called(end: CallEnd): void
   looked(gauges: Gauges): void
-  /** The oldest first, without gaps; the last one is still being filled. */
+  /** Oldest first, without gaps; the last point is still being filled. */
   points(range: Range): readonly Point[]
-  /** Each entry function and handler since so many hours, the one that took the most time in all first. */
+  /** Entry functions and handlers called in the last `hours` hours, by total run time in descending order. */
   entries(hours: number): readonly EntryFigures[]
 }
 
@@ -48,9 +48,11 @@ export const RANGES = {
 } as const satisfies Record<Range, { readonly step: number; readonly points: number }>
 
 const HOUR = 3_600_000
-/** Entries are told for a day. */
+/** Entries are available for one day. */
 export const MOST_HOURS = 24
-/** Entries counted by name in one hour; further ones together as `others`: names come from solutions. */
+/**
+ * Entries counted by name per hour; further ones are counted together as `others`, since solutions choose the names.
+ */
 const MOST_ENTRIES = 200
 
 /** @param now the clock, in epoch milliseconds */
@@ -100,7 +102,7 @@ export function createFigures(now: () => number = Date.now): Figures {
 const OTHERS = ' others'
 
 function placeOf(name: string): { readonly solution: string; readonly entry: string } {
-  // No name of a solution has a space.
+  // Solution names contain no spaces.
   const end = name.indexOf(' ')
   return { solution: name.slice(0, end), entry: name.slice(end + 1) }
 }
@@ -169,7 +171,7 @@ function largestOf(one: Gauges, other: Gauges): Gauges {
 
 type Kept<T> = { readonly number: number; readonly slot: T }
 
-/** The last slots of time, each made when something falls into it; the oldest one's place is taken again. */
+/** A ring of time slots, created on first use; the newest slot replaces the oldest. */
 function createRing<T>(step: number, length: number, make: () => T) {
   const slots: (Kept<T> | undefined)[] = []
   return {

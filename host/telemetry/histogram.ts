@@ -1,12 +1,11 @@
 /**
- * Durations counted in fixed buckets, four to each doubling, from a quarter of a millisecond to a minute. To count one is a
- * logarithm and an addition. A quantile is told as the middle of its bucket: at most 9 % (2^(1/8) - 1) from the true one,
- * within that range.
+ * Counts durations in fixed buckets, four per doubling, from 0.25 ms to about a minute. Adding one costs a logarithm
+ * and an addition. A quantile is reported as the middle of its bucket: within that range at most 9 % (2^(1/8) - 1) off.
  */
 export class Histogram {
   private readonly buckets = new Uint32Array(BUCKETS)
   count = 0
-  /** In ms, as it was. */
+  /** In ms, exact. */
   largest = 0
 
   add(milliseconds: number): void {
@@ -22,7 +21,7 @@ export class Histogram {
     this.largest = Math.max(this.largest, other.largest)
   }
 
-  /** @param part 0.5 is the median. @returns ms, or null where nothing was counted */
+  /** @param part 0.5 is the median. @returns ms, or null if nothing was counted */
   quantile(part: number): number | null {
     if (this.count === 0) return null
     let left = Math.max(1, Math.ceil(part * this.count))
@@ -46,7 +45,7 @@ function bucketOf(milliseconds: number): number {
   return bucket > 0 ? Math.min(bucket, BUCKETS - 1) : 0
 }
 
-/** In ms, between the edges by ratio. */
+/** Geometric middle of the bucket, in ms. */
 function middleOf(bucket: number): number {
   return 2 ** (LOWEST + (bucket - 0.5) / PER_DOUBLING)
 }

@@ -1,7 +1,7 @@
 import { FAILURES } from '../../runtime/outcome.ts'
 import { OAUTH_PROBLEMS } from '../oauth/problems.ts'
 
-/** Labels have the values of these lists, whatever came in: a metric must not grow by what somebody sends. */
+/** Label values come only from these lists, so that requests cannot add metric series. */
 
 const MODES = ['default', 'authenticator', 'login_form', 'oauth', 'oauth_authenticator', 'platform_cloud'] as const
 const RESULTS: readonly string[] = [
@@ -25,7 +25,7 @@ export function resultLabel(outcome: string): string {
   return RESULTS.includes(outcome) ? outcome : 'other'
 }
 
-/** Events of forms together: their names are the solution's. */
+/** Form events share one label: the solution chooses their names. */
 export function entryLabel(entry: string): string {
   if (entry.startsWith('forms.')) return 'forms'
   return ENTRIES.find((one) => one === entry) ?? 'other'

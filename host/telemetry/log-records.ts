@@ -4,18 +4,18 @@ import type { LogLevel } from '../../runtime/outcome.ts'
 import type { NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
 import type { Spans } from './spans.ts'
 
-/** Lines of logs as records of OpenTelemetry. */
+/** Converts log lines to OpenTelemetry records. */
 export interface LogRecords {
-  /** The same log, whose lines are records too: what is printed is sent, and nothing else. */
+  /** Returns the log with export added: exactly the printed lines are exported. */
   tapPlatform(log: Logger): Logger
-  /** The same log, whose lines are records too, unless TELEMETRY_SOLUTION_LOGS is off. */
+  /** Returns the log with export added, unless TELEMETRY_SOLUTION_LOGS is off. */
   tapSolutions(log: SolutionLog): SolutionLog
   begin(provider: LoggerProvider): void
 }
 
 /** @see https://opentelemetry.io/docs/specs/otel/logs/data-model/#field-severitynumber */
 const SEVERITIES = { debug: 5, info: 9, warn: 13, error: 17, fatal: 21 } as const
-/** By pino's numbers. */
+/** By pino's level numbers. */
 const LEVELS: Readonly<Record<number, keyof typeof SEVERITIES>> = {
   20: 'debug',
   30: 'info',
@@ -23,7 +23,7 @@ const LEVELS: Readonly<Record<number, keyof typeof SEVERITIES>> = {
   50: 'error',
   60: 'fatal',
 }
-/** Longer lines are cut. */
+/** Maximum length of a line in characters; longer lines are cut. */
 const LONGEST = 4096
 
 export function createLogRecords(spans: Pick<Spans, 'context'>, solutionLogs: boolean): LogRecords {
@@ -62,14 +62,14 @@ export function createLogRecords(spans: Pick<Spans, 'context'>, solutionLogs: bo
     tapPlatform(log) {
       const child = log.child({})
       const stream = (log as Logger & Streaming)[symbols.streamSym]
-      // A child looks its stream up on itself first: pino's own name for it is public for such uses.
+      // pino looks up a child's stream on the child first; the symbol is public for this use.
       ;(child as Logger & Streaming)[symbols.streamSym] = {
         write(line) {
           stream.write(line)
           try {
             platformLine(line)
           } catch {
-            // A line that is no JSON is printed all the same.
+            // A line that is not JSON has been printed, and is not exported.
           }
         },
       }

@@ -4,23 +4,23 @@ import { memoryOf } from '../../runtime/process-memory.ts'
 import type { RunningProcess, Supervisor } from '../../runtime/supervisor.ts'
 import type { Figures, Gauges } from './figures.ts'
 
-/** A sandbox process as it is now. `memory`: what it holds alone, in bytes. */
+/** State of a sandbox process. `memory`: its private memory, in bytes. */
 export type SeenProcess = {
   readonly pid: number
-  /** null: it waits for one, or checks an upload. */
+  /** null: the process is idle, waiting for a solution, or checks an upload. */
   readonly solution: string | null
   readonly calls: number
-  /** null: it is none for clients. */
+  /** null: the process does not run clients. */
   readonly clients: number | null
   readonly memory: number
 }
 
 export type Seen = Gauges & { readonly list: readonly SeenProcess[] }
 
-/** So often it is looked, in ms: the step of the finest series. */
+/** Polling interval in ms: the step of the finest series. */
 const LOOK_EVERY = 10_000
 
-/** The sandbox processes and what they and the host hold. A file of `/proc` is read for each. */
+/** Reads the state and memory of the sandbox processes and the host. Reads one `/proc` file per process. */
 export function lookAtProcesses(
   processes: readonly RunningProcess[],
   memory: typeof memoryOf = memoryOf,
@@ -42,14 +42,14 @@ export function lookAtProcesses(
   return {
     list,
     processes: list.length,
-    // What they share they hold once: see `memoryOf`.
+    // Shared memory is counted once: see `memoryOf`.
     processMemory: list.reduce((sum, one) => sum + one.memory, shared),
     hostMemory: host.own + host.shared,
     clients: list.reduce((sum, one) => sum + (one.clients ?? 0), 0),
   }
 }
 
-/** Looks now and again every ten seconds. @returns the function that ends it */
+/** Polls immediately, then every ten seconds. @returns a function that stops polling */
 export function keepLooking(
   figures: Pick<Figures, 'looked'>,
   { processes }: Pick<Supervisor, 'processes'>,

@@ -1,6 +1,6 @@
 import type { Attributes, Counter, Meter, ObservableGauge, Histogram as OtelHistogram } from '@opentelemetry/api'
 
-/** A metric as it is called at `/metrics` and in OTLP alike. Labels have few values: see `docs/telemetry.md`. */
+/** A metric, with the same name at `/metrics` and in OTLP. Labels have few values: see `docs/telemetry.md`. */
 export type MetricEntry = {
   readonly name: `solhost_${string}`
   readonly type: 'counter' | 'histogram' | 'gauge'
@@ -8,7 +8,6 @@ export type MetricEntry = {
   readonly what: string
 }
 
-/** Every metric of the platform. */
 export const METRICS = {
   logins: counter('logins', ['solution', 'mode', 'result'], 'Sign-in attempts by result'),
   loginTime: histogram('login_duration', ['mode', 'result'], 'Time from the sign-in request until its result'),
@@ -42,7 +41,7 @@ function gauge<const L extends readonly string[]>(name: string, labels: L, what:
   return { name: `solhost_${name}`, type: 'gauge', labels, what } as const
 }
 
-/** Upper edges in seconds: from a statement of the embedded database to a call that was given up. */
+/** Upper bucket bounds in seconds: from an embedded database query to a call that timed out. */
 export const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 type Table = typeof METRICS
@@ -50,19 +49,19 @@ export type CounterKey = KeysOf<'counter'>
 export type HistogramKey = KeysOf<'histogram'>
 export type GaugeKey = KeysOf<'gauge'>
 type KeysOf<T> = { [K in keyof Table]: Table[K]['type'] extends T ? K : never }[keyof Table]
-/** All labels of a metric, and no other. */
+/** Exactly the labels of a metric. */
 export type Labels<K extends keyof Table> = Readonly<Record<Table[K]['labels'][number], string>>
 export type Observed<K extends GaugeKey> = readonly { readonly value: number; readonly labels: Labels<K> }[]
 
 /**
- * Where the platform counts. Nothing is counted before `begin`: a collector compares what it reads with what it read
- * before, so what came before the first look is nothing to it.
+ * Records metrics. Nothing is counted before `begin`: collectors compare two scrapes, so counts before the first one
+ * would be lost anyway.
  */
 export interface Metrics {
   readonly isOn: () => boolean
   add<K extends CounterKey>(metric: K, labels: Labels<K>, count?: number): void
   record<K extends HistogramKey>(metric: K, milliseconds: number, labels: Labels<K>): void
-  /** Asked whenever somebody reads. Cheap and synchronous. */
+  /** `look` runs on every scrape, so it must be cheap and synchronous. */
   observe<K extends GaugeKey>(metric: K, look: () => Observed<K>): void
   begin(meter: Meter): void
 }

@@ -6,14 +6,14 @@ import type { Telemetry } from './telemetry.ts'
 export type RequestTelemetryParts = {
   readonly telemetry: Telemetry
   readonly port: 'pages' | 'admin'
-  /** Whether the request comes from a proxy of TRUSTED_PROXIES: only such a one may say which trace it belongs to. */
+  /** Whether the request comes from one of TRUSTED_PROXIES: only those may set the trace context. */
   readonly isFromProxy: (request: Context['req']) => boolean
 }
 
-/** Probes come every few seconds and say nothing of users. */
+/** Not measured: probes run every few seconds and do not reflect user traffic. */
 const UNTOLD = ['/health/live', '/health/ready', '/metrics']
 
-/** Times each request and opens its trace; a sign-in has a span of its own below it. */
+/** Times each request and starts its trace; a sign-in gets a child span. */
 export function tellRequests({ telemetry: { metrics, spans }, port, isFromProxy }: RequestTelemetryParts): Middleware {
   return (ctx, next) => {
     if (!metrics.isOn() || UNTOLD.includes(ctx.path)) return next()
@@ -40,12 +40,12 @@ export function tellRequests({ telemetry: { metrics, spans }, port, isFromProxy 
   }
 }
 
-/** The login form was posted, or a provider sent the browser back. */
+/** True if the login form was posted or a provider redirected back. */
 function isSignIn({ method, path }: Context): boolean {
   return (method === 'POST' && path.endsWith('/index.html')) || path.endsWith('/app_oauth/index.html')
 }
 
-/** As it is written in the router, never the address itself; null: nothing answers to that address. */
+/** The route pattern, never the actual address; null: no route matched. */
 function routeOf(ctx: Context): string | null {
   const { _matchedRoute: route } = ctx as { _matchedRoute?: unknown }
   return typeof route === 'string' && route.length <= 200 ? route : null

@@ -1,8 +1,8 @@
-/** Solutions that have a name in metrics; those that come later share one, so that no host has metrics without end. */
+/** Solutions with their own label in metrics; later ones share one, so that the number of metrics is bounded. */
 const MOST_SOLUTIONS = 50
 const OTHERS = 'other'
 
-/** @returns the label of a solution: its name for the first ones of this process */
+/** @returns a function that labels a solution: by name for the first `most` solutions that this process sees */
 export function createSolutionLabel(most: number = MOST_SOLUTIONS): (solution: string) => string {
   const known = new Set<string>()
   return (solution) => {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type * as OpenTelemetry from '@opentelemetry/api'
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
 
-/** Everything that has a span of its own, with what is known of it. Nothing of it is told by a browser or a script. */
+/** All span types and their attributes. Browsers and scripts provide none of the values. */
 export const SPANS = {
   request: {
     name: 'method and route',
@@ -40,14 +40,14 @@ export type Told<K extends SpanKey> = (attributes: SpanAttributes<K>) => void
 
 type Api = typeof OpenTelemetry
 
-/** The request that some work belongs to, wherever that work goes on. */
+/** The request that asynchronous work belongs to. */
 type Scope = { readonly request: RequestScope; readonly span: Span | null }
 export type RequestScope = {
   /** By `performance.now()`. */
   readonly startedAt: number
-  /** False: of an open client, which a request only began. */
+  /** False: work of an open client, which outlives the request that opened it. */
   readonly isRequest: boolean
-  /** What goes on afterwards, such as a batch that others wait in too, is none of its. */
+  /** Set when the request ends. Work that outlives it, such as a shared batch, is not attributed to it. */
   isOver: boolean
 }
 
@@ -58,29 +58,31 @@ export type RequestFacts = {
 }
 
 /**
- * Traces. A request that is not traced has no spans, and costs what `AsyncLocalStorage.run` costs; nothing goes into a
- * sandbox process, and nothing out of the host with requests to others.
+ * Traces. A request that is not traced has no spans and costs only an `AsyncLocalStorage.run`. No trace context is
+ * passed to sandbox processes or sent with outbound requests.
  */
 export interface Spans {
-  /** Runs the work of one request; `work` gets a function that gives the span its route and further facts. */
+  /** Runs the work of one request; `work` calls its parameter to set the span's route and further attributes. */
   request<T>(
     facts: RequestFacts,
     work: (told: (name: string, attributes: SpanAttributes<'request'>, isError: boolean) => void) => Promise<T>,
   ): Promise<T>
-  /** Begins a trace of its own, of what is no request. */
+  /** Starts a separate trace for work outside a request. */
   root<K extends SpanKey, T>(key: K, attributes: SpanAttributes<K>, work: (told: Told<K>) => Promise<T>): Promise<T>
   run<K extends SpanKey, T>(key: K, attributes: SpanAttributes<K>, work: (told: Told<K>) => Promise<T>): Promise<T>
-  /** Adds to the span that the work is in. */
+  /** Adds attributes to the current span. */
   tell(attributes: SpanAttributes<'login'>): void
-  /** What took so long and just ended. */
+  /** Records a span for an operation that just ended and took `milliseconds`. */
   past<K extends SpanKey>(key: K, milliseconds: number, attributes: SpanAttributes<K>, isError: boolean): void
-  /** The function, to be called where something else waits, such as for messages of a process. */
+  /**
+   * Binds a function to the current span, for callers that run in another context, such as for messages of a process.
+   */
   keep<F extends (...args: never[]) => unknown>(work: F): F
-  /** The request that is served; undefined outside of one. */
+  /** The current request; undefined outside of one. */
   current(): RequestScope | undefined
-  /** For log records; undefined where nothing is traced. */
+  /** For log records; undefined if the work is not traced. */
   context(): Context | undefined
-  /** @param api loaded only where something is told @param tracer null: requests are timed, and none is traced */
+  /** @param api loaded only if telemetry is in use @param tracer null: requests are timed but not traced */
   begin(api: Api, tracer: Tracer | null): void
 }
 
@@ -98,7 +100,7 @@ export function createSpans(): Spans {
     try {
       return await work()
     } catch (error) {
-      // No text: a message may quote what was sent.
+      // No message: it may quote user input.
       span.setStatus({ code: ERROR })
       throw error
     } finally {
@@ -177,7 +179,7 @@ export function createSpans(): Spans {
   }
 }
 
-/** `SpanStatusCode.ERROR`: an enum of the package, which is not loaded for it. */
+/** `SpanStatusCode.ERROR`, copied so that the package is not loaded for one enum. */
 const ERROR = 2
 
 type Tracing = { readonly api: Api; readonly tracer: Tracer }
@@ -191,7 +193,7 @@ function below({ trace, ROOT_CONTEXT }: Api, span: Span): Context {
   return trace.setSpan(ROOT_CONTEXT, span)
 }
 
-/** @see https://www.w3.org/TR/trace-context/#traceparent-header-field-values: what is not of its form counts as absent */
+/** @see https://www.w3.org/TR/trace-context/#traceparent-header-field-values: an invalid header is ignored */
 function contextOf({ trace, ROOT_CONTEXT }: Api, traceparent: string | null): Context {
   const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/
   const [, version, traceId = '', spanId = '', flags = ''] = form.exec(traceparent ?? '') ?? []

@@ -10,21 +10,21 @@ import { createMetrics, type Metrics } from './metrics.ts'
 import { createSolutionLabel } from './solution-label.ts'
 import { createSpans, type Spans } from './spans.ts'
 
-/** What the platform tells of itself: metrics to whoever asks, and all three signals to a collector. */
+/** Telemetry of the platform: metrics for scraping, and all three signals for a collector. */
 export interface Telemetry {
   readonly metrics: Metrics
   readonly spans: Spans
   readonly records: LogRecords
-  /** A solution as it is called in metrics. */
+  /** Label of a solution in metrics. */
   readonly solutionLabel: (solution: string) => string
   /**
-   * All metrics in the text format of Prometheus. The first one to ask begins the counting, unless something had begun it
-   * at the start: where nobody asks, the SDK is not even loaded (50 to 150 ms of the processor).
+   * All metrics in the Prometheus text format. The first scrape starts counting unless `start` already did: loading the
+   * SDK takes 50 to 150 ms of CPU time, so a host that nobody scrapes does not load it.
    */
   scrape(): Promise<string>
-  /** Of the signals that are sent somewhere. */
+  /** States of the exported signals. */
   states(): readonly SenderState[]
-  /** Begins with what the settings ask for. */
+  /** Starts the telemetry that the settings enable. */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -39,7 +39,7 @@ export type TelemetryOptions = {
   readonly log: Logger
 }
 
-/** The text format's version that `PrometheusSerializer` writes. */
+/** Content type of the format that `PrometheusSerializer` writes. */
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 export function createTelemetry({ settings, environment, version, home, bound, log }: TelemetryOptions): Telemetry {
@@ -60,7 +60,7 @@ export function createTelemetry({ settings, environment, version, home, bound, l
     const resource = resourceFromAttributes({
       'service.name': 'solhost',
       'service.version': version,
-      // A new one for each start: what counts from zero is told apart from what went on.
+      // A new ID per start, so that collectors can tell a reset counter from a continued one.
       'service.instance.id': randomUUID(),
       'deployment.environment.name': environment,
     })
@@ -68,7 +68,7 @@ export function createTelemetry({ settings, environment, version, home, bound, l
     const { startExport } = isSending ? await import('./export/start-export.ts') : { startExport: null }
     const parts = { settings, home, bound, resource, metrics, log }
     const sending: Export | null = startExport === null ? null : await startExport(parts)
-    // One reader for both: a second one would count everything twice.
+    // One reader for scraping and export: a second one would count everything twice.
     const reader = sending?.reader ?? askedReader(sdk)
     const provider = new sdk.MeterProvider({ resource, readers: [reader] })
     metrics.begin(provider.getMeter('solhost'))
@@ -90,7 +90,7 @@ export function createTelemetry({ settings, environment, version, home, bound, l
     records,
     solutionLabel: createSolutionLabel(),
     scrape() {
-      // Whoever asks meanwhile gets the same: however many ask, one collects.
+      // Concurrent scrapes share one collection.
       scraping ??= collect().finally(() => {
         scraping = null
       })
@@ -109,7 +109,7 @@ export function createTelemetry({ settings, environment, version, home, bound, l
   }
 }
 
-/** A reader that reads when it is asked, and does nothing by itself. */
+/** A reader that collects only on request. */
 function askedReader({ MetricReader }: typeof import('@opentelemetry/sdk-metrics')): IMetricReader {
   class AskedReader extends MetricReader {
     protected override async onShutdown(): Promise<void> {}

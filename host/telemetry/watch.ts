@@ -11,13 +11,13 @@ import { entryLabel, modeLabel, resultLabel } from './labels.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /**
- * Parts of the host with telemetry around them: each function gives back the part that it was given, which does the same
- * as before. What is counted is counted here, and the parts know nothing of it.
+ * Telemetry decorators for parts of the host: each function returns the given part with the same behavior. All counting
+ * is done here, so the parts do not depend on telemetry.
  */
 
 type Watcher = Pick<Telemetry, 'metrics' | 'spans' | 'solutionLabel'>
 
-/** Sign-ins: the audit is told of each, however it ended. */
+/** Counts sign-ins: the audit records each, whatever its outcome. */
 export function watchAudit(audit: Audit, { metrics, spans, solutionLabel }: Watcher): Audit {
   function count({ action, outcome, solution = '', mode = '' }: AuditEntry): void {
     if (!metrics.isOn() || (action !== 'sign-in' && action !== 'remembered-sign-in')) return
@@ -52,7 +52,7 @@ export function watchThrottle(throttle: Throttle, { metrics }: Watcher): Throttl
   }
 }
 
-/** Calls of scripts, and what is looked at every ten seconds. */
+/** Counts script calls, and exposes the gauges polled every ten seconds. */
 export function watchFigures(figures: Figures, { metrics, solutionLabel }: Watcher): Figures {
   let seen: Gauges | null = null
   metrics.observe('memory', () => {
@@ -80,7 +80,7 @@ export function watchFigures(figures: Figures, { metrics, solutionLabel }: Watch
   }
 }
 
-/** Calls of logins: how long they waited for a sandbox process, and their spans. */
+/** Traces login calls and measures how long they waited for a sandbox process. */
 export function watchCalls(supervisor: Supervisor, { metrics, spans }: Watcher): Supervisor {
   return {
     ...supervisor,
@@ -91,7 +91,7 @@ export function watchCalls(supervisor: Supervisor, { metrics, spans }: Watcher):
         const asked = performance.now()
         let began = asked
         const outcome = await supervisor.call(version, call, {
-          // A process's messages come in nobody's name: what they lead to belongs to this request.
+          // Messages of a process arrive outside the request's async context: attribute their work to this request.
           log: spans.keep(handlers.log),
           request: spans.keep(handlers.request),
           began() {
@@ -110,7 +110,9 @@ export function watchCalls(supervisor: Supervisor, { metrics, spans }: Watcher):
   }
 }
 
-/** Events of open clients, and all else that is called in them: each is a trace of its own, since their request is long over. */
+/**
+ * Traces all calls in open clients. Each call is a separate trace, since the request that opened the client is over.
+ */
 export function watchClients(supervisor: Supervisor, { metrics, spans }: Watcher): Supervisor {
   return {
     ...supervisor,
@@ -135,7 +137,7 @@ export function watchClients(supervisor: Supervisor, { metrics, spans }: Watcher
   }
 }
 
-/** What scripts ask of plugins. */
+/** Measures and traces requests from scripts to plugins. */
 export function watchBindings(bindings: GuestBindings, { metrics, spans }: Watcher): GuestBindings {
   return {
     ...bindings,
@@ -157,10 +159,10 @@ export function watchBindings(bindings: GuestBindings, { metrics, spans }: Watch
       })
       told.then(
         () => tell('ok'),
-        // Names of no binding come from a guest that went around the plugins: they get no label, and the call ends.
+        // Only a guest that bypasses the plugins sends an unknown binding: it gets no label, and the call ends.
         () => answered !== undefined && tell('failed'),
       )
-      // The work above runs at once up to its first wait: it has answered by now, or thrown, which the caller must see.
+      // The work above runs synchronously up to its first `await`, so it has either answered or thrown by now.
       if (answered === undefined) throw refused
       return answered
     },
@@ -171,7 +173,6 @@ export function watchSessions(sessions: Sessions, { spans }: Watcher): Sessions 
   return { ...sessions, start: (session) => spans.run('session', {}, () => sessions.start(session)) }
 }
 
-/** Requests to OAuth providers. */
 export function watchProviders(outbound: Outbound, { metrics, spans }: Watcher): Outbound {
   return {
     request(asked) {
@@ -193,7 +194,7 @@ export function watchProviders(outbound: Outbound, { metrics, spans }: Watcher):
   }
 }
 
-/** Statements of the platform's database, by what they do and to which table. Their texts and values are not told. */
+/** Measures platform database queries by operation. Their text and values are not recorded. */
 export function watchQueries({ metrics, spans }: Watcher): (event: LogEvent) => void {
   return ({ level, query: { query }, queryDurationMillis }) => {
     if (!metrics.isOn()) return
@@ -210,7 +211,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   DeleteQueryNode: 'delete',
 }
 
-/** Processes by what they are for, and what they and the host may hold, in bytes. */
+/** Observes the number of processes by kind, and the memory limit of the host and its processes, in bytes. */
 export function observeProcesses(supervisor: Supervisor, { metrics }: Watcher): void {
   metrics.observe('memoryLimit', () => [{ value: supervisor.memory().maximum, labels: {} }])
   metrics.observe('processes', () => {

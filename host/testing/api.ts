@@ -5,7 +5,7 @@ import type { Testing as TestingState } from './testing.ts'
 
 export type TestingApiParts = { readonly testing: TestingState }
 
-/** A year at most: what lives longer is not worth waiting for. */
+/** At most a year: no test needs a longer offset. */
 const Testing = z
   .strictObject({
     clockOffsetMs: z
@@ -18,7 +18,7 @@ const Testing = z
   })
   .meta({ id: 'Testing' })
 
-/** Clock and throttles for end-to-end tests: in testing mode only, elsewhere there is nothing at the address. */
+/** Sets the clock and throttles for end-to-end tests; responds 404 outside testing mode. */
 export function testingRoutes({ testing }: TestingApiParts): AdminRoute[] {
   function names() {
     if (!testing.isOn) throw new PlatformError('ERR_NOT_FOUND', 'There is nothing at this address.')

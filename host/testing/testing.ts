@@ -1,22 +1,22 @@
-/** What end-to-end tests change of a host in testing mode (`PLATFORM_TESTING_MODE`), until it ends. */
+/** State that end-to-end tests can change in testing mode (`PLATFORM_TESTING_MODE`); lost on restart. */
 export interface Testing {
   readonly isOn: boolean
-  /** Epoch milliseconds, as sessions, remembered logins and tokens count them. */
+  /** Epoch ms; the clock for sessions, remembered logins and tokens. */
   readonly now: () => number
-  /** Whether attempts to sign in are counted. */
+  /** Whether sign-in attempts are throttled. */
   readonly throttles: () => boolean
   readonly state: () => TestingState
-  /** @throws TypeError when testing mode is off */
+  /** @throws TypeError if testing mode is off */
   set(wanted: Partial<TestingState>): void
 }
 
 export type TestingState = {
-  /** How far the host's clock is set forward, in ms. */
+  /** Offset of the host's clock into the future, in ms. */
   readonly clockOffsetMs: number
   readonly throttles: boolean
 }
 
-/** @param isOn `PLATFORM_TESTING_MODE`; without it the clock is the machine's and attempts are counted */
+/** @param isOn `PLATFORM_TESTING_MODE`; if false, the system clock is used and attempts are throttled */
 export function createTesting(isOn: boolean): Testing {
   let state: TestingState = { clockOffsetMs: 0, throttles: true }
   return {

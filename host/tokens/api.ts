@@ -28,7 +28,7 @@ const Token = z
 
 const MadeToken = Token.extend({ token: z.string() }).meta({ id: 'MadeToken' })
 
-/** The API's tokens: a token makes no other, so that a leaked one ends when it is deleted. */
+/** Routes of API tokens. A token cannot create another one, so deleting a leaked token ends all its access. */
 export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
   return [
     route(

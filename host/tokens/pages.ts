@@ -10,7 +10,7 @@ export type TokenPageParts = {
   readonly settings: Pick<Settings, 'publicUrl'>
 }
 
-/** What a token can be for beside single solutions, with the rights that there are. */
+/** Token scopes other than single solutions, with their access kinds. */
 const SUBJECTS = {
   'solutions:*': ['read', 'write'],
   users: ['read', 'write'],
@@ -20,7 +20,6 @@ const SUBJECTS = {
   health: ['read'],
 } as const
 
-/** Tokens that tools use the API with. */
 export function addTokenPages(pages: PageRouter, { tokens, store, settings }: TokenPageParts): void {
   const solutionNames = async () => (await store.list()).map(({ name }) => name)
 
@@ -34,7 +33,7 @@ export function addTokenPages(pages: PageRouter, { tokens, store, settings }: To
     const model = {
       solutions: await solutionNames(),
       subjects: Object.entries(SUBJECTS),
-      /** Where a tool finds the API: this port has it too, but is rarely reached from elsewhere. */
+      /** Address of the API for tools: the admin port serves it too, but is rarely reachable from elsewhere. */
       address: settings.publicUrl?.origin ?? adminOrigin(ctx),
     }
     return { template: 'token-new', heading: text('admin.tokens.new'), part: 'tokens', model }

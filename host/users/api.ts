@@ -15,7 +15,7 @@ export type UserApiParts = {
   readonly audit: Audit
 }
 
-// They bound what is read; base/accounts/user-rules.ts says what is right.
+// These only limit the size of the input; base/accounts/user-rules.ts validates it.
 const Text = z.string().max(1000)
 const Permission = z.union([Text, z.strictObject({ name: Text, solution: Text })])
 const Password = z.string().max(10_000).nullable().meta({ writeOnly: true })
@@ -67,7 +67,7 @@ const Imported = z
 
 const NO_CONTENT = { description: 'done' }
 
-/** The default users. A password comes in and never goes out. */
+/** Routes of the default users. Passwords can be set, and are never returned. */
 export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute[] {
   async function named({ params: { uid } }: { readonly params: { readonly uid: string } }) {
     const user = await users.get(uid)
@@ -155,7 +155,7 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
         answers: { 200: { description: 'RFC 4180', type: 'text/csv' } },
       },
       async ({ ctx }) => {
-        // Everybody's names leave the house: that is written down before the first of them does.
+        // The export contains all users' names, so it is audited before the first byte is sent.
         await audit.record(auditOf(ctx, 'user-export', 'ok', { target: 'users' }))
         ctx.type = 'text/csv; charset=utf-8; header=present'
         ctx.set('Content-Disposition', 'attachment; filename="users.csv"')

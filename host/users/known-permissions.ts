@@ -3,15 +3,15 @@ import type { Catalog } from '../solutions/catalog.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 import { ADMINISTRATORS } from './users-for-scripts.ts'
 
-/** What a person is offered where permissions are given; others can be typed. */
+/** Suggestions for the permission fields of the admin pages; other values can be typed. */
 export type KnownPermissions = {
-  /** Those that solutions list in their manifests, and the one that the platform itself asks for. */
+  /** Permissions listed in solutions' manifests, plus the one that the platform itself checks. */
   readonly names: readonly string[]
-  /** The solutions that a permission can be for. */
+  /** Solutions to which a permission can be limited. */
   readonly solutions: readonly string[]
 }
 
-/** Solutions whose manifests are looked at: each is read from the database where it is not in use. */
+/** Number of manifests to read: inactive ones are read from the database. */
 const MOST_SOLUTIONS = 100
 const MOST_NAMES = 1_000
 

@@ -15,10 +15,10 @@ export type UserPageParts = {
 }
 
 const PAGE = 50
-/** Permissions that the list shows of one user. */
+/** Number of permissions shown per user in the list. */
 const SHOWN_PERMISSIONS = 4
 
-/** The default users: those who sign in to solutions of the kind `DEFAULT`. */
+/** Pages of the default users, who sign in to solutions with authenticator `DEFAULT`. */
 export function addUserPages(pages: PageRouter, { users, store, catalog, limits }: UserPageParts): void {
   const forForms = async () => ({ known: await knownPermissions(store, catalog), leastLength: limits.PASSWORD_LENGTH })
 
@@ -69,7 +69,7 @@ function listed(user: User) {
   }
 }
 
-/** `solution` is '' where it holds in all. */
+/** `solution` is '' if the permission applies to all solutions. */
 function permissionPair(permission: User['permissions'][number]) {
   return typeof permission === 'string' ? { name: permission, solution: '' } : permission
 }

@@ -6,30 +6,30 @@ import type { UserFault, UserInput } from '../../base/accounts/user-rules.ts'
 import { usernameKey } from '../../base/accounts/username.ts'
 import { readCell, readPermissionCell } from '../../base/api/csv-cells.ts'
 
-/** The columns of an export, in its order. */
+/** Columns of an export, in order. */
 export const COLUMNS = ['username', 'displayName', 'email', 'enabled', 'permissions'] as const
-/** An import takes passwords too. */
+/** An import also accepts passwords. */
 const READ_COLUMNS = [...COLUMNS, 'password'] as const
 
 type Column = (typeof READ_COLUMNS)[number]
 
-/** `field` is null where the line as a whole is wrong. */
+/** `field` is null if the error concerns the whole line. */
 export type CsvFault = { readonly line: number; readonly field: string | null } & Omit<UserFault, 'field'>
 
-/** What one line says of one user; columns that the file lacks are absent. */
+/** The values for one user; columns missing from the file are absent. */
 export type CsvLine = { readonly line: number; readonly input: UserInput & { readonly username: string } }
 
 export type CsvLines = { readonly lines: readonly CsvLine[]; readonly faults: readonly CsvFault[] }
 
-/** Users of one file; the size of the body bounds them as well. */
+/** Maximum number of users per file; the size of the body is limited too. */
 export const MOST_USERS = 20_000
-/** Bytes that are parsed before other requests get their turn. */
+/** Bytes parsed before yielding to other requests. */
 const PIECE = 16 * 1024
 
 type CellInput = Omit<UserInput, 'username'>
 type Row = { readonly line: number; readonly cells: readonly string[] }
 
-/** Reads RFC 4180 with a header line: UTF-8, with or without a byte order mark. */
+/** Parses CSV as in RFC 4180 with a header line: UTF-8, with or without a byte order mark. */
 export async function readLines(bytes: Buffer): Promise<CsvLines> {
   const rows = await readRows(bytes)
   if (!Array.isArray(rows)) return { lines: [], faults: [rows] }
@@ -69,7 +69,7 @@ async function readRows(bytes: Buffer): Promise<Row[] | CsvFault> {
     }
     return rows
   } catch (error) {
-    // `bytes` is where the record begins that could not be read.
+    // `bytes` is the offset of the record that could not be parsed.
     if (error instanceof CsvError) return fault(lineAt(Number(error.bytes)), null, whyNoCsv(error))
     throw error
   }
@@ -94,8 +94,8 @@ function isUtf8(bytes: Buffer): boolean {
 }
 
 /**
- * The number of the line where the record begins that follows what ends at `end`; asked with rising ends. The parser's
- * own count is wrong after a quoted line end.
+ * Returns the line number of the record that follows offset `end`; call it with increasing offsets. The parser's own
+ * count is wrong after a quoted line break.
  */
 function countLines(bytes: Buffer): (end: number) => number {
   let line = 1
@@ -127,7 +127,7 @@ function checkHeader(cells: readonly string[], columns: readonly (Column | null)
   const faults = cells.flatMap((_cell, at) => {
     const column = columns[at]
     if (column === null) {
-      // Not what it says: where a file has no header that may be a password.
+      // Does not quote the cell: in a file without a header it may be a password.
       return [fault(1, null, `column ${at + 1} of the header is none of ${known}`)]
     }
     return columns.indexOf(column as Column) < at ? [fault(1, column as Column, 'the column is there twice')] : []
@@ -146,7 +146,7 @@ function readRow({ line, cells }: Row, columns: readonly Column[], faults: CsvFa
     ...read(cell, 'email', (text) => ({ email: text === '' ? null : readCell(text) })),
     ...read(cell, 'enabled', (text) => readEnabled(text, line, faults)),
     ...read(cell, 'permissions', (text) => ({ permissions: readPermissionCell(readCell(text)) })),
-    // As it is: an apostrophe may be part of a password, and no export writes one.
+    // Not unescaped: an apostrophe may be part of a password, and exports contain no passwords.
     ...read(cell, 'password', (text) => (text === '' ? {} : { password: text })),
   }
   return { line, input }
@@ -157,7 +157,7 @@ function read(cells: ReadonlyMap<Column, string>, column: Column, set: (text: st
   return text === undefined ? {} : set(text)
 }
 
-/** An empty cell says nothing. */
+/** An empty cell changes nothing. */
 function readEnabled(text: string, line: number, faults: CsvFault[]): CellInput {
   const value = text.trim().toLowerCase()
   if (value === '') return {}

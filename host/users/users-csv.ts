@@ -26,13 +26,13 @@ import { COLUMNS, type CsvFault, type CsvLine, readLines } from './users-csv-lin
 
 export interface UsersCsv {
   /**
-   * Makes the users that there are not yet and changes the others, by their names: all or nothing. Who has the name of
-   * no line stays as he is. Columns that the file lacks, and empty cells of `enabled` and `password`, change nothing;
-   * other empty cells empty what was there.
-   * @throws ERR_REQUEST_INVALID with `faults` by line, at most 1,000; ERR_NAME_EXISTS when somebody else was faster
+   * Creates new users and updates existing ones by user name, all or nothing. Users not in the file are unchanged.
+   * Missing columns, and empty cells of `enabled` and `password`, change nothing; other empty cells clear the value.
+   * @throws ERR_REQUEST_INVALID with `faults` by line, at most 1,000; ERR_NAME_EXISTS if another request created one
+   * first
    */
   import(file: Buffer, options: { readonly dryRun: boolean }): Promise<Imported>
-  /** All users by name, in pieces; no password and no hash. */
+  /** All users by name, in chunks; without passwords and hashes. */
   export(): AsyncIterable<string>
 }
 
@@ -52,13 +52,13 @@ export type UsersCsvParts = {
 }
 
 const MOST_FAULTS = 1_000
-/** Passwords of one file: each takes some 20 ms, and the request waits for all. */
+/** Maximum number of passwords per file: each takes about 20 ms, and the request waits for all. */
 const MOST_PASSWORDS = 1_000
 const EXPORT_PAGE = 500
 
 type Existing = { readonly row: UserRow; readonly permissions: readonly PermissionRow[] }
 
-/** What a line is going to do; `existing` null: make the user. */
+/** The planned change for a line; `existing` null: create the user. */
 type Step = {
   readonly input: CsvLine['input']
   readonly existing: Existing | null
@@ -66,7 +66,7 @@ type Step = {
   readonly permissions: ReturnType<typeof comparePermissions>
 }
 
-/** Users as CSV, for spreadsheets and other programs. @param now the clock, in epoch milliseconds */
+/** Imports and exports users as CSV. @param now the clock, in epoch milliseconds */
 export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.now): UsersCsv {
   const { db, users, passwords, limits, endAccess } = parts
 
@@ -83,7 +83,7 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
         faults.push(...checkUser(input, owner, limits).map((fault) => ({ line, ...fault })))
         steps.push(stepOf(input, one, now()))
       }
-      // Thousands of lines are checked: others get their turn between them.
+      // Yields to other requests, since a file can have thousands of lines.
       await nextTurn()
     }
     return steps

@@ -11,7 +11,10 @@ import type { Audit } from '../access/audit.ts'
 import type { GrantStore } from '../grants/grants.ts'
 import type { NoteRefusal } from '../solutions/script-refusals.ts'
 
-/** The permission by which a user of the table administrates it through scripts. It counts as it stands in the table, never by `security.login`. */
+/**
+ * Users with this permission may manage the users table through scripts. Only the permission in the table counts, not
+ * one granted by `security.login`.
+ */
 export const ADMINISTRATORS = 'Administrators'
 
 export type UsersForScriptsParts = {
@@ -22,7 +25,7 @@ export type UsersForScriptsParts = {
   readonly noteRefusal: NoteRefusal
 }
 
-/** What scripts may ask of the users table (design 5.2): only where the operator granted `users`. */
+/** The users table for scripts (design 5.2), only if the operator granted `users`. */
 export function createUsersForScripts({
   users,
   grants,
@@ -53,8 +56,8 @@ export function createUsersForScripts({
   }
 
   /**
-   * An account is one for all solutions: whoever administrates one of them could else take over the account of somebody
-   * who may do more elsewhere.
+   * Accounts are shared by all solutions: otherwise an administrator of one solution could take over the account of a
+   * user who has more permissions in another.
    */
   async function needWithinReach(call: Call, method: string, { permissions }: User): Promise<void> {
     const { account, solution } = hostCall(call)
@@ -67,7 +70,7 @@ export function createUsersForScripts({
     )
   }
 
-  /** Counted like a sign-in at the login page, before anything is checked. */
+  /** Counts the attempt like a sign-in on the login page, before checking anything. */
   async function countGuess<T>(call: Call, username: string, check: () => Promise<T | null>): Promise<T | null> {
     const attempt = { source: 'users', username, address: hostCall(call).address }
     const wait = await throttle.count(attempt, false)
@@ -96,12 +99,12 @@ export function createUsersForScripts({
     return audit.record({ actor, action, target, solution: solution.name, outcome: 'ok', address, correlationId })
   }
 
-  /** A refused password is told in English, which authors read; the key stays the same for their own texts. */
+  /** Reports a rejected password in English, for the authors; the key lets them show their own texts. */
   function needAccepted(refusal: { readonly key: string; readonly values: readonly (string | number)[] } | null): void {
     if (refusal !== null) throw new ScriptError(`${refusal.key}: ${platformText('en', refusal.key, refusal.values)}`)
   }
 
-  /** As in mode DEFAULT those that the solution lists: `security.login` takes no others. */
+  /** As in mode DEFAULT, only permissions that the solution lists: `security.login` accepts no others. */
   async function permissionsToGrant({ solution }: Call, uid: string): Promise<string[]> {
     const permissions = await users.permissionsFor(uid, solution.name)
     const listed = permissionsOf(solution)
@@ -163,7 +166,7 @@ export function createUsersForScripts({
   }
 }
 
-/** What the users table refuses is for the caller to mend, so the script learns it. */
+/** Passes rejections of the users table to the script, since its caller can fix them. */
 async function forScript<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -10,11 +10,11 @@ export type SolutionListModel = {
 export type SignedOutModel = {
   readonly solution: { readonly title: string }
   readonly signInHref: string
-  /** Where the user may still be signed in, since that provider offers no sign-out of its own. */
+  /** The provider where the user may still be signed in, because it has no sign-out. */
   readonly provider?: string | null | undefined
 }
 
-/** Each has its texts below `platform.oauth.{page}`. */
+/** The texts of each page are below `platform.oauth.{page}`. */
 export type OAuthProblemPage =
   | 'unknown-user'
   | 'denied'
@@ -29,11 +29,11 @@ export type OAuthProblemPage =
 export type OAuthProblemModel = {
   readonly page: OAuthProblemPage
   readonly solution: { readonly title: string }
-  /** The provider's name; null where none is chosen yet. */
+  /** The provider's name; null if none is configured yet. */
   readonly provider: string | null
   /** The correlation id, for support. */
   readonly reference: string
-  /** E-mail or name of the account that was used at the provider; null where it is not known. */
+  /** E-mail or name of the account used at the provider; null if unknown. */
   readonly user: string | null
   readonly tryAgainHref: string
   /** Lets the user choose another account at the provider; null: not offered. */
@@ -44,47 +44,46 @@ export type OAuthProblemModel = {
 
 export type FragmentModel = {
   readonly solution: { readonly title: string }
-  /** The page's own path, which takes the fragment's parameters by POST. */
+  /** The page's own path, which accepts the fragment's parameters by POST. */
   readonly action: string
 }
 
 export type RepostModel = {
   readonly action: string
-  /** Names and values as they came, in their order, repeated ones too. */
+  /** Names and values in the order received, including repeated ones. */
   readonly fields: readonly (readonly [name: string, value: string])[]
 }
 
 export type ChangePasswordModel = {
   readonly username: string
-  /** Before the user may go on. */
+  /** Whether the user must change the password to continue. */
   readonly mustChange: boolean
-  /** What shows that the right password was given already; null: the form asks for it. */
+  /** Proves that the current password was already entered; null: the form asks for it. */
   readonly ticket: string | null
   readonly formToken: string
   readonly action: string
-  /** Characters. */
+  /** In characters. */
   readonly leastLength: number
-  /** Why the last try was refused, in the user's language. */
+  /** Why the last attempt was refused, in the user's language. */
   readonly refusal: string | null
 }
 
 export type GoesOnModel = {
   readonly href: string
-  /** The host name that the person is told. */
+  /** The host name to display. */
   readonly shown: string
 }
 
-/** A page of the administration: its frame has the navigation. */
+/** The frame of an administration page, which has the navigation. */
 export type AdminFrame = PageFrame & {
-  /** What the page's script sends along with requests to the API; null where nobody is signed in. */
+  /** The CSRF token that the page's script sends with API requests; null if nobody is signed in. */
   readonly csrfToken: string | null
-  /** The part of the navigation that the page belongs to; null: none. */
+  /** The navigation entry to highlight; null: none. */
   readonly part: AdminPart | null
-  /** The address of the page's script. */
   readonly script: string
 }
 
-/** The navigation of the administration, in its order: name and address. */
+/** The navigation entries in display order: name and address. */
 export const ADMIN_PARTS = {
   solutions: '/admin/',
   users: '/admin/users',
@@ -117,10 +116,9 @@ export function signedOutPage(frame: PageFrame, model: SignedOutModel): string {
 }
 
 /**
- * Leads on to another origin without a redirect, which `form-action` would block after a form's POST.
- * Needs no script.
- *
- * @throws TypeError when `href` is neither http, https nor relative
+ * Navigates to another origin without an HTTP redirect, which `form-action` would block after a form's POST. Works
+ * without script.
+ * @throws TypeError if `href` is neither http, https, mailto nor relative
  */
 export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
   const target = URL.parse(model.href, 'https://relative.invalid')
@@ -130,15 +128,14 @@ export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
   return page('goes-on', frame, platformText(frame.locale, 'platform.goeson.title'), model, { goesOnTo: model.href })
 }
 
-/** Why a sign-in by a provider came to nothing, what the person can do next, and the reference for support. */
+/** Why a sign-in with a provider failed, what the user can do next, and the reference for support. */
 export function oauthProblemPage(frame: PageFrame, model: OAuthProblemModel): string {
   return page('oauth-problem', frame, platformText(frame.locale, `platform.oauth.${model.page}.title`), model)
 }
 
 /**
- * Hands the parameters in the address's fragment, which no server sees, over to `action` by a form's POST, with the
- * field `from=fragment`. Says so when there is nothing to hand over, and what to do without script.
- *
+ * Posts the parameters from the address's fragment, which servers can't see, to `action`, with the field
+ * `from=fragment`. Shows a message if there are none, or if scripts are disabled.
  * @see product guide 4, "app_oauth/index.html"
  */
 export function fragmentPage(frame: PageFrame, model: FragmentModel): string {
@@ -146,9 +143,8 @@ export function fragmentPage(frame: PageFrame, model: FragmentModel): string {
 }
 
 /**
- * Answers a POST from a provider's page, with which no SameSite=Lax cookie comes: posts the same fields again from our
- * own origin, with the field `from=form_post`. Works without script by its button.
- *
+ * Answers a POST from a provider's page, which lacks our SameSite=Lax cookies: posts the same fields again from our own
+ * origin, with the field `from=form_post`. Without script the user presses the button.
  * @see design section 7
  */
 export function repostPage(frame: PageFrame, model: RepostModel): string {
@@ -156,9 +152,9 @@ export function repostPage(frame: PageFrame, model: RepostModel): string {
 }
 
 /**
- * A page of the administration.
- * @param template one of `pages/admin/` or of the shared ones, without its ending
- * @param heading in the reader's language
+ * Renders an administration page.
+ * @param template a file in `pages/admin/` or a shared one, without extension
+ * @param heading in the user's language
  */
 export function adminPage(template: string, frame: AdminFrame, heading: string, model: object): string {
   const { csrfToken, part, script } = frame

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type BrowserScript, makeScript } from '../../base/web/browser-script.ts'
 
-/** The script of open clients. */
+/** The script on the pages of open clients. */
 export function makeClientScript(): BrowserScript {
   return makeScript(new URL('client/main.ts', import.meta.url), idiomorphText())
 }
 
-/** The script of the administration's pages. */
+/** The script on the administration pages. */
 export function makeAdminScript(): BrowserScript {
   return makeScript(new URL('admin/main.ts', import.meta.url))
 }
 
-/** idiomorph as its makers publish it for pages: one `var Idiomorph`. */
+/** idiomorph's published browser build: one `var Idiomorph`. */
 function idiomorphText(): string {
   const file = createRequire(import.meta.url).resolve('idiomorph/dist/idiomorph.min.js')
   return readFileSync(file, 'utf8').trim()

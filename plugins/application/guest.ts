@@ -15,11 +15,11 @@ export default function application(api: GuestApi<Settings, string>) {
   const MOST_LATER = 100
   const LATEST = 3_600_000
   let settings: Settings = { name: '', version: '', platform: '', environment: '', forms: [] }
-  /** What is to be run later, by its number. */
+  /** Pending timers by their id. */
   const waiting = api.record<Waiting>()
   let waitingCount = 0
   let lastId = 0
-  /** What the running call changed of it, or the last one did. */
+  /** Timers that the running call, or the last one, added. */
   let added = api.list<number>()
   let cancelled = api.list<{ readonly id: number; readonly one: Waiting }>()
   const levels: { readonly __proto__: null; readonly [name: string]: Level | null } = {
@@ -33,7 +33,7 @@ export default function application(api: GuestApi<Settings, string>) {
   }
   const loggingLevel = { __proto__: null, DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3, FATAL: 4 }
   const numbered: readonly Level[] = ['debug', 'info', 'warn', 'error', 'error']
-  // A solution may have a LOGGINGLEVEL of its own, as many do that were written without ours.
+  // A solution may define a separate LOGGINGLEVEL, as many existing ones do.
   safe.defineProperty(globalThis, 'LOGGINGLEVEL', {
     value: safe.freeze(loggingLevel),
     writable: true,
@@ -80,7 +80,7 @@ export default function application(api: GuestApi<Settings, string>) {
   }
 
   function readTime(value: unknown): number {
-    // -0 becomes 0.
+    // Adding 0 turns -0 into 0.
     if (typeof value === 'number' && value >= 0 && value <= LATEST && value % 1 === 0) return value + 0
     throw new safe.TypeError(`application.executeLater: milliseconds must be a whole number from 0 to ${LATEST}`)
   }
@@ -98,7 +98,7 @@ export default function application(api: GuestApi<Settings, string>) {
     waitingCount++
   }
 
-  /** The host heard nothing of what a failed call asked for. */
+  /** Undoes a failed call's timers: the host applied none of its commands. */
   function takeBack(): void {
     for (let index = 0; index < cancelled.length; index++) {
       const { id, one } = cancelled[index] as { id: number; one: Waiting }
@@ -124,7 +124,7 @@ export default function application(api: GuestApi<Settings, string>) {
       added = api.list()
       cancelled = api.list()
     })
-    // What it returns says nothing to anybody.
+    // Nobody uses the return value.
     api.entry('runLater', async (id: number): Promise<void> => {
       const one = take(id)
       if (one === null) return
@@ -149,7 +149,7 @@ export default function application(api: GuestApi<Settings, string>) {
       if (typeof form !== 'string' || !isForm(form)) {
         throw new safe.TypeError(`application.showForm: the solution has no form ${safe.describe(form)}`)
       }
-      // A client goes through the life of its forms; elsewhere the host is told.
+      // A client opens the form through its life cycle; elsewhere the host gets a command.
       const show = api.offered('showForm')
       if (show === null) api.command('showForm', [form])
       else if (!show(form)) throw new safe.TypeError(`application.showForm: clients have no form ${form}`)

@@ -2,19 +2,21 @@ import { isAllowedAddress } from '../../runtime/address.ts'
 import { type Call, command, type Json, type Plugin, type SolutionFacts } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** What the binding `application` needs of the host. */
+/** The host services behind the binding `application`. */
 export interface ApplicationPorts {
-  /** The solution's address, such as `https://hello.apps.example.org`. */
+  /** The solution's URL, such as `https://hello.apps.example.org`. */
   serverUrl(call: Call): string
   environment(): string
-  /** Of the platform. */
+  /** The platform's version. */
   version(): string
   forms(solution: SolutionFacts): readonly string[]
   showUrl(call: Call, url: string, target: string | null): void
   showForm(call: Call, form: string): void
-  /** The client ends, and its page goes to that solution, or loads its own again. */
+  /** Closes the client. Its page opens that solution, or reloads its own. */
   closeSolution(call: Call, target: { readonly solution: string | null; readonly argument: string | null }): void
-  /** A client wants to run something after so many milliseconds: then the host calls the entry `application.runLater` with `[id]`. */
+  /**
+   * Schedules a timer of a client, in ms. When it expires, the host calls the entry `application.runLater` with `[id]`.
+   */
   later(call: Call, run: { readonly id: number; readonly milliseconds: number }): void
   cancelLater(call: Call, id: number): void
 }
@@ -38,7 +40,7 @@ export default function application(ports: ApplicationPorts): Plugin {
         z.tuple([z.string().max(63).nullable(), z.string().max(2048).nullable()]),
         (call, [solution, argument]) => ports.closeSolution(call, { solution, argument }),
       ),
-      // A login form may wait for something before anybody is signed in.
+      // Not limited to signed-in users: a login form may need a timer too.
       executeLater: command(
         z.tuple([z.strictObject({ id: Id, milliseconds: z.int().min(0).max(3_600_000) })]),
         (call, [run]) => ports.later(call, run),

@@ -16,7 +16,7 @@ export default function database(api: GuestApi) {
     throw new safe.TypeError(`${what}: ${argument} must have 1 to ${longest} characters`)
   }
 
-  /** Read once, so that what is checked is what is sent, whatever getters an array has. */
+  /** Reads each element once, so that a getter cannot return a different value after the check. */
   function readParameters(value: unknown): Parameter[] {
     const read = api.list<Parameter>()
     if (value === undefined || value === null) return read

@@ -4,11 +4,11 @@ import { z } from '../../runtime/zod.ts'
 export type Parameter = string | number | boolean | null
 export type Row = { readonly [column: string]: Json }
 
-/** What the binding `plugins.database` needs of the host. */
+/** The host services behind the binding `plugins.database`. */
 export interface DatabasePorts {
   /**
    * Runs one statement in the solution's database of that name.
-   * @throws ScriptError with what the author can do
+   * @throws ScriptError that tells the author how to fix the problem
    */
   query(call: Call, name: string, sql: string, parameters: readonly Parameter[]): Promise<readonly Row[]>
 }
@@ -25,8 +25,8 @@ export default function database(ports: DatabasePorts): Plugin {
       query: request(
         z.tuple([z.string().min(1).max(64), z.string().min(1).max(65_536), z.array(Parameter).max(1000)]),
         (call, [name, sql, parameters]) => ports.query(call, name, sql, parameters),
-        // Chosen here: every query counts as one that changes something, since a SELECT may call functions and a WITH may hold
-        // an INSERT. All that costs is that such a call is not run again when its process was lost.
+        // Chosen here: every query counts as a change, since a SELECT can call functions and a WITH can contain an
+        // INSERT. The only cost is that such a call is not retried if its process is lost.
         { changes: true },
       ),
     },

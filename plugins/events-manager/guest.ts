@@ -2,11 +2,11 @@ import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 
 type Settings = { readonly builtIn: readonly string[]; readonly custom: readonly string[] }
 type Callback = (event: JSEvent, ...args: unknown[]) => unknown
-/** `receiver`: the form that is the context; a plain call of what has none is far faster. */
+/** `receiver`: the form used as context; calling without a receiver is much faster. */
 type Listener = { readonly callback: Callback; readonly context: string | null; readonly receiver: object | undefined }
-/** A list is never changed, only replaced: who fires keeps the one it started with. */
+/** Lists are replaced, never modified, so an event that is being fired keeps its list. */
 type EventType = { readonly name: string; readonly isBuiltIn: boolean; listeners: readonly Listener[] }
-/** What a fired event gives its listeners. `all`: null when there are at most three. */
+/** What a fired event passes to its listeners. `all`: null if there are at most three arguments. */
 type Arguments = {
   readonly count: number
   readonly first: unknown
@@ -32,14 +32,14 @@ const NO_ARGUMENTS: Arguments = { count: 0, first: undefined, second: undefined,
 export default function eventsManager(api: GuestApi<Settings>) {
   const { safe, limits } = api
   const aggregation = { __proto__: null, RETURN_VALUE_BOOLEAN: 0, RETURN_VALUE_ARRAY: 1 } as const
-  /** By name. */
+  /** Event types by name. */
   const eventTypes = api.record<EventType>()
   const constants = api.record<string>()
   const nobody = api.list<Listener>()
   let listenerCount = 0
   let depth = 0
 
-  /** Most events have few listeners, so its methods are created once and not per event. */
+  /** Most events have few listeners, so the methods are on the prototype, not created per event. */
   class FiredEvent implements JSEvent {
     declare readonly type: string
     declare readonly source: string | null
@@ -74,7 +74,7 @@ export default function eventsManager(api: GuestApi<Settings>) {
   }
   safe.freeze(FiredEvent.prototype)
   safe.freeze(FiredEvent)
-  // Chosen here: constants of EventType stay texts, so that they equal the `type` of an event and what a manifest calls it.
+  // Chosen here: constants of EventType are strings, so that they equal an event's `type` and the names in a manifest.
   safe.defineProperty(String.prototype, 'getName', {
     value: safe.freeze(function getName(this: unknown): string {
       return `${this as string}`
@@ -108,7 +108,7 @@ export default function eventsManager(api: GuestApi<Settings>) {
     throw new safe.TypeError('the callback must be a function')
   }
 
-  /** null: any context. A form is `forms.<name>`, the global scope `globals`, else the text itself. */
+  /** null: any context. A form is `forms.<name>`, the global scope is `globals`, otherwise the text itself. */
   function readContext(value: unknown): string | null {
     if (value === undefined || value === null) return null
     if (typeof value === 'string') return value
@@ -118,7 +118,7 @@ export default function eventsManager(api: GuestApi<Settings>) {
     throw new safe.TypeError('the context must be a form, the global scope or a string')
   }
 
-  /** The first three are kept apart: most events have no more, and a plain call with them is far faster than a list. */
+  /** The first three are separate properties: most events have no more, and a plain call is much faster than a list. */
   function readArguments(value: unknown): Arguments {
     if (value === undefined || value === null) return NO_ARGUMENTS
     if (!safe.isArray(value)) throw new safe.TypeError('the callback arguments must be an array')
@@ -219,13 +219,13 @@ export default function eventsManager(api: GuestApi<Settings>) {
     return wanted === 1 ? values : all
   }
 
-  /** @returns undefined, which is what the listener counts as */
+  /** @returns undefined, the listener's result */
   function refusePromise({ name }: EventType): undefined {
     api.log('error', `a listener of ${name} returned a Promise; listeners must answer at once, so it counts as false`)
     return undefined
   }
 
-  /** The others run all the same. @returns undefined, which is what the listener counts as */
+  /** The other listeners still run. @returns undefined, the listener's result */
   function reportFailure(error: unknown, { name }: EventType): undefined {
     if (api.isQuotaError(error)) throw error
     api.report(error, `a listener of ${name} failed`)
@@ -251,7 +251,7 @@ export default function eventsManager(api: GuestApi<Settings>) {
     return given
   }
 
-  /** An array of the script's own kind: what listeners do to it changes no argument of the next. */
+  /** A copy of the arguments, so that a listener cannot change those of the next one. */
   function dataOf({ count, first, second, third, all }: Arguments): unknown[] {
     if (count === 0) return []
     if (count === 1) return [first]
@@ -277,7 +277,7 @@ export default function eventsManager(api: GuestApi<Settings>) {
     return firing
   }
 
-  /** The form's own function gets the same event as the listeners: it can stop it before them. */
+  /** The form's function gets the same event as the listeners, so it can stop propagation to them. */
   api.offer('defaultEvent', (name, form, element, given) => {
     const type = eventTypes[name] as EventType
     const args = readArguments(api.safe.toArray(given as unknown[]))
@@ -285,7 +285,7 @@ export default function eventsManager(api: GuestApi<Settings>) {
     return { event: firing.event, fire: () => fire(type, `forms.${form}`, args, 0, firing) === true }
   })
 
-  // A call that was cut off ran no `finally`.
+  // A terminated call does not run `finally`.
   api.onCall(() => {
     depth = 0
   })
@@ -307,12 +307,12 @@ export default function eventsManager(api: GuestApi<Settings>) {
       return add(type, { callback: readCallback(callback), context: where, receiver: isForm ? context : undefined })
     },
     removeEventListener(eventType: unknown, callback?: unknown, context?: unknown): boolean {
-      // A type that was never set: guide 7.3 has false for what is not removed.
+      // An unset event type: guide 7.3 returns false if nothing was removed.
       if (eventType === undefined || eventType === null) return false
       const type = readType(eventType)
       const only = callback === undefined || callback === null ? null : readCallback(callback)
       const where = readContext(context)
-      // Listeners of built-in types go by their deregister function (guide 4.2).
+      // Listeners of built-in types can only be removed by their deregister function (guide 4.2).
       if (type.isBuiltIn) return false
       return remove(
         type,
@@ -328,7 +328,7 @@ export default function eventsManager(api: GuestApi<Settings>) {
     fireEventListeners(eventType: unknown, second?: unknown, third?: unknown, fourth?: unknown): boolean | unknown[] {
       const type = readType(eventType)
       if (type.isBuiltIn) throw new safe.TypeError(`${type.name} is fired by the platform, not by scripts`)
-      // An array as second argument is the arguments; null there is the context.
+      // If the second argument is an array, it contains the arguments and the context is null.
       if (safe.isArray(second)) return fire(type, null, readArguments(second), 0)
       return fire(type, readContext(second), readArguments(third), readAggregation(fourth))
     },

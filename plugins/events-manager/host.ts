@@ -1,13 +1,13 @@
 import { FORM_EVENTS } from '../../runtime/bundle/manifest.ts'
 import type { Json, Plugin, SolutionFacts } from '../../runtime/plugin.ts'
 
-/** What the binding `eventsManager` needs of the host. */
+/** The host services behind the binding `eventsManager`. */
 export interface EventsManagerPorts {
-  /** The custom event types of main and its modules together. */
+  /** The custom event types of main and its modules. */
   eventTypes(solution: SolutionFacts): readonly string[]
 }
 
-/** Events stay inside the context: there is nothing for the host to apply. */
+/** Events stay inside the sandbox context, so the host has no commands for them. */
 export default function eventsManager(ports: EventsManagerPorts): Plugin {
   return {
     name: 'eventsManager',

@@ -3,7 +3,7 @@ import type { Api, Element, Form, Option, Part, Row } from './types.guest.ts'
 
 export type Changes = ReturnType<typeof createChanges>
 
-/** Sets the state of forms and elements, and notes what the host has to learn of. */
+/** Changes the state of forms and elements, and records what must be sent to the host. */
 export function createChanges({ list, record, safe }: Api, { idsOf }: Lists) {
   let changedForms = list<Form>()
 
@@ -12,7 +12,7 @@ export function createChanges({ list, record, safe }: Api, { idsOf }: Lists) {
     changedForms[changedForms.length] = form
   }
 
-  /** In this order, since a call can be cut off at any function: nothing is set that the host would not learn of. */
+  /** Recorded before it is set: a call can be terminated at any point, and no change may be lost to the host. */
   function setState(form: Form, part: Part, key: string, value: unknown): void {
     note(form)
     part.changed ??= record()

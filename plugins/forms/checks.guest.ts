@@ -2,7 +2,7 @@ import type { Api } from './types.guest.ts'
 
 export type Checks = ReturnType<typeof createChecks>
 
-/** Checks what scripts set, and users enter. Each throws a TypeError that names the place. */
+/** Validates values from scripts and users. Each check throws a TypeError that names the property. */
 export function createChecks(api: Api) {
   const { safe } = api
 
@@ -11,7 +11,7 @@ export function createChecks(api: Api) {
     throw new safe.TypeError(`${path} must be ${wish}, not ${safe.slice(given, 0, 100)}`)
   }
 
-  /** @param isSecret quoted and cut, a password could not be found in the log any more */
+  /** @param isSecret not quoted in errors: redaction would not find a truncated password in the log */
   function readText(path: string, value: unknown, most: number, isMany: boolean, isSecret = false): string {
     if (value === null || value === undefined) return ''
     const form = isMany ? /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/ : /[\x00-\x1f\x7f-\x9f]/
@@ -55,8 +55,8 @@ export function createChecks(api: Api) {
   }
 
   /**
-   * Lists become JSON of what was checked and then objects again: no setter or getter of a script is in those.
-   * @param item the size of the last one: it goes into one command. @param all that of the list, which goes into one call
+   * Checks the size of validated items, which are serialized and parsed again, so that no getter of a script can run.
+   * @param item size of the last item, which must fit in one command. @param all size of the list so far, for one call
    */
   function spend(path: string, item: number, all: number): void {
     const most = (api.limits.ARGUMENT_SIZE as number) - pieceOf(api)
@@ -69,8 +69,8 @@ export function createChecks(api: Api) {
 }
 
 /**
- * Characters of one command, as `sizeOf` counts them. A character takes at most six in JSON, and what is around the values
- * little: so what has this size fits into a command, whatever is in it.
+ * Maximum size of one command, in characters as counted by `sizeOf`. A character takes at most six in JSON, and the
+ * structure around the values adds little: so anything of this size fits in a command, whatever its content.
  */
 export function pieceOf({ limits }: Api): number {
   return (limits.ARGUMENT_SIZE as number) / 8

@@ -4,12 +4,12 @@ import type { Api, Definition, Element, ElementDefinition, Form, Option, Row, Se
 
 export type Elements = ReturnType<typeof createElements>
 
-/** The forms and elements of one client: their state, as the version defines it until a script changes it. */
+/** The forms and elements of one client. Their state comes from the solution's version until a script changes it. */
 export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
   const { safe } = api
   const EMPTY: readonly unknown[] = api.list()
   let settings: Settings = { names: [], properties: {} }
-  /** By name; a form is made at its first use. */
+  /** By name; each form is created on first use. */
   const made = api.record<Form>()
 
   function isForm(name: string): boolean {
@@ -54,7 +54,7 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     const known = settings.properties[definition.type] ?? EMPTY
     for (let index = 0; index < known.length; index++) {
       const key = known[index] as string
-      // A link has an address or a function, never both.
+      // A link has either a URL or a function.
       if (key === 'href' && !safe.hasOwn(definition, key)) continue
       state[key] = safe.hasOwn(definition, key) ? defined[key] : usual(key)
     }
@@ -81,10 +81,10 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     elementOf,
     isForm,
     read,
-    /** A form that was used already. */
+    /** A form that was already used. */
     usedForm: (name: string): Form | undefined => made[name],
     names: () => settings.names,
-    /** A version that names no forms, as tests and the check of the guest parts have it, has no settings. */
+    /** Settings are null for a version without forms, as in tests and in the check of the guest parts. */
     load(loaded: Settings | null): void {
       settings = loaded ?? settings
     },

@@ -4,15 +4,15 @@ import type { Views } from './views.guest.ts'
 
 export type Events = ReturnType<typeof createEvents>
 
-/** Fires events: the form's own function, then the listeners. */
+/** Fires events: first the form's function, then the listeners. */
 export function createEvents(api: Api, { read }: Elements, { viewOf, functionsOf }: Views) {
   const { safe } = api
-  /** Rises with each call. */
+  /** Incremented by each call. */
   let calls = 0
 
   /**
-   * The form's own function, then the listeners. @param handler the function's name, if there is one
-   * @returns what the function returned, and whether all listeners agreed
+   * Calls the form's function, then the listeners. @param handler the function's name, if it is set
+   * @returns the function's return value, and whether all listeners agreed
    */
   async function fire(form: Form, element: Element | null, type: string, args: unknown[], handler: string | undefined) {
     const events = api.offered('defaultEvent')

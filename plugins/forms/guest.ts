@@ -12,7 +12,7 @@ import type { Api, Showing } from './types.guest.ts'
 import { createUpdates } from './updates.guest.ts'
 import { createViews } from './views.guest.ts'
 
-/** The forms of a client: their state, the global `forms`, and what users do in them. */
+/** The forms of a client: their state, the global `forms`, and user input. */
 export default function forms(api: Api) {
   const showing: Showing = { current: null, wanted: null }
   const checks = createChecks(api)
@@ -30,7 +30,7 @@ export default function forms(api: Api) {
   api.offer('formName', views.nameOf)
   api.onCall((_only, lastCounted) => {
     events.nextCall()
-    // Of a call that failed. One that was cut off ran no `finally`, so what a call changes is set back here.
+    // Resets what a failed call left. A terminated call does not run `finally`, so the next call does it.
     showing.wanted = null
     telling.settle(lastCounted)
     input.takeBackUndecided()
@@ -44,7 +44,7 @@ export default function forms(api: Api) {
   api.entry('event', input.handle)
   api.entry('show', life.wish)
   api.entry('close', life.close)
-  /** After a call that failed: what it changed all the same is told now. */
+  /** Called after a failed call, to send the changes that it made. */
   api.entry('flush', () => {})
   api.onLoad((loaded) => {
     elements.load(loaded)

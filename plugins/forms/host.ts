@@ -13,17 +13,17 @@ import {
 import type { Call, Command, Json, Plugin, SolutionFacts } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** What the binding `forms` needs of the host. */
+/** The host services behind the binding `forms`. */
 export interface FormsPorts {
   update(call: Call, update: FormUpdate): void
   show(call: Call, form: string): void
-  /** The one form that can be shown while nobody is signed in; null: any. */
+  /** The only form that can be shown while nobody is signed in; null: any. */
   onlyForm(call: Call): string | null
-  /** The events of `ASKED_EVENTS` that scripts listen to from now on, whatever the form. */
+  /** Sets which of `ASKED_EVENTS` scripts listen to, in any form. */
   listening(call: Call, types: readonly AskedEvent[]): void
 }
 
-/** What a browser tells only where a form's function or a listener of `eventsManager` asks for it. */
+/** Browsers send these events only if a form's function or a listener of `eventsManager` needs them. */
 export const ASKED_EVENTS = ['onElementFocusGained', 'onElementFocusLost', 'onAction', 'onResize'] as const
 export type AskedEvent = (typeof ASKED_EVENTS)[number]
 
@@ -31,7 +31,7 @@ const EVERY = ['visible', 'enabled', 'label', 'hint'] as const
 const INPUT = [...EVERY, 'value', 'required', 'error'] as const
 const LINE = [...INPUT, 'placeholder'] as const
 
-/** What scripts can change of an element, by its type. */
+/** The properties of an element that scripts can change, by its type. */
 export const PROPERTIES: Readonly<Record<ElementType, readonly Property[]>> = {
   label: EVERY,
   heading: EVERY,
@@ -95,7 +95,7 @@ const Update = z.strictObject({
     .refine((elements) => Object.keys(elements).length <= MAX_ELEMENTS, { error: 'has too many elements' }),
 })
 
-/** The beginning of a list that is too long for one command. */
+/** The first items of a list that is too long for one command. */
 const Beginning = z.discriminatedUnion('property', [
   z.strictObject({ form: Name, element: Name, property: z.literal('rows'), items: State.shape.rows.unwrap() }),
   z.strictObject({ form: Name, element: Name, property: z.literal('options'), items: State.shape.options.unwrap() }),
@@ -107,14 +107,14 @@ const MOST_ITEMS = { rows: MAX_TABLE_ROWS, options: MAX_OPTIONS, selected: MAX_T
 type Property = keyof z.infer<typeof State>
 type Beginning = z.infer<typeof Beginning>
 
-/** What changed of one form; what is absent stays as it was. */
+/** Changes to one form; absent properties are unchanged. */
 export type FormUpdate = z.infer<typeof Update>
 
-/** The elements of each definition, by name. */
+/** Elements by name, cached per definition. */
 const knownElements = new WeakMap<FormDefinition, ReadonlyMap<string, ElementDefinition>>()
 
 export default function forms(ports: FormsPorts): Plugin {
-  /** Beginnings of lists until `update` comes with their rest, by call and by `keyOf`. */
+  /** First items of lists, stored until `update` sends the rest, by call and by `keyOf`. */
   const begun = new WeakMap<Call, Map<string, unknown[]>>()
 
   function begin(call: Call, { form, element, property, items }: Beginning): void {
@@ -123,7 +123,7 @@ export default function forms(ports: FormsPorts): Plugin {
     const key = keyOf(form, element, property)
     const before = ofCall.get(key) ?? []
     ofCall.set(key, before)
-    // The binding does not send more than there can be.
+    // The binding never sends more items than allowed.
     if (before.length + items.length <= MOST_ITEMS[property]) before.push(...items)
   }
 
@@ -189,10 +189,7 @@ function keyOf(form: string, element: string, property: (typeof LISTS)[number]):
   return `${property} ${element} ${form}`
 }
 
-/**
- * A login form shows what it has to say, such as that a password is wrong, before anybody is signed in: so none of these
- * depends on a login.
- */
+/** Usable without a signed-in user, so that a login form can show messages, such as a wrong password. */
 function platformCommand<T>(
   check: (args: readonly unknown[], solution: SolutionFacts) => T,
   apply: (call: Call, checked: T) => void,
@@ -212,7 +209,7 @@ function needForm(name: string, { definitions }: SolutionFacts): FormDefinition 
   return form
 }
 
-/** @throws TypeError for what the form's definition does not know */
+/** @throws TypeError if the form's definition does not contain it */
 function checkUpdate(update: FormUpdate, solution: SolutionFacts): FormUpdate {
   const known = elementsByName(needForm(update.form, solution))
   for (const [name, state] of Object.entries(update.elements)) {
@@ -232,7 +229,7 @@ function checkUpdate(update: FormUpdate, solution: SolutionFacts): FormUpdate {
   return update
 }
 
-/** @throws TypeError for what the form's definition does not know */
+/** @throws TypeError if the form's definition does not contain it */
 function checkBeginning(beginning: Beginning, solution: SolutionFacts): Beginning {
   const { form, element, property, items } = beginning
   checkUpdate({ form, elements: { [element]: { [property]: items } } }, solution)
@@ -270,13 +267,13 @@ function elementsByName(form: FormDefinition): ReadonlyMap<string, ElementDefini
   return made
 }
 
-/** A form as the guest part reads it at its first use. */
+/** What the guest part reads of a form on first use. */
 function guestForm(form: FormDefinition): Json {
   const handlers = Object.fromEntries(FORM_HANDLERS.map((event) => [event, form[event] ?? event]))
   return { title: form.title ?? '', handlers, names: [...elementsOf(form.layout)].map(({ name }) => name) }
 }
 
-/** An element likewise, without what is in it. */
+/** What the guest part reads of an element, without its content. */
 function guestElement(element: ElementDefinition): Json {
   const shown: Record<string, Json> = {}
   const handlers: Record<string, Json> = {}

@@ -13,7 +13,7 @@ type Parts = {
   readonly events: Events
 }
 
-/** What users do in the form that is shown. */
+/** Handles what users do in the form that is shown. */
 export function createInput(api: Api, { checks, properties, elements, changes, events }: Parts, showing: Showing) {
   const { safe } = api
   const { readText } = checks
@@ -21,10 +21,10 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
   const { formOf, elementOf, read } = elements
   const { change } = changes
   const { fire, life } = events
-  /** What the user entered and the running call has not accepted yet. A call that is cut off leaves it to the next one. */
+  /** User input that the running call has not accepted yet. If the call is terminated, the next one reverts it. */
   let undecided: Entered | null = null
 
-  /** The user's input. A handler that refuses it, fails or is cut off leaves the old value. */
+  /** Applies the user's input. If the handler refuses it, fails or is terminated, the old value is restored. */
   async function changeValue(form: Form, element: Element, value: unknown): Promise<void> {
     const before = element.state.value
     const after = readValue(element, `${element.path}.value`, value)
@@ -42,7 +42,7 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
     undecided = null
   }
 
-  /** What the handler itself set meanwhile stays. */
+  /** Keeps a value that the handler itself set. */
   function takeBack({ form, element, before, after }: Entered): void {
     if (element.state.value === after) change(form, element, 'value', before)
   }
@@ -69,7 +69,7 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
       await life(form, type)
       return
     }
-    // The host checked it against what it knew; a call before this one may have changed that.
+    // The host checked the event against an older state, which an earlier call may have changed.
     if (element === undefined || element.state.visible !== true || element.state.enabled !== true) return
     const handler = read(element.definition.handlers, type) as string | undefined
     if (type === 'onElementDataChange') await changeValue(form, element, value)

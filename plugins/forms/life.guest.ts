@@ -2,10 +2,10 @@ import type { Elements } from './elements.guest.ts'
 import { argsOf, type Events } from './events.guest.ts'
 import type { Api, Showing } from './types.guest.ts'
 
-/** How often a form that is shown may wish for another one in the same call. */
+/** How many times a form being shown can request another form within one call. */
 const MOST_SHOWS = 10
 
-/** Shows one form after another, and tells each of its life. */
+/** Shows forms and fires their life-cycle events. */
 export function createLife(
   api: Api,
   { formOf, usedForm, isForm, names }: Elements,

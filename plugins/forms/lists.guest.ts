@@ -6,7 +6,7 @@ const MOST_ROWS = 10_000
 
 export type Lists = ReturnType<typeof createLists>
 
-/** Reads the lists that scripts set: options, rows, and the ids of selected rows. */
+/** Validates lists that scripts set: options, rows, and the ids of selected rows. */
 export function createLists(api: Api, { fail, readText, isKey, isDay, listOf, spend }: Checks) {
   const { safe } = api
 
@@ -57,7 +57,7 @@ export function createLists(api: Api, { fail, readText, isKey, isDay, listOf, sp
     return frozenRows(safe.parse(`${text}]`) as Row[])
   }
 
-  /** @returns JSON */
+  /** @returns the cell as JSON */
   function readCell(columns: ElementDefinition['columns'], path: string, name: string, cell: unknown): string {
     let type: string | null = null
     for (let index = 0; index < columns.length; index++) {

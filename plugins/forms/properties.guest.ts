@@ -5,7 +5,7 @@ import type { Api, Element, ElementDefinition, Option } from './types.guest.ts'
 const MOST_PAGES = 1_000_000
 /** A path below `media/`. */
 const SOURCE = /^(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)*$/
-/** The types of elements whose value is a text. */
+/** Element types with a text value. */
 export const TEXTS: { readonly __proto__: null; readonly [type: string]: 1 | null } = {
   __proto__: null,
   text: 1,
@@ -16,7 +16,7 @@ export const TEXTS: { readonly __proto__: null; readonly [type: string]: 1 | nul
 
 export type Properties = ReturnType<typeof createProperties>
 
-/** Reads the value that a script sets for a property of an element. */
+/** Validates the value that a script sets for an element's property. */
 export function createProperties(api: Api, { fail, readText, isKey, isDay }: Checks, lists: Lists) {
   const { safe } = api
   const { readOptions, readRows, readSelected } = lists

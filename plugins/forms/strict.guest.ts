@@ -2,9 +2,9 @@ import type { Api } from './types.guest.ts'
 
 export type Strict = ReturnType<typeof createStrict>
 
-/** Makes the objects that scripts see: frozen, and a misspelt name throws an error with the nearest one. */
+/** Creates frozen objects for scripts. A misspelt name throws an error that suggests the nearest one. */
 export function createStrict({ list, safe }: Api) {
-  /** The known name that is most like the given one, as the end of a sentence. */
+  /** Suggests the most similar known name, as the end of a sentence. */
   function hint(name: string, known: readonly string[]): string {
     if (name.length > 64) return ''
     let nearest = ''
@@ -38,7 +38,7 @@ export function createStrict({ list, safe }: Api) {
     return row[b.length] as number
   }
 
-  /** A frozen object that refuses names which it does not have, when they are read as well as when they are set. */
+  /** A frozen object that throws for unknown names, on both reads and writes. */
   function strict(
     target: object,
     what: string,
@@ -72,7 +72,7 @@ export function createStrict({ list, safe }: Api) {
     }
   }
 
-  /** @param set for what can be set: a Proxy may not take what its target has no setter for */
+  /** @param set required for writable properties: a Proxy must not set a property that has no setter on its target */
   function define(target: object, key: string, get: () => unknown, set?: (value: unknown) => void): void {
     safe.freeze(get)
     if (set !== undefined) safe.freeze(set)
@@ -87,7 +87,7 @@ export function createStrict({ list, safe }: Api) {
   return { strict, readOnly, define }
 }
 
-/** What the language itself asks every object for. */
+/** Keys that JavaScript itself looks up on any object. */
 function isAskedByLanguage(key: unknown): boolean {
   return typeof key !== 'string' || key === 'then' || key === 'toJSON'
 }

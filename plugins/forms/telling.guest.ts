@@ -3,15 +3,15 @@ import { pieceOf } from './checks.guest.ts'
 import type { Api, Element, Form, Part, Showing } from './types.guest.ts'
 import type { Updates } from './updates.guest.ts'
 
-/** What browsers tell only where somebody asks. */
+/** Events that browsers send only if a script listens. */
 const ASKED = ['onElementFocusGained', 'onElementFocusLost', 'onAction', 'onResize']
 
-/** Tells the host what changed since it was told last. */
+/** Sends the host the changes since the last call. */
 export function createTelling(api: Api, changes: Changes, { tell, sizeOfChanges }: Updates, showing: Showing) {
   const { safe } = api
   const PIECE = pieceOf(api)
   let toldForms = api.list<Form>()
-  /** What the host knows of both, and what the last call told. */
+  /** The state that the host has; `told` is the state that the last call sent. */
   const known = { shown: null as string | null, listening: '' }
   const told = { shown: null as string | null, listening: '' }
 
@@ -22,7 +22,7 @@ export function createTelling(api: Api, changes: Changes, { tell, sizeOfChanges 
     return parts
   }
 
-  /** Once the host took what the last call told, it counts as known; else it has to be told again. */
+  /** If the last call succeeded, the host applied what it sent; otherwise it must be sent again. */
   function settle(didCount: boolean): void {
     const forms = toldForms
     toldForms = api.list()
@@ -50,7 +50,7 @@ export function createTelling(api: Api, changes: Changes, { tell, sizeOfChanges 
     }
   }
 
-  /** Tells what changed. What is too large to be told becomes what the host knows again. @throws the last such fault */
+  /** Sends all changes. A change that is too large is reverted to the host's state. @throws the last such error */
   function flush(): void {
     let fault: unknown = null
     const forms = changes.forms()
@@ -60,7 +60,7 @@ export function createTelling(api: Api, changes: Changes, { tell, sizeOfChanges 
     const listening = listenedTypes()
     if (listening.text !== known.listening) api.command('listening', [listening.types])
     if (fault !== null) throw fault
-    // First, so that `settle` finds all of them should the call be cut off here.
+    // Set first, so that `settle` finds all forms if the call is terminated here.
     toldForms = forms
     changes.forget()
     told.shown = showing.current
@@ -77,7 +77,7 @@ export function createTelling(api: Api, changes: Changes, { tell, sizeOfChanges 
     }
   }
 
-  /** Many elements share a command. @returns a fault, null if there was none */
+  /** Sends small elements together in one command. @returns an error, or null */
   function flushSmall(form: Form): unknown {
     const parts = partsOf(form)
     let fault: unknown = null

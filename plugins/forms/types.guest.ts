@@ -7,7 +7,7 @@ export type Option = { value: string | number; label: string }
 export type Definition = {
   readonly title: string
   readonly handlers: Record<string, string>
-  /** Of its elements. */
+  /** Names of its elements. */
   readonly names: readonly string[]
 }
 export type ElementDefinition = {
@@ -20,8 +20,8 @@ export type ElementDefinition = {
   readonly tabs: readonly string[]
 }
 /**
- * What scripts and the host read of something; without prototype. By property, the values that the host knows: `changed` of what
- * changed since it was told, `told` of what the last call told, which may have been in vain.
+ * State that scripts and the host read, without prototype. By property, the values that the host has: `changed` for
+ * changes not sent yet, `told` for those that the last call sent, which the host may not have applied.
  */
 export type Part = {
   readonly path: string
@@ -32,30 +32,30 @@ export type Part = {
 export type Element = Part & { readonly definition: ElementDefinition }
 export type Form = {
   readonly name: string
-  /** Of the form itself: its title. */
+  /** The form's own state: its title. */
   readonly own: Part
   readonly handlers: Record<string, string>
   readonly names: readonly string[]
-  /** By name and in the order of their first use: until then an element costs a client nothing. */
+  /** By name, in the order of first use: an unused element costs a client no memory. */
   readonly elements: Record<string, Element>
   readonly made: Element[]
-  /** `forms.<name>.elements`, once a script looked at it. */
+  /** `forms.<name>.elements`, created when a script first reads it. */
   elementsView: object | null
   hasLoaded: boolean
 }
 export type Event = { readonly form: string; readonly element: string; readonly type: string; readonly value: unknown }
-/** What a user put into an element, and what was in it before. */
+/** User input of an element, and the value before it. */
 export type Entered = {
   readonly form: Form
   readonly element: Element
   readonly before: unknown
   readonly after: unknown
 }
-/** What one command tells of a form. */
+/** Changes to a form in one command. */
 export type Update = { form: string; title?: unknown; elements: Record<string, Record<string, unknown>> }
 
-/** The forms as their scripts see them: the one that is shown, and the one that a script wishes for. */
+/** `current`: the form that is shown. `wanted`: the form that a script asked to show. */
 export type Showing = { current: string | null; wanted: string | null }
 
-/** The guest API as the forms use it. State: the one form that can be shown while nobody is signed in; null: any. */
+/** The guest API with the types of forms. State: the only form shown while nobody is signed in; null: any. */
 export type Api = GuestApi<Settings, string>

@@ -3,12 +3,12 @@ import type { Api, Element, Form, Part, Update } from './types.guest.ts'
 
 export type Updates = ReturnType<typeof createUpdates>
 
-/** Writes what changed as commands, each of a size that fits. */
+/** Writes changes as commands that each fit the size limit. */
 export function createUpdates(api: Api) {
   const { safe } = api
   const PIECE = pieceOf(api)
 
-  /** @returns why it could not be told, null if it was */
+  /** @returns the error if it could not be sent, or null */
   function tell(form: Form, pack: Part[]): unknown {
     try {
       api.command('update', [updateOf(form, pack)])
@@ -42,7 +42,7 @@ export function createUpdates(api: Api) {
     return update
   }
 
-  /** Of lists that are too long for a command only the end: what comes before it is told by commands of its own. */
+  /** Lists too long for one command are truncated to their end; separate commands send the items before it. */
   function valuesOf(form: string, { definition, changed, state }: Element): Record<string, unknown> {
     const values = api.record<unknown>()
     const keys = safe.keys(changed as object)
@@ -54,7 +54,7 @@ export function createUpdates(api: Api) {
     return values
   }
 
-  /** @returns the rest */
+  /** @returns the remaining items */
   function tellBeginning(form: string, element: string, property: string, items: unknown[]): unknown[] {
     let piece = api.list<unknown>()
     let size = 0
@@ -78,7 +78,7 @@ export function createUpdates(api: Api) {
     return size
   }
 
-  /** Roughly the characters of what was checked: frozen lists, their items, texts and numbers. */
+  /** Approximate size in characters of validated values: frozen lists, their items, texts and numbers. */
   function sizeOf(value: unknown): number {
     if (typeof value === 'string') return value.length + 3
     if (typeof value !== 'object' || value === null) return 8

@@ -15,7 +15,7 @@ type Parts = {
 
 export type Views = ReturnType<typeof createViews>
 
-/** What scripts see: the global `forms`, with the functions of the forms' own scripts. */
+/** The global `forms` for scripts, including the functions of the forms' scripts. */
 export function createViews(api: Api, { strict: made, checks, properties, elements, changes }: Parts) {
   const { safe } = api
   const { strict, readOnly, define } = made
@@ -46,7 +46,7 @@ export function createViews(api: Api, { strict: made, checks, properties, elemen
       if (key === 'title') setTitle(value)
       else readOnly(path)(key)
     }
-    // Scripts before that of the form see it too: its functions are there once that is loaded.
+    // Scripts that load before the form's script see this view too; its functions appear once that is loaded.
     const view = strict(target, path, names, set, (key) => {
       const functions = scripts[name]
       return functions === undefined ? undefined : functions[key]
@@ -88,14 +88,14 @@ export function createViews(api: Api, { strict: made, checks, properties, elemen
     return strict(target, element.path, names, set)
   }
 
-  /** Makes the form `this` of a function that is called without a receiver; it stays the same in all else. */
+  /** Sets `this` to the form if a function is called without a receiver; otherwise the function is unchanged. */
   function bindTo(view: object): (run: Run) => Run {
     const apply = (run: Run, receiver: unknown, args: unknown[]): unknown =>
       safe.apply(run, receiver === undefined ? view : receiver, args)
     return safe.freeze((run: Run) => {
       const bound = safe.proxy(run, { __proto__: null, apply } as ProxyHandler<Run>)
       const { prototype } = run as { prototype?: object }
-      // Async functions have none, and that of a generator names no constructor.
+      // Async functions have no prototype, and that of a generator has no constructor.
       if (prototype !== undefined && safe.hasOwn(prototype, 'constructor')) {
         safe.defineProperty(prototype, 'constructor', { value: bound, writable: true, configurable: true })
       }
@@ -105,7 +105,7 @@ export function createViews(api: Api, { strict: made, checks, properties, elemen
 
   return {
     viewOf,
-    /** The functions of the form's script; undefined before that is loaded. */
+    /** The functions of the form's script; undefined until it is loaded. */
     functionsOf: (form: string): Record<string, Run> | undefined => scripts[form],
     nameOf(value: unknown): string | null {
       const names = safe.keys(views)

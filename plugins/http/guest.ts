@@ -31,7 +31,7 @@ export default function http(api: GuestApi) {
       const name = names[index] as string
       if (!isOneOf(name, settings)) throw wrong(`init has no ${safe.describe(name)}: it takes method, headers and body`)
     }
-    // Each is read once, so that what is checked is what is sent, whatever getters the object has.
+    // Reads each property once, so that a getter cannot return a different value after the check.
     const { method, headers, body } = value as { method?: unknown; headers?: unknown; body?: unknown }
     const readMethodName = readMethod(method)
     return { method: readMethodName, headers: readHeaders(headers), body: readBody(body, readMethodName) }
@@ -81,7 +81,7 @@ export default function http(api: GuestApi) {
     })
   }
 
-  /** A new error, since the answer's own was made outside of the script: this one knows the line that awaits it. */
+  /** Throws a new error, because the original was created outside the script: its stack names the awaiting line. */
   async function answered(answer: Promise<unknown>): Promise<Answer> {
     try {
       return (await answer) as Answer

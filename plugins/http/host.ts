@@ -5,7 +5,6 @@ import type { Limits } from '../../runtime/limits.ts'
 import { type Call, type Json, type Plugin, request, ScriptError } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** One request as the host sends it. */
 export type HttpRequest = {
   readonly url: string
   readonly method: string
@@ -21,24 +20,24 @@ export type HttpAnswer = {
   readonly body: Uint8Array
 }
 
-/** Why a request was refused before anything was sent. */
+/** Why a request was refused before it was sent. */
 export type HttpRefusal = 'not-asked' | 'not-granted' | 'private'
 
-/** What the binding `plugins.http` needs of the host. */
+/** The host services behind the binding `plugins.http`. */
 export interface HttpPorts {
-  /** Hosts, `host` or `host:port`, that the operator granted to the call's solution. */
+  /** The `host` or `host:port` entries that the operator granted to the call's solution. */
   granted(call: Call): Promise<readonly string[]>
-  /** Sends a request that is granted. @throws the ERR_OUTBOUND_* of runtime/errors.ts, with texts that a script may read */
+  /** Sends a granted request. @throws the ERR_OUTBOUND_* of runtime/errors.ts, with messages that a script may read */
   send(request: HttpRequest): Promise<HttpAnswer>
-  /** Told of a refused attempt, once per call and host, and of at most ten in a call. */
+  /** Called for a refused request, once per call and host, and at most ten times per call. */
   onRefused(call: Call, host: string, why: HttpRefusal): void
 }
 
-/** So many of one call are told: a script can name as many hosts as it likes. */
+/** Maximum refusals reported per call, since a script can name any number of hosts. */
 const REFUSALS_TOLD = 10
-/** For each that is sent so many may wait, each with a body: more would fill the host's memory. */
+/** Queued requests per running one. Each has a body, so more would fill the host's memory. */
 const WAITING_EACH = 8
-/** The longest host name with its port, for what is told and said. */
+/** Maximum length of a host name with its port, in reports and messages. */
 const LONGEST_PLACE = 260
 
 const Url = z.string().max(8192)
@@ -58,7 +57,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     ports.onRefused(call, host, why)
   }
 
-  /** @throws ScriptError unless the manifest or one of its modules' asks for the place and the operator granted it */
+  /** @throws ScriptError unless the manifest or a module's manifest lists the host and the operator granted it */
   async function checkGranted(call: Call, url: URL, place: string): Promise<void> {
     const { manifest, modules } = call.solution
     if (![manifest, ...modules.map((module) => module.manifest)].some(({ http }) => namesPlaceOf(url, http))) {
@@ -71,7 +70,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     }
   }
 
-  /** Lets so many of a solution through at once, that its answers do not fill the host's memory. */
+  /** Limits the concurrent requests of a solution, so that the responses do not fill the host's memory. */
   async function inTurn<T>(solution: string, work: () => Promise<T>): Promise<T> {
     const own = turns.get(solution) ?? { gate: createGate(limits.FETCH_AT_ONCE), count: 0 }
     const most = limits.FETCH_AT_ONCE * (WAITING_EACH + 1)
@@ -131,7 +130,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
   }
 }
 
-/** As an author writes it: without the port where it is the scheme's own. */
+/** The form used in manifests: without the port if it is the scheme's default. */
 function placeOf(url: URL): string {
   const { host, port } = hostPortOf(url)
   return (url.port === '' ? host : `${host}:${port}`).slice(0, LONGEST_PLACE)
@@ -141,7 +140,7 @@ function plainAnswer({ status, headers, body }: HttpAnswer): Json {
   return { status, headers: Object.entries(headers), text: new TextDecoder().decode(body) }
 }
 
-/** Which limit to ask the operator for. */
+/** Names the limit that the operator would have to raise. */
 function limitOf({ code }: PlatformError): string {
   if (code === 'ERR_OUTBOUND_TIME') return ' (FETCH_TIME)'
   return code === 'ERR_OUTBOUND_SIZE' ? ' (FETCH_SIZE)' : ''

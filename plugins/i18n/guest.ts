@@ -1,11 +1,11 @@
 import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 
-/** The locale; in a client in which scripts set texts before those too. */
+/** The locale; in a client whose scripts set texts, also those texts. */
 type State = string | { readonly locale: string; readonly messages: Record<string, string> }
 
 export default function i18n(api: GuestApi<null, State>) {
   const { safe } = api
-  // What a client keeps from call to call, as host.ts bounds it too.
+  // Limits of what a client stores between calls; host.ts enforces the same.
   const MOST_MESSAGES = 200
   const MOST_MESSAGE_TEXT = 65_536
   const MOST_MISSING_A_CALL = 20
@@ -13,7 +13,7 @@ export default function i18n(api: GuestApi<null, State>) {
   let language = 'en'
   let country = ''
   let overrides = api.record<string>()
-  /** Missing keys that the host was told; which of them in this call or the last one. */
+  /** Missing keys already reported to the host; `missingNow` has those of this call or the last one. */
   const missing = api.record<true>()
   let missingCount = 0
   let missingNow = api.list<string>()
@@ -37,13 +37,13 @@ export default function i18n(api: GuestApi<null, State>) {
     }
   }
 
-  /** A call that failed told nothing. */
+  /** A failed call reported nothing. */
   function forgetMissing(): void {
     for (let index = 0; index < missingNow.length; index++) delete missing[missingNow[index] as string]
     missingCount -= missingNow.length
   }
 
-  /** Nothing but a line in the log hangs on it, so it never fails the call. */
+  /** Only a log line depends on it, so it never fails the call. */
   function noteMissing(key: string): void {
     const isLoading = api.state() === null
     if (isLoading || missing[key] === true || missingCount >= MOST_MISSING) return
@@ -58,7 +58,7 @@ export default function i18n(api: GuestApi<null, State>) {
     missingNow[missingNow.length] = key
   }
 
-  /** @throws RangeError for more than a client keeps */
+  /** @throws RangeError if a client would store too much */
   function needRoom(name: string, value: string): void {
     const names = safe.keys(overrides)
     let count = 1
@@ -106,7 +106,7 @@ export default function i18n(api: GuestApi<null, State>) {
     )
   }
 
-  /** Puts values[n] in the place of {n}; a place without a value stays as it is. */
+  /** Replaces {n} by values[n]; a placeholder without a value is unchanged. */
   function fill(text: string, values: unknown): string {
     if (!safe.isArray(values)) return text
     const count = api.lengthOf(values)

@@ -1,28 +1,28 @@
 import { type Call, command, type Json, type Plugin, type SolutionFacts, type Tables } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** What the binding `i18n` needs of the host. */
+/** The host services behind the binding `i18n`. */
 export interface I18nPorts {
   /** The locale of the call, such as `nl` or `nl-BE`. */
   locale(call: Call): string
-  /** The texts that scripts of the client set, those of this call included; null where nothing is kept from call to call. */
+  /** The texts that scripts of the client set, including in this call; null if nothing is stored between calls. */
   messages(call: Call): ReadonlyMap<string, string> | null
   /**
-   * Texts by locale (`default`, `nl`, `nl-BE`): the solution's own, and under names that start with `platform ` the
-   * platform's, which are used where the solution has none.
+   * Texts by locale (`default`, `nl`, `nl-BE`): the solution's own and, under names with the prefix `platform `, the
+   * platform's, which are the fallback.
    */
   tables(solution: SolutionFacts): Tables
   setLocale(call: Call, locale: string): void
-  /** null takes the override back. */
+  /** null removes the override. */
   setMessage(call: Call, key: string, text: string | null): void
-  /** A script looked a key up that no table has: told once by each context. */
+  /** Reports a key that no table contains, once per context. */
   missing(call: Call, key: string): void
 }
 
 const Language = z.string().regex(/^[a-z]{2,3}$/)
 const Country = z.string().regex(/^([A-Z]{2}|[0-9]{3})$/)
 const Key = z.string().min(1).max(200)
-/** Texts that a client keeps, and their characters, keys included: they go over with each of its calls. */
+/** Maximum number of texts that a client stores, and of characters including keys: all are sent with each call. */
 const MOST_MESSAGES = 200
 const MOST_MESSAGE_TEXT = 65_536
 
@@ -39,7 +39,7 @@ export default function i18n(ports: I18nPorts): Plugin {
       setMessage: command(
         z.tuple([Key, z.string().max(20_000).nullable()]),
         (call, [key, text]) => {
-          // The binding said so to the script already; what comes all the same was forged.
+          // The binding already threw this error in the script, so only a compromised guest gets here.
           if (text === null || hasRoom(ports.messages(call), key, text)) ports.setMessage(call, key, text)
         },
         { withoutLogin: true },
@@ -51,7 +51,7 @@ export default function i18n(ports: I18nPorts): Plugin {
   }
 }
 
-/** A login's is a plain string: it goes over with every one. */
+/** A plain string for a login, since it is sent with every one. */
 function stateOf(locale: string, messages: ReadonlyMap<string, string> | null): Json {
   return messages === null || messages.size === 0 ? locale : { locale, messages: Object.fromEntries(messages) }
 }

@@ -11,7 +11,7 @@ type State = { readonly kind: 'login' | 'open' | 'configuration'; readonly user:
 
 export default function security(api: GuestApi<Settings, State>) {
   const { safe, limits } = api
-  /** null: the manifests list none, so every name may be given. */
+  /** null: the manifests list no permissions, so any name can be granted. */
   let allowed: readonly string[] | null = null
   let kind: State['kind'] = 'open'
   let user: { username: string; uid: string; permissions: readonly string[] } | null = null
@@ -38,14 +38,14 @@ export default function security(api: GuestApi<Settings, State>) {
     throw new safe.TypeError(`${what} must be a string, but is ${value === null ? 'null' : typeof value}`)
   }
 
-  /** Hashing takes time by length. */
+  /** Limits the length, since hashing time grows with it. */
   function needCredential(value: unknown, what: string): string {
     const text = needText(value, what)
     if (text.length <= 1000) return text
     throw new safe.TypeError(`${what} may have at most 1000 characters`)
   }
 
-  /** Read once, so that what is checked is what is sent, whatever getters an array has. */
+  /** Reads each element once, so that a getter cannot return a different value after the check. */
   function readPermissions(value: unknown): string[] {
     if (!safe.isArray(value)) throw new safe.TypeError('security.login: permissions must be an array of strings')
     const count = api.lengthOf(value)
@@ -69,13 +69,13 @@ export default function security(api: GuestApi<Settings, State>) {
     return text.length > 0 && text.length <= 200 && isPlain(text)
   }
 
-  /** No control characters, no marks that change the direction of the text around, no broken characters. */
+  /** No control characters, no bidirectional formatting characters, no lone surrogates. */
   function isPlain(text: string): boolean {
     const odd = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
     return safe.isWellFormed(text) && safe.match(odd, text) === null
   }
 
-  /** As `runtime/visible-name.ts` has it. */
+  /** The same rule as `runtime/visible-name.ts`. */
   function isVisible(text: string): boolean {
     const odd = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}|^\s|\s$/u
     return safe.match(odd, text) === null
@@ -94,7 +94,7 @@ export default function security(api: GuestApi<Settings, State>) {
     return false
   }
 
-  /** A new array of the script's own kind, so that what it does to it reaches nothing here. */
+  /** A copy for the script, so that changes to it have no effect here. */
   function copy<T>(values: readonly T[]): T[] {
     const made: T[] = []
     for (let index = 0; index < values.length; index++) made[index] = values[index] as T
@@ -119,7 +119,7 @@ export default function security(api: GuestApi<Settings, State>) {
     return read
   }
 
-  /** Asks about the users table; wrong types are told at once, in the script's own line. */
+  /** Calls the users table. Wrong types throw synchronously, with the script's line. */
   function ask(method: string, names: readonly string[], values: readonly unknown[]): Promise<unknown> {
     for (let index = 0; index < names.length; index++) needText(values[index], `security.${method}: ${names[index]}`)
     return api.request(method, values)

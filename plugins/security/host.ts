@@ -7,13 +7,12 @@ export type Login = { readonly username: string; readonly uid: string; readonly 
 export type Tenant = readonly (string | number)[]
 export type SignedInUser = Login & { readonly tenant: Tenant | null }
 
-/** What the binding `security` needs of the host. */
+/** The host services behind the binding `security`. */
 export interface SecurityPorts {
-  /** The user of the call's session, if there is one. */
   user(call: Call): SignedInUser | null
-  /** The permission names that scripts of the solution may grant; null: any name. */
+  /** The permission names that scripts of the solution can grant; null: any name. */
   permissions(solution: SolutionFacts): readonly string[] | null
-  /** The first login of a call wins. Called at most once per call that returned well. */
+  /** Only the first login of a call counts. Called at most once, and only if the call succeeds. */
   logIn(call: Call, login: Login): void
   logOut(call: Call, target: { readonly solution: string | null; readonly argument: string | null }): void
   setTenant(call: Call, tenant: Tenant): void
@@ -21,16 +20,16 @@ export interface SecurityPorts {
   readonly passwordHashes: PasswordHashesPort
 }
 
-/** Hashes of passwords that solutions store themselves. What is refused is thrown as a `ScriptError`. */
+/** Hashes of passwords that solutions store themselves. Refusals are thrown as `ScriptError`. */
 export interface PasswordHashesPort {
-  /** @param hash null: there is none, so the answer is false, after the work of a check */
+  /** @param hash null: unknown user. Returns false, but takes as long as a real check */
   check(call: Call, password: string, hash: string | null): Promise<boolean>
   hash(call: Call, password: string): Promise<string>
 }
 
 /**
- * The default users, where the operator lets a solution ask for them. What is refused is thrown as a `ScriptError`; the
- * last five work for administrators alone.
+ * The default users, if the operator lets a solution access them. Refusals are thrown as `ScriptError`. The last five
+ * methods require an administrator.
  */
 export interface UsersPort {
   authenticate(call: Call, username: string, password: string): Promise<{ uid: string; permissions: string[] } | null>
@@ -44,7 +43,7 @@ export interface UsersPort {
   removePermission(call: Call, uid: string, name: string): Promise<void>
 }
 
-/** Longer ones are nobody's, and hashing takes time by length. */
+/** No valid credential is longer, and hashing time grows with length. */
 const Credential = z.string().max(1000)
 const Uid = z.string().min(1).max(200)
 
@@ -67,7 +66,7 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
           const allowed = ports.permissions(call.solution)
           const known = allowed && new Set(allowed)
           const unknown = known && permissions.some((name) => !known.has(name))
-          // The binding answered false for these, so only a guest that went around the binding comes here.
+          // The binding returned false in these cases, so only a guest that bypassed it gets here.
           if (call.kind !== 'login' || unknown) return
           ports.logIn(call, { username, uid, permissions })
         },
@@ -97,7 +96,7 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
       ),
     },
     requests: {
-      // A sign-in that is counted changes counters only: the call may run again.
+      // Only counters change, so the call can be retried.
       authenticate: request(
         z.tuple([Credential, Credential]),
         (call, args) => ports.users.authenticate(call, ...args),
@@ -137,7 +136,7 @@ async function nothing(done: Promise<void>): Promise<Json> {
   return null
 }
 
-/** No control characters, no lone surrogates, no marks that change the direction of the text around a name. */
+/** No control characters, no lone surrogates, no bidirectional formatting characters. */
 export function isPlain(text: string): boolean {
   return text.isWellFormed() && !/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(text)
 }

@@ -6,7 +6,7 @@ import { decodeUtf8 } from './strict-json.ts'
 
 export type BundleFiles = Pick<Bundle, 'scripts' | 'formScripts' | 'forms' | 'i18n' | 'media' | 'loginTemplate'>
 
-/** Puts the files of the reachable parts where a bundle has them, in the order of `parts`. */
+/** Maps the files of the reachable parts to their fields of a bundle, in the order of `parts`. */
 export function bundleFiles(parts: readonly Part[], found: Findings): BundleFiles {
   const main = parts.find(({ module }) => module === null)
   const files = {
@@ -29,7 +29,7 @@ function templateOf(main: Part | undefined, found: Findings) {
 function scriptsOf(part: Part, found: Findings) {
   const scripts = filesOf(part, 'script')
   refuseTwins(scripts, found)
-  // "globals" sorts before "scopes/…" by itself.
+  // "globals" already sorts before "scopes/…".
   return withText(scripts, found).map(({ file, source }) => ({ module: part.module, file, source }))
 }
 
@@ -73,7 +73,7 @@ function i18nOf(part: Part, found: Findings) {
   })
 }
 
-/** The files with their text; those that were refused before are left out, those that are not UTF-8 are a fault. */
+/** The files with their text. Files refused earlier are left out; those that are not UTF-8 are an error. */
 function withText<File extends PartFile>(files: readonly File[], found: Findings) {
   return files.flatMap(({ file, place, content }: File) => {
     if (content === null) return []
@@ -84,7 +84,9 @@ function withText<File extends PartFile>(files: readonly File[], found: Findings
   })
 }
 
-/** Editors on Windows start scripts with a byte order mark; strict JSON has none, and says so itself. */
+/**
+ * Editors on Windows start scripts with a byte order mark. Strict JSON does not allow one, and its parser reports it.
+ */
 function withoutMark(source: string, place: Place): string {
   return source.startsWith('\ufeff') && !isJson(place) ? source.slice(1) : source
 }

@@ -1,6 +1,6 @@
 import type { Manifest } from './manifest.ts'
 
-/** A script's text; `module` null is the solution itself. */
+/** A script's text; `module` is null for the solution itself. */
 export type ScriptFile = { readonly module: string | null; readonly file: string; readonly source: string }
 
 export type FormScriptFile = ScriptFile & { readonly form: string }
@@ -22,24 +22,24 @@ export type I18nFile = {
 }
 
 /**
- * What a bundle holds, checked as far as the host may look. In every list modules come before those that name them
- * and the solution itself last, files sorted by name: the order in which the later one wins.
+ * The contents of a bundle, checked as far as the host may parse them. In every list, modules come before those that
+ * name them and the solution itself comes last, with files sorted by name: in this order, the later one wins.
  */
 export type Bundle = {
-  /** Of the packed bytes, lower-case hex. */
+  /** Of the packed bytes, in lower-case hex. */
   readonly sha256: string
   /** Packed size. */
   readonly bytes: number
   readonly manifest: Manifest
-  /** Those that the solution reaches; dependencies first, then in the order named. */
+  /** The modules that the solution reaches; dependencies first, then in the order named. */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
-  /** Per solution or module: its globals, then its scopes. */
+  /** Per solution or module: `globals.js`, then the scopes. */
   readonly scripts: readonly ScriptFile[]
   readonly formScripts: readonly FormScriptFile[]
   readonly forms: readonly FormFile[]
   readonly i18n: readonly I18nFile[]
-  /** The solution's own, by path below `media/`. */
+  /** Of the solution itself, by path below `media/`. */
   readonly media: ReadonlyMap<string, Uint8Array>
-  /** `media/login.html`, which is not among `media`: nobody may download it as it is written. */
+  /** `media/login.html`. It is not part of `media`, since nobody may download its source. */
   readonly loginTemplate: { readonly file: string; readonly source: string } | null
 }

@@ -4,13 +4,13 @@ const END_RECORD_SIZE = 22
 const RECORD_SIGNATURE = 0x02014b50
 const ZIP64_LOCATOR_SIGNATURE = 0x07064b50
 const ZIP64_LOCATOR_SIZE = 20
-/** Its signature and its length, which does not count them. */
+/** Length of the signature and of the length field, which the field's value excludes. */
 const ZIP64_LENGTH_END = 12
 
 /**
- * Compares what the end records say with the directory that yauzl read between `start` and `end`: programs that
- * believe different ones of these numbers must not see different files. Nothing may lie between the directory and its
- * end record, since some programs look for the directory just before that.
+ * Compares the end records with the directory that yauzl read between `start` and `end`: programs that trust different
+ * ones of these numbers must not see different files. There must be no bytes between the directory and its end record,
+ * since some programs look for the directory just before the record.
  * @returns what is wrong, or null
  * @see APPNOTE.TXT 4.3.14 to 4.3.16
  */
@@ -36,7 +36,7 @@ export function checkEndRecord(zip: Buffer, file: ZipFile, start: number, end: n
 
 type Directory = { readonly start: number; readonly end: number; readonly locator: number }
 
-/** yauzl uses the record's count and place of the directory; the other numbers are other programs' to believe. */
+/** yauzl uses the record's count and position of the directory; other programs may use the other numbers. */
 function checkZip64Records(zip: Buffer, file: ZipFile, { start, end, locator }: Directory): string | null {
   const record = readNumber(zip, locator + 8)
   if (end !== record) return 'there are bytes between the directory and the end record'

@@ -1,4 +1,4 @@
-/** A reason why a bundle is refused, with its place. Lines and columns count from 1. */
+/** A reason to reject a bundle, with its position. Lines and columns count from 1. */
 export type Fault = {
   readonly file: string
   readonly line?: number
@@ -7,7 +7,7 @@ export type Fault = {
   readonly message: string
 }
 
-/** Something the author should look at; the bundle is accepted all the same. */
+/** Something the author should check; the bundle is still accepted. */
 export type Warning = {
   readonly file: string
   readonly line?: number
@@ -16,7 +16,7 @@ export type Warning = {
   readonly message: string
 }
 
-/** Every stable code of a fault, with the rule it stands for (design section 4). */
+/** Every stable error code, with the rule behind it (design section 4). */
 export const FAULT_CODES = {
   zip_invalid: 'the file is not a zip, or its directory is damaged',
   zip_entry_kind: 'an entry is a link, a device or anything else that is not a regular file',
@@ -55,7 +55,7 @@ export const FAULT_CODES = {
 
 export type FaultCode = keyof typeof FAULT_CODES
 
-/** Every stable code of a warning. */
+/** Every stable warning code. */
 export const WARNING_CODES = {
   file_unused: 'this file is not in the layout of a solution; it is stored but not used',
   form_script_unused: 'a form script has no form of the same name',

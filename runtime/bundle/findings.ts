@@ -1,12 +1,14 @@
 import type { Fault, FaultCode, Warning, WarningCode } from './faults.ts'
 
-/** Chosen here: a person mends the first hundred before reading on, and a hostile bundle cannot make a long answer. */
+/**
+ * Chosen here: a person fixes the first hundred before reading on, and a hostile bundle cannot cause a long response.
+ */
 const MAX_LISTED = 100
 
-/** What `file` says where a fault concerns the zip as a whole. */
+/** The value of `file` for errors that concern the zip as a whole. */
 export const WHOLE_BUNDLE = 'bundle.zip'
 
-/** Collects faults and warnings in the order found; the first hundred of each, then one that counts the others. */
+/** Collects errors and warnings in the order found: the first hundred of each, then one that counts the rest. */
 export class Findings {
   private readonly faultList = new BoundedList<Fault>()
   private readonly warningList = new BoundedList<Warning>()
@@ -28,12 +30,12 @@ export class Findings {
     return this.faultList.count > 0
   }
 
-  /** Whether further faults are only counted, so that looking for more is of little use. */
+  /** Whether further errors are only counted, so that looking for more is pointless. */
   get isFull(): boolean {
     return this.faultList.count > MAX_LISTED
   }
 
-  /** The same for warnings. */
+  /** Like `isFull`, for warnings. */
   get isFullOfWarnings(): boolean {
     return this.warningList.count > MAX_LISTED
   }
@@ -70,7 +72,7 @@ class BoundedList<Item> {
   }
 }
 
-/** A hostile name as it may stand in an answer or a log: printable ASCII, at most 120 characters. */
+/** Makes a hostile name safe for responses and logs: printable ASCII, at most 120 characters. */
 export function showName(name: string): string {
   const printable = name
     .slice(0, 121)

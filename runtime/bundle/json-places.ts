@@ -1,30 +1,30 @@
 import { lineAndColumn } from './strict-json.ts'
 
-/** Line and column count from 1; absent where the place cannot be told. */
+/** Line and column count from 1; absent if the position is unknown. */
 export type JsonPlace = { readonly line?: number; readonly column?: number }
 
-/** Where things stand in a JSON text, for faults that are found after it was parsed. */
+/** Positions in a JSON text, for errors that are found after it was parsed. */
 export interface JsonPlaces {
-  /** The value at a path; of what is not there the object or list in which it would be. */
+  /** The value at a path; if it is missing, the object or list in which it would be. */
   value(path: readonly PropertyKey[]): JsonPlace
   /** The key at the end of a path. */
   key(path: readonly PropertyKey[]): JsonPlace
-  /** The first value that is this text. */
+  /** The first string value equal to `text`. */
   text(text: string): JsonPlace
 }
 
-/** The same where there is no text. */
+/** Used if there is no text. */
 export const NO_PLACES: JsonPlaces = { value: () => ({}), key: () => ({}), text: () => ({}) }
 
-/** Offsets of a value and of its key; of an item of a list both are its own. */
+/** Offsets of a value and of its key; for a list item both are its own offset. */
 type Spot = { readonly value: number; readonly key: number; readonly inside: Map<string, Spot> }
 
-/** In what is neither an object nor a list; nothing is ever put into it. */
+/** The children of a value that is neither an object nor a list; nothing is ever added. */
 const EMPTY: Spot['inside'] = new Map()
 
 const TOKEN = /[\s,:]*(?:([{}[\]])|("(?:[^"\\]|\\.)*")|([^\s{}[\],:"]+))/y
 
-/** @param source a text that `parseStrictJson` took; it is gone through when a place is first asked for */
+/** @param source a text that `parseStrictJson` accepted; it is scanned when the first position is requested */
 export function jsonPlaces(source: string): JsonPlaces {
   let known: ReturnType<typeof findSpots> | null = null
   const spots = () => {
@@ -45,7 +45,7 @@ export function jsonPlaces(source: string): JsonPlaces {
   }
 }
 
-/** The spots from the root on, as far as the path leads. */
+/** The spots along the path from the root, as far as they exist. */
 function wayTo(root: Spot | undefined, path: readonly PropertyKey[]): Spot[] {
   const way = root === undefined ? [] : [root]
   for (const step of path) {
@@ -60,7 +60,7 @@ function findSpots(source: string): { readonly root: Spot | undefined; readonly 
   const top = { value: 0, key: 0, inside: new Map<string, Spot>() }
   const texts = new Map<string, number>()
   const open: { readonly spot: Spot; readonly isList: boolean }[] = [{ spot: top, isList: true }]
-  /** The key that waits for its value. */
+  /** The key whose value comes next. */
   let key: { readonly name: string; readonly at: number } | null = null
 
   function add(at: number, into: Spot['inside'] = EMPTY): Spot {

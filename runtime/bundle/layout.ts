@@ -1,4 +1,4 @@
-/** What a file is for, by its path inside the folder of a solution or module. @see design section 4 */
+/** The purpose of a file, by its path inside the folder of a solution or module. @see design section 4 */
 export type Place =
   | { readonly kind: 'manifest' }
   | { readonly kind: 'loginTemplate' }
@@ -7,18 +7,18 @@ export type Place =
   | { readonly kind: 'form'; readonly base: string }
   | { readonly kind: 'i18n'; readonly locale: string | null }
   | { readonly kind: 'media'; readonly path: string }
-  /** `expected`: such files belong to a project, so no warning is due. */
+  /** `expected`: such files are normal in a project and cause no warning. */
   | { readonly kind: 'unused'; readonly expected: boolean }
 
 export const MANIFEST = 'solution.json'
 
-/** `modules/crm/globals.js` is `globals.js` of `crm`; `module` null is the solution itself. */
+/** `modules/crm/globals.js` is `globals.js` of `crm`; `module` is null for the solution itself. */
 export function splitModule(file: string): { module: string | null; path: string } {
   const match = /^modules\/([^/]+)\/(.+)$/.exec(file)
   return match ? { module: match[1] as string, path: match[2] as string } : { module: null, path: file }
 }
 
-/** The folder of a solution or module as the start of its files' names. */
+/** The folder of a solution or module, as a prefix of its files' names. */
 export function folderOf(module: string | null): string {
   return module === null ? '' : `modules/${module}/`
 }
@@ -36,11 +36,11 @@ export function placeOf(path: string): Place {
     if (folder === 'forms') return { kind: isScript ? 'formScript' : 'form', base }
     if (folder === 'i18n' && !isScript) return { kind: 'i18n', locale: localeOf(base) }
   }
-  // A folder made by "solhost init" has some of these for editors.
+  // "solhost init" creates some of these for editors.
   return { kind: 'unused', expected: /(^|\/)(readme|license)[^/]*$|^jsconfig\.json$|^\.solhost\//i.test(path) }
 }
 
-/** `nl_BE` is the locale `nl-BE`. @returns null for what is no locale in this form */
+/** `nl_BE` is the locale `nl-BE`. @returns null if it is not a locale in this form */
 function localeOf(base: string): string | null {
   if (base === 'default') return base
   return /^[a-z]{2,3}(_[A-Z][a-z]{3})?(_([A-Z]{2}|\d{3}))?$/.test(base) ? base.replaceAll('_', '-') : null

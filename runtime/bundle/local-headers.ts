@@ -10,8 +10,8 @@ const IN_ZIP64_FIELD = 0xffffffff
 type Span = { readonly listed: ListedEntry; readonly start: number; readonly end: number }
 
 /**
- * Compares each entry with its local header, and refuses entries that share bytes with each other or the directory.
- * @returns the packed bytes of each sound entry; the others are marked as refused
+ * Compares each entry with its local header, and rejects entries that share bytes with each other or the directory.
+ * @returns the packed bytes of each valid entry; the others are marked as refused
  */
 export async function checkLocalEntries(
   zip: Buffer,
@@ -57,7 +57,7 @@ function differenceOf(entry: Entry, header: LocalFileHeader): string | null {
   return null
 }
 
-/** Sizes of 0xffffffff stand in the zip64 field, the unpacked one first. @see APPNOTE.TXT 4.5.3 */
+/** A size of 0xffffffff means that the zip64 field contains it, the unpacked size first. @see APPNOTE.TXT 4.5.3 */
 function localSizes(header: LocalFileHeader): { size: number; packedSize: number } {
   const written = { size: header.uncompressedSize, packedSize: header.compressedSize }
   if (written.size !== IN_ZIP64_FIELD && written.packedSize !== IN_ZIP64_FIELD) return written
@@ -78,8 +78,8 @@ function hasDescriptor(entry: Entry): boolean {
 }
 
 /**
- * The length of the data descriptor at `at`: 12 or 20 bytes, 4 more with the signature that most programs write.
- * @returns null where no form of it says what the directory says
+ * The length of the data descriptor at `at`: 12 or 20 bytes, plus 4 for the signature that most programs write.
+ * @returns null if no form of it matches the directory
  * @see APPNOTE.TXT 4.3.9
  */
 function descriptorLength(zip: Buffer, at: number, entry: Entry): number | null {
@@ -101,7 +101,7 @@ function readSize(zip: Buffer, at: number, bytes: number): number {
   return bytes === 8 ? Number(zip.readBigUInt64LE(at)) : zip.readUInt32LE(at)
 }
 
-/** @see "A better zip bomb", D. Fifield, 2019: entries that share data are what makes 42 kB unpack to petabytes */
+/** @see "A better zip bomb", D. Fifield, 2019: entries that share data let 42 kB unpack to petabytes */
 function refuseOverlaps(spans: Span[], directory: number, found: Findings): void {
   spans.sort((a, b) => a.start - b.start || a.end - b.end)
   let last: Span | null = null

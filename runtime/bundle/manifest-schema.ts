@@ -37,7 +37,7 @@ export const AUTHENTICATOR_MODES = [
   'OAUTH_AUTHENTICATOR',
 ] as const
 
-/** Chosen here: far above what a solution needs, and small enough that no list of a manifest costs much. */
+/** Chosen here: far more than a solution needs, and small enough that no list of a manifest is expensive. */
 const MAX_ITEMS = 1000
 
 const SEMVER =
@@ -206,7 +206,9 @@ export const OAUTH_SETTINGS = {
   }),
 }
 
-/** What the platform sets itself in requests to a provider: no further parameter may have such a name. */
+/**
+ * Parameters that the platform sets itself in requests to a provider: additional parameters must not use these names.
+ */
 const OWN_PARAMETERS: ReadonlySet<string> = new Set([
   'state',
   'nonce',
@@ -225,7 +227,7 @@ const OWN_PARAMETERS: ReadonlySet<string> = new Set([
   'registration',
 ])
 
-/** A secret of the operator, as `apiSecret` names it. */
+/** A reference to an operator's secret, as used in `apiSecret`. */
 export const SECRET_PLACEHOLDER = /^%%([A-Z][A-Z0-9_]{0,63})%%$/
 
 const PARAMETER = {
@@ -243,7 +245,7 @@ const Parameter = z.union(
   PARAMETER,
 )
 
-/** What is wrong with a value by itself is told before what no value may be. */
+/** Errors of a setting itself are reported first, then those of rules that apply to every setting. */
 function oauthSettings<Shape extends z.ZodRawShape>(shape: Shape) {
   return z
     .object(shape, { error: 'must be an object' })
@@ -269,10 +271,10 @@ function refusalOfSetting(key: string, value: unknown): string | null {
     : 'must be one %%NAME%% and nothing else, of capital letters, digits and "_"'
 }
 
-/** Complete settings of a sign-in, but for what the table of providers knows or demands. */
+/** Complete sign-in settings, except for what the table of providers fills in or requires. */
 export const OAuthForm = oauthSettings(OAUTH_SETTINGS)
 
-/** Some of the settings: others are set elsewhere. */
+/** Partial settings: the others are set elsewhere. */
 export const PartialOAuthForm = oauthSettings({
   ...OAUTH_SETTINGS,
   api: OAUTH_SETTINGS.api.optional(),
@@ -283,10 +285,10 @@ const OAuth = OAuthForm.refine(hasCustomAddresses, {
   error: 'must have issuer, or authorizationBaseUrl, accessTokenEndpoint and jwks_uri, for the provider Custom',
 })
 
-/** The names of the settings; any other is a parameter that is sent on. */
+/** The names of the settings; any other name is a parameter that is forwarded. */
 export const OAUTH_SETTING_NAMES: ReadonlySet<string> = new Set(Object.keys(OAUTH_SETTINGS))
 
-/** What an author writes into `solution.json`. Strict: a key that it does not name is a fault. */
+/** What an author writes in `solution.json`. Strict: unknown keys are errors. */
 export const ManifestSchema = z
   .strictObject(
     {
@@ -359,20 +361,20 @@ export const ManifestSchema = z
 
 export type WrittenManifest = z.infer<typeof ManifestSchema>
 
-/** The keys that an object at `path` of the manifest may have. */
+/** The keys allowed in an object at `path` of the manifest. */
 export function knownKeys(path: readonly PropertyKey[]): readonly string[] {
   if (path[0] === 'databases') return Object.keys(Database.shape)
   if (path[0] === 'eventTypes') return Object.keys((path.length > 2 ? EventArgument : EventTypeDeclaration).shape)
   return Object.keys(ManifestSchema.shape)
 }
 
-/** Whether an error text may quote the value at `path`: never a secret, nor a parameter whose meaning we do not know. */
+/** Whether an error message may quote the value at `path`: never a secret, nor a parameter of unknown meaning. */
 export function isQuotable(path: readonly PropertyKey[]): boolean {
   const [top, setting] = path
   return top !== 'oauth' || (setting !== 'apiSecret' && Object.hasOwn(OAUTH_SETTINGS, setting ?? ''))
 }
 
-/** JSON Schema (2020-12) of the manifest, so that editors complete and check it. */
+/** JSON Schema (2020-12) of the manifest, for completion and checks in editors. */
 export function manifestJsonSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(ManifestSchema, { io: 'input' })
   return { $schema, $id: 'urn:solhost:schema:solution.json', ...schema }

@@ -22,10 +22,10 @@ export type DatabaseRequest = {
   readonly database: string | null
 }
 
-/** The settings of section 8 by their names there, and the provider's further parameters. */
+/** The settings of section 8 by name, and the provider's additional parameters. */
 export type OAuthSettings = NonNullable<WrittenManifest['oauth']>
 
-/** A manifest in full: what the author left out has its default, older keys are read into today's. */
+/** A complete manifest: omitted values have their defaults, and older keys are converted to current ones. */
 export type Manifest = {
   readonly name: string
   readonly title: string
@@ -36,7 +36,7 @@ export type Manifest = {
   readonly loginSolution: string | null
   readonly firstForm: string | null
   readonly modules: readonly string[]
-  /** Without prototype, as are `oauth` and `databases`. */
+  /** Without a prototype, as are `oauth` and `databases`. */
   readonly eventTypes: Readonly<Record<string, EventTypeDeclaration>>
   readonly permissions: readonly string[]
   readonly oauth: OAuthSettings | null
@@ -48,7 +48,7 @@ export type Manifest = {
 
 export type ManifestCheck = { manifest: Manifest | null; faults: Fault[]; warnings: Warning[] }
 
-/** Checks what `parseStrictJson` returned for a manifest. Whose type fits where is the bundle reader's question. */
+/** Checks the result of `parseStrictJson` for a manifest. The bundle reader checks whether the type fits. */
 export function checkManifest(value: unknown, file: string, places: JsonPlaces = NO_PLACES): ManifestCheck {
   const found = new Findings()
   const parsed = ManifestSchema.safeParse(value, { reportInput: true })
@@ -70,8 +70,8 @@ export function checkManifest(value: unknown, file: string, places: JsonPlaces =
 }
 
 /**
- * The other parts of the bundle that a manifest names, as far as they can be made out: of a faulty manifest too, so
- * that one answer lists the missing modules and forms as well.
+ * The other parts of the bundle that a manifest names, as far as they can be read. Works for an invalid manifest too,
+ * so that one response also lists the missing modules and forms.
  */
 export function namedParts(value: unknown): { modules: string[]; forms: string[]; loginSolution: string | null } {
   const written = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
@@ -112,7 +112,7 @@ function normalise(written: WrittenManifest): Manifest {
   }
 }
 
-/** @see design section 4: `authenticator` wins; neither asks for authentication. */
+/** @see design section 4: `authenticator` takes precedence; if both are absent, authentication is required. */
 function authenticatorMode(written: WrittenManifest): AuthenticatorMode {
   if (written.authenticator === 'OAUTH PROVIDER') return 'OAUTH'
   return written.authenticator ?? (written.mustAuthenticate === false ? 'NONE' : 'DEFAULT')
@@ -124,13 +124,13 @@ function mapRecord<In, Out>(record: Record<string, In>, change: (value: In) => O
   return result
 }
 
-/** One fault per place: a value that breaks three rules is one mistake. */
+/** One error per position: a value that breaks three rules is one mistake. */
 function reportIssues(issues: readonly z.core.$ZodIssue[], file: string, places: JsonPlaces, found: Findings): void {
   const told = new Set<string>()
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
-        // Of thousands of keys the last are only counted: comparing each with every known one would take long.
+        // Beyond the list's limit, keys are only counted: comparing thousands with every known key would take long.
         const message = found.isFull ? '' : unknownKeyMessage(key, issue.path)
         found.fault(file, 'manifest_unknown_key', message, found.isFull ? {} : places.key([...issue.path, key]))
       }

@@ -7,17 +7,17 @@ import { filesOf, type Part } from './parts.ts'
 import { decodeUtf8, parseStrictJson } from './strict-json.ts'
 
 export type ReadManifest = {
-  /** Null where the manifest is missing or has a fault. */
+  /** Null if the manifest is missing or has an error. */
   readonly manifest: Manifest | null
-  /** What it names, as far as it can be made out. */
+  /** The parts that it names, as far as they can be read. */
   readonly names: ReturnType<typeof namedParts>
-  /** Where things stand in its text. */
+  /** The positions in its text. */
   readonly places: JsonPlaces
 }
 
 export type Modules = {
   readonly reached: readonly ReachableModule[]
-  /** Whether every named module was found and has a manifest without fault. */
+  /** Whether every named module was found and has a valid manifest. */
   readonly complete: boolean
 }
 
@@ -48,8 +48,8 @@ export function readManifest(part: Part, found: Findings): ReadManifest {
 }
 
 /**
- * The modules that `main` reaches by names in `modules` lists: dependencies before those that name them, else in the
- * order named. Each is visited once, so cycles end; the walk keeps its own stack, so that chains may be long.
+ * The modules that `main` reaches through `modules` lists: dependencies before those that name them, otherwise in the
+ * order named. Each is visited once, so cycles end; the walk uses an explicit stack, so chains may be long.
  */
 export async function readModules(
   main: ReadManifest,
@@ -80,7 +80,7 @@ export async function readModules(
       found.fault(file, 'module_missing', `the module "${name}" is not in modules/`, place)
       continue
     }
-    // Manifests are parsed in the host: its other work goes on between them, and a full list of faults ends it.
+    // Manifests are parsed in the host: its other work runs between them, and a full list of errors ends the walk.
     await setImmediate()
     if (found.isFull) return { reached, complete: false }
     const module = { name, ...readManifest(part, found) }
@@ -92,9 +92,9 @@ export async function readModules(
 }
 
 /**
- * The modules that `from` names, and those that these name in turn, in no order.
- * @param modulesOf what a module names
- * @param isWanted what is not wanted is not gone through either
+ * The modules that `from` names, and those that these name in turn, in no particular order.
+ * @param modulesOf the modules that a module names
+ * @param isWanted modules for which it is false are skipped, and so are their dependencies
  */
 export function reachableModules(
   from: readonly string[],

@@ -1,9 +1,9 @@
-/** Chosen here: nobody misspells a key of this length, and the time stays small for hostile ones. */
+/** Chosen here: nobody misspells a key longer than this, and hostile keys must not take long. */
 const MAX_LENGTH = 64
 
 /**
- * The known key that is most similar to `key`; the first of equals. Ignores case, so `loginform` finds `loginForm`.
- * @param most the most typing errors between `key` and `candidate`; unlimited unless given
+ * The known key most similar to `key`; if several are, the first. Ignores case, so `loginform` finds `loginForm`.
+ * @param most the maximum number of typing errors between `key` and `candidate`; default: unlimited
  */
 export function nearestKey(
   key: string,
@@ -26,7 +26,7 @@ export function nearestKey(
 }
 
 /**
- * The typing errors that turn `a` into `b`: insertions, deletions, replacements, and two neighbours that changed places
+ * The number of typing errors that turn `a` into `b`: insertions, deletions, replacements, and swapped neighbors
  * (optimal string alignment, a restricted Damerau-Levenshtein distance).
  */
 function editDistance(a: string, b: string): number {

@@ -4,21 +4,21 @@ import { folderOf, type Place, placeOf, splitModule } from './layout.ts'
 import { unpack } from './unpack.ts'
 import type { SoundEntry, ZipDirectory } from './zip-directory.ts'
 
-/** Chosen here: a manifest of a thousand permissions is far below it, and it is parsed in the host. */
+/** Chosen here: a manifest of a thousand permissions is far smaller, and manifests are parsed in the host. */
 const MAX_MANIFEST_SIZE = 256 * 1024
 
 export type PartFile = {
-  /** As in the zip: `modules/crm/forms/login.json`. */
+  /** The name in the zip: `modules/crm/forms/login.json`. */
   readonly file: string
   readonly place: Place
-  /** Null where the file was refused, or where the layout has no use for it. */
+  /** Null if the file was refused or is unused. */
   readonly content: Uint8Array | null
 }
 
 /** The files of the solution itself or of one folder in `modules/`, sorted by name. */
 export type Part = { readonly module: string | null; readonly files: PartFile[] }
 
-/** Unpacks and checks every file, and sorts them into the solution (key null) and its modules by folder. */
+/** Unpacks and checks every file, and groups them into the solution (key null) and its modules by folder. */
 export async function readParts(
   directory: ZipDirectory,
   limits: Limits,
@@ -62,7 +62,8 @@ function limitOf(place: Place, limits: Limits): number {
       return MAX_MANIFEST_SIZE
     case 'loginTemplate':
       return limits.TEMPLATE_SIZE
-    // Chosen here: forms and i18n tables are texts of an author like scripts, and parsed in a sandbox process too.
+    // Chosen here: forms and i18n tables are written by an author like scripts, and are parsed in a sandbox process
+    // too.
     case 'script':
     case 'formScript':
     case 'form':
@@ -83,7 +84,7 @@ export function filesOf<Kind extends Place['kind']>(
   return part?.files.filter(isOfKind) ?? []
 }
 
-/** `modules/crm/` as authors know it: without the slash, and `modules` kept. */
+/** `modules/crm/` as authors write it: `modules/crm`, without the trailing slash. */
 export function folderName(part: Part): string {
   return folderOf(part.module).slice(0, -1)
 }

@@ -14,7 +14,7 @@ import { filesOf, folderName, type Part, readParts } from './parts.ts'
 import { readDirectory, type ZipDirectory } from './zip-directory.ts'
 
 export type BundleReading = {
-  /** Null if there is any fault. */
+  /** Null if there is any error. */
   readonly bundle: Bundle | null
   readonly faults: readonly Fault[]
   readonly warnings: readonly Warning[]
@@ -29,7 +29,7 @@ const MODES_WITH_AUTHENTICATOR: ReadonlySet<AuthenticatorMode> = new Set([
   'OAUTH_AUTHENTICATOR',
 ])
 
-/** Reads a packed bundle. Never throws for what is in it: every fault found is listed. */
+/** Reads a packed bundle. Never throws because of its content: every error found is listed. */
 export async function readBundle(packed: Uint8Array, limits: Limits): Promise<BundleReading> {
   const found = new Findings()
   const bundle = await read(packed, limits, found)
@@ -59,7 +59,7 @@ async function read(packed: Uint8Array, limits: Limits, found: Findings): Promis
   return { sha256: hash('sha256', zip, 'hex'), bytes: zip.length, manifest: main.manifest, modules: known, ...files }
 }
 
-/** The commonest mistake: the folder was zipped, not what is in it. */
+/** The most common mistake: zipping the folder instead of its contents. */
 function liesInFolder(directory: ZipDirectory, found: Findings): boolean {
   const names = [...directory.entries.map(({ name }) => name), ...directory.refused]
   if (names.includes(MANIFEST)) return false
@@ -71,7 +71,7 @@ function liesInFolder(directory: ZipDirectory, found: Findings): boolean {
   return true
 }
 
-/** Files that only a workspace of the original product has, or an export of one. */
+/** Files that only a workspace of the original product, or an export of one, contains. */
 const OF_WORKSPACE = /(?:^|\/)(?:solution_settings\.obj|rootmetadata\.obj|medias\.obj|[^/]+\.frm|[^/]+\.servoy)$/i
 
 function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
@@ -85,7 +85,7 @@ function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
   return true
 }
 
-/** Chosen here: the host sends these to a sandbox process in one piece, and must not be busy with it for long. */
+/** Chosen here: the host sends these to a sandbox process in one message, which must not block it for long. */
 function checkSources({ scripts, formScripts, forms, i18n }: BundleFiles, limits: Limits, found: Findings): void {
   const size = [scripts, formScripts, forms, i18n].flat().reduce((sum, { source }) => sum + source.length, 0)
   if (size <= limits.SOURCES_SIZE) return
@@ -110,7 +110,7 @@ function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[
   warnOfOAuth(manifest, places, found)
 }
 
-/** The forms that the manifest names must be such as clients have: those of modules that sign users in are not. */
+/** The forms that the manifest names must be available to clients: those of authenticator modules are not. */
 function checkForms(main: ReadManifest, modules: Modules, reached: readonly Part[], found: Findings): void {
   const { forms, modules: named, loginSolution } = main.names
   const byName = new Map(modules.reached.map((module) => [module.name, module]))
@@ -142,7 +142,7 @@ function checkAuthenticators(
 ): void {
   if (!MODES_WITH_AUTHENTICATOR.has(main.authenticator)) return
   const names = reached.filter(({ manifest }) => manifest?.type === 'authenticator').map(({ name }) => name)
-  // A module that is missing or faulty may be the authenticator.
+  // A module that is missing or invalid may be the authenticator.
   if (names.length === 1 || (names.length === 0 && !complete)) return
   const those = names.length === 0 ? 'there is none' : `there are ${names.slice(0, 10).join(', ')}`
   const rule = `"authenticator": "${main.authenticator}" needs exactly one module of type authenticator`

@@ -1,12 +1,12 @@
 import { isVisible, visible } from '../visible-name.ts'
 import { z } from '../zod.ts'
 
-// What the schemas of manifests and forms are built of. Errors continue a sentence: '"title" must be …'.
+// Building blocks of the manifest and form schemas. Error messages continue a sentence: '"title" must be …'.
 
-/** A name as scripts and files may use it. */
+/** A name that scripts and files may use. */
 export const Identifier = pattern(/^[A-Za-z_$][A-Za-z0-9_$]*$/, 64, 'a name of 1 to 64 letters, digits, "_" and "$"')
 
-/** One under which an object can be asked for it: no object has it by itself. */
+/** A name that is safe as an object key: no object inherits a property of that name. */
 export const OwnIdentifier = Identifier.refine((name) => !(name in Object.prototype), {
   error: 'must not be a name that every JavaScript object has',
 })
@@ -16,7 +16,7 @@ export function text(max: number) {
   return pattern(/^[^\x00-\x1f\x7f-\x9f]*$/, max, what).refine(isWellFormed, { error: `must be ${what}` })
 }
 
-/** Chosen here: as many as `PERMISSION_LENGTH` allows unless set. */
+/** Chosen here: the default of `PERMISSION_LENGTH`. */
 const LONGEST_PERMISSION = 200
 const permissionError = { error: `must be ${visible(LONGEST_PERMISSION)}` }
 
@@ -36,7 +36,7 @@ export function list<Item extends z.ZodType>(item: Item, max: number) {
   return z.array(item, { error: 'must be a list' }).max(max, { error: `must have at most ${max} items` })
 }
 
-/** The object's own message, except for unknown keys, which are worded where the faults are listed. */
+/** The object's own message, except for unknown keys, whose message is written where the errors are listed. */
 export function orUnknownKey(message: string) {
   return (issue: { readonly code?: string | undefined }) => (issue.code === 'unrecognized_keys' ? undefined : message)
 }
@@ -45,7 +45,7 @@ export function areUnique(items: readonly unknown[]): boolean {
   return new Set(items).size === items.length
 }
 
-/** Half of a surrogate pair is no character: addresses, the database and pages each make something else of it. */
+/** A lone surrogate is not a character: addresses, the database and pages each convert it differently. */
 export function isWellFormed(text: string): boolean {
   return text.isWellFormed()
 }

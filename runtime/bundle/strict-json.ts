@@ -1,7 +1,7 @@
 const MAX_DEPTH = 32
 const MAX_NUMBER_LENGTH = 400
 
-/** Keys that would reach a prototype when somebody copies the object carelessly. */
+/** Keys that would reach a prototype if code copies the object carelessly. */
 const PROTOTYPE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 export type JsonError = { readonly line: number; readonly column: number; readonly message: string }
 
-/** The text of `bytes`, or null where they are not UTF-8. A byte order mark stays in the text. */
+/** The text of `bytes`, or null if they are not UTF-8. A byte order mark stays in the text. */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -27,9 +27,9 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 }
 
 /**
- * Parses JSON as a bundle may hold it: no byte order mark, no duplicate keys, no prototype keys, at most `maxDepth` levels.
- * Objects come back without a prototype, so that an absent key is absent.
- * @returns error: the first fault; line and column count from 1, the column in UTF-16 units as editors do
+ * Parses the JSON that a bundle may contain: no byte order mark, no duplicate keys, no prototype keys, at most
+ * `maxDepth` levels. Objects are returned without a prototype, so that an absent key is absent.
+ * @returns error: the first error; line and column count from 1, the column in UTF-16 units as in editors
  * @see design section 4, "Parsed as strict JSON"
  */
 export function parseStrictJson(text: string, maxDepth = MAX_DEPTH): { value: unknown } | { error: JsonError } {
@@ -51,7 +51,7 @@ class Refusal extends Error {
   }
 }
 
-/** Recursive, since the depth is bounded. */
+/** Recursive, since the depth is limited. */
 class Reader {
   private readonly text: string
   private readonly maxDepth: number
@@ -211,7 +211,7 @@ function shown(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 }
 
-/** Line ends are LF, CR LF and CR, as editors count them. */
+/** Line ends are LF, CR LF and CR, as in editors. */
 export function lineAndColumn(text: string, at: number): { line: number; column: number } {
   let line = 1
   let start = 0

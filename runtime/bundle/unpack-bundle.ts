@@ -5,10 +5,10 @@ import { unpack } from './unpack.ts'
 import { readDirectory } from './zip-directory.ts'
 
 /**
- * The files of a bundle as they are, by name and in its order, those too that the layout has no place for.
- * @param packed one that `readBundle` let through before
- * @param isWanted which of them are unpacked; all unless given
- * @throws ERR_BUNDLE_REFUSED where it would not any more, since limits were lowered
+ * The unmodified files of a bundle, by name and in its order, including those that the layout does not use.
+ * @param packed a bundle that `readBundle` accepted before
+ * @param isWanted which files are unpacked; default: all
+ * @throws ERR_BUNDLE_REFUSED if the bundle is no longer accepted, since limits were lowered
  */
 export async function unpackBundle(
   packed: Uint8Array,

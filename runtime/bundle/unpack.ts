@@ -4,9 +4,9 @@ import type { SoundEntry } from './zip-directory.ts'
 type Inflated = { readonly buffer: Buffer; readonly engine: InflateRaw }
 
 /**
- * The content of one entry. Inflating stops at the size that the directory says, so what all entries together can
- * take is bounded by the sum of those sizes. It runs on zlib's own threads.
- * @returns problem: what does not match, to be put behind the file's name
+ * Unpacks one entry. Inflating stops at the size that the directory declares, so the sum of those sizes bounds the
+ * memory for all entries. It runs on zlib's own threads.
+ * @returns problem: the mismatch, to be appended to the file's name
  */
 export async function unpack(entry: SoundEntry): Promise<{ content: Uint8Array } | { problem: string }> {
   const unpacked = entry.stored ? copyStored(entry) : await inflate(entry)
@@ -17,14 +17,14 @@ export async function unpack(entry: SoundEntry): Promise<{ content: Uint8Array }
   return unpacked
 }
 
-/** A copy, so that a kept file does not keep the whole zip in memory. */
+/** A copy, so that a cached file does not keep the whole zip in memory. */
 function copyStored(entry: SoundEntry): { content: Uint8Array } | { problem: string } {
   if (entry.packed.length !== entry.size) return { problem: 'is stored with two different sizes' }
   return { content: new Uint8Array(entry.packed) }
 }
 
 async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { problem: string }> {
-  // zlib refuses a bound of 0; one byte too many is found by the comparison of sizes.
+  // zlib rejects a limit of 0; the comparison of sizes detects one byte too many.
   const bound = Math.max(1, entry.size)
   const { promise, resolve } = Promise.withResolvers<{ content: Uint8Array } | { problem: string }>()
   const options = {
@@ -34,11 +34,11 @@ async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { p
   } as ZlibOptions
   inflateRaw(entry.packed, options, (error, result) => {
     if (error !== null) return resolve({ problem: problemOf(error, entry) })
-    // With "info" there is more than the content; Node's types do not know that.
+    // With "info" the result is not just the content; Node's types do not reflect that.
     const { buffer, engine } = result as unknown as Inflated
     if (engine.bytesWritten !== entry.packed.length)
       return resolve({ problem: 'is followed by bytes that are not part of it' })
-    // A view on a larger buffer would keep that in memory.
+    // A view on a larger buffer would keep all of it in memory.
     resolve({ content: new Uint8Array(buffer) })
   })
   return promise

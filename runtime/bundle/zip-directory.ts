@@ -6,7 +6,7 @@ import { checkLocalEntries } from './local-headers.ts'
 import { decodeUtf8 } from './strict-json.ts'
 import type { ListedEntry, Listing } from './zip-listing.ts'
 
-/** Chosen here: folders and what a Mac adds are skipped, but may not make the directory long. */
+/** Chosen here: folders and files that macOS adds are skipped, but must not make the directory long. */
 const ENTRIES_PER_FILE = 4
 
 const MAX_PATH = 240
@@ -19,7 +19,7 @@ const FILE_TYPE_BITS = 0o170000
 const REGULAR_FILE = 0o100000
 const DOS_FOLDER = 0x10
 
-/** An entry whose name, kind, method, headers and place in the zip are sound. Its content is not checked yet. */
+/** An entry with valid name, kind, method, headers and position in the zip. Its content is not checked yet. */
 export type SoundEntry = {
   readonly name: string
   readonly stored: boolean
@@ -31,13 +31,13 @@ export type SoundEntry = {
 export type ZipDirectory = {
   /** Sorted by name. */
   readonly entries: readonly SoundEntry[]
-  /** Sound names of files that are refused for something else, so that nobody calls them missing as well. */
+  /** Valid names of files that were refused for other reasons, so that they are not reported as missing as well. */
   readonly refused: ReadonlySet<string>
 }
 
 /**
  * Reads the central directory and compares it with the local headers, without unpacking anything.
- * @returns null, with the reason among the faults, where going on makes no sense: no zip, too many files, too large
+ * @returns null, with the reason among the errors, if it is pointless to continue: not a zip, too many files, too large
  */
 export async function readDirectory(zip: Buffer, limits: Limits, found: Findings): Promise<ZipDirectory | null> {
   const listing = await listEntries(zip, limits, found)
@@ -85,14 +85,14 @@ async function listEntries(zip: Buffer, limits: Limits, found: Findings): Promis
     found.fault(WHOLE_BUNDLE, 'zip_invalid', lie)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    // yauzl gives up at flag bit 6; for the author that is the same mistake as bit 0.
+    // yauzl fails on flag bit 6; for the author that is the same mistake as bit 0.
     if (reason.includes('encryption')) found.fault(WHOLE_BUNDLE, 'zip_entry_method', 'the zip is encrypted')
     else found.fault(WHOLE_BUNDLE, 'zip_invalid', `the zip cannot be read: ${showName(reason)}`)
   }
   return null
 }
 
-/** Where yauzl reads its next directory record; the type declarations have it as a boolean. */
+/** The offset at which yauzl reads its next directory record; its type declarations wrongly say boolean. */
 function cursor(file: ZipFile): number {
   return Number(file.readEntryCursor)
 }
@@ -106,7 +106,7 @@ function decodeName(raw: Buffer): string {
   return decodeUtf8(raw) ?? raw.toString('latin1')
 }
 
-/** Folders and what a Mac adds have no effect, whatever they say. A folder with content is no folder. */
+/** Folders and files that macOS adds are ignored, whatever they contain. A folder with content is an error. */
 function isSkipped({ name, entry }: ListedEntry, found: Findings): boolean {
   if (name.startsWith('__MACOSX/') || name === '.DS_Store' || name.endsWith('/.DS_Store')) return true
   if (!name.endsWith('/')) return false
@@ -160,7 +160,7 @@ function problemOfMethod(entry: Entry): string | null {
   return null
 }
 
-/** Names that differ in case or normal form only would be one file on some disks, two on others. */
+/** Names that differ only in case or normalization form would be one file on some disks and two on others. */
 function refuseDuplicates(entries: readonly ListedEntry[], found: Findings): void {
   const folders = new Set<string>()
   const byKey = new Map<string, ListedEntry>()
@@ -171,7 +171,7 @@ function refuseDuplicates(entries: readonly ListedEntry[], found: Findings): voi
       folders.add(key.slice(0, slash))
   }
   for (const listed of entries) {
-    // Normalising takes time in the square of a name's length, and a name as long is refused already.
+    // Normalizing takes quadratic time in the length of the name, and names this long are refused already.
     if (listed.name.length > MAX_PATH) continue
     const key = nameKey(listed.name)
     const shown = showName(listed.name)

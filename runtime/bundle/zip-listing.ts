@@ -1,7 +1,7 @@
 import type { Entry, ZipFile } from 'yauzl'
 
 export type ListedEntry = {
-  /** As it may be shown; a sound name is shown as it is. */
+  /** Safe to display; a valid name is unchanged. */
   readonly name: string
   readonly entry: Entry
   /** Set once anything about the entry was refused: its content is then not read. */
@@ -11,6 +11,6 @@ export type ListedEntry = {
 export type Listing = {
   readonly file: ZipFile
   readonly entries: readonly ListedEntry[]
-  /** Where the central directory starts in the zip. */
+  /** Offset of the central directory in the zip. */
   readonly directoryStart: number
 }

@@ -9,8 +9,8 @@ import { checkReferences, type FormSurroundings } from './form-references.ts'
 import { ELEMENT_TYPES, FormSchema, formKeys, typesWith, valueAt } from './form-schema.ts'
 
 /**
- * Checks what `parseStrictJson` returned for a form's file.
- * @returns null, with the reason among the faults, where it is not right by itself or does not fit to its surroundings
+ * Checks the result of `parseStrictJson` for a form's file.
+ * @returns null, with the reason among the errors, if the form is invalid or does not fit its surroundings
  */
 export function checkForm(
   value: unknown,
@@ -33,13 +33,13 @@ export function checkForm(
   return checkReferences(form, file, surroundings, found, places) ? form : null
 }
 
-/** Without the key, a function that is named like the event is its handler: of the form, never of its elements. */
+/** If the key is absent, a function named like the event is its handler: for the form only, not for its elements. */
 function withOwnHandlers(form: FormDefinition, functions: ReadonlySet<string> | null): FormDefinition {
   const own = FORM_HANDLERS.filter((event) => form[event] === undefined && functions?.has(event))
   return { ...form, ...Object.fromEntries(own.map((event) => [event, event])) }
 }
 
-/** One fault per place: a value that breaks three rules is one mistake. */
+/** One error per position: a value that breaks three rules is one mistake. */
 function reportIssues(
   issues: readonly z.core.$ZodIssue[],
   form: unknown,
@@ -49,7 +49,7 @@ function reportIssues(
 ): void {
   const told = new Set<string>()
   for (const issue of issues) {
-    // Of thousands the last are only counted: to word them would take long.
+    // Beyond the list's limit, keys are only counted: writing thousands of messages would take long.
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
         const message = found.isFull ? '' : unknownKeyMessage(key, issue.path, form)
@@ -77,7 +77,7 @@ function unknownKeyMessage(key: string, path: readonly PropertyKey[], form: unkn
 
 function invalidMessage(issue: z.core.$ZodIssue, form: unknown): string {
   const what = placeName(issue.path, form)
-  // Of an unknown type zod reports the whole element.
+  // If the type is unknown, zod reports the whole element.
   const input = issue.code === 'invalid_union' && issue.path.at(-1) === 'type' ? valueAt(issue.path, form) : issue.input
   if (input === undefined) return `${what} is missing; it ${issue.message}`
   const nearest = issue.code === 'invalid_union' && typeof input === 'string' ? nearestKey(input, ELEMENT_TYPES) : null
@@ -85,7 +85,7 @@ function invalidMessage(issue: z.core.$ZodIssue, form: unknown): string {
   return `${what} ${issue.message}${quoteValue(input)}${meant}`
 }
 
-/** The path, and the name of the element or tab in which it lies: people look for names. */
+/** The path, and the name of the element or tab that contains it: people search for names. */
 export function placeName(path: readonly PropertyKey[], form: unknown): string {
   if (path.length === 0) return 'the form'
   for (let length = path.length; length >= 2; length--) {

@@ -11,14 +11,17 @@ import {
 import { z } from '../zod.ts'
 import { MAX_OPTIONS, MAX_TABLE_COLUMNS, MAX_TABLE_ROWS, type TableRow } from './form-definition.ts'
 
-// The elements that hold no others; panels and tabs are in form-schema.ts, since they hold whole layouts.
+// The elements that don't contain others; panels and tabs are in form-schema.ts, since they contain whole layouts.
 
-/** Chosen here: what one element's check reports at most; a table of 10,000 rows is wrong everywhere or nowhere. */
+/**
+ * Chosen here: the maximum number of errors reported for one element; a table of 10,000 rows is wrong everywhere or
+ * nowhere.
+ */
 const MAX_REPORTED = 100
 
 const WHETHER = { error: 'must be true or false' }
 
-/** A text as users see it, or `i18n:` and a key. */
+/** A text shown to users, or `i18n:` and a key. */
 export const ShownText = text(2000)
 
 export const Handler = pattern(
@@ -32,7 +35,7 @@ export const Permission = PermissionName.optional().meta({
   description: 'Only users who have this permission get it; for all others it does not exist.',
 })
 
-/** What every element has. `what` is for editors. */
+/** The properties of every element. `what` is shown in editors. */
 export function element<Type extends string, Shape extends z.ZodRawShape>(type: Type, what: string, shape: Shape) {
   return z
     .strictObject(
@@ -170,7 +173,7 @@ const TableColumn = z
   )
   .meta({ title: 'Table column', description: 'A column of a table.' })
 
-/** `checkTable` looks at the cells, hence the cast: it knows the columns, and stops after some faults. */
+/** `checkTable` checks the cells, hence the cast: it knows the columns, and stops after some errors. */
 const Row = z
   .looseObject(
     { id: OptionValue.meta({ title: 'Id', description: 'Says which row it is; unique in the table.' }) },
@@ -314,7 +317,7 @@ export const LEAVES = [
   Table,
 ] as const
 
-/** For the faults' nearest keys; none of them is an element. */
+/** For suggesting the nearest key in errors; none of these are elements. */
 export const ITEM_KEYS = {
   option: Object.keys(Option.shape),
   tableColumn: Object.keys(TableColumn.shape),
@@ -342,7 +345,7 @@ function checkLength({ value, maxLength }: { value?: string | undefined; maxLeng
 
 type Range<Value> = { min?: Value | undefined; max?: Value | undefined; value?: Value | undefined }
 
-/** Days in this form are in order as texts. */
+/** Dates in this format sort correctly as strings. */
 function checkRange<Value extends number | string>({ min, max, value }: Range<Value>, found: Found): void {
   if (min !== undefined && max !== undefined && min > max) refuse(found, ['max'], `must be at least min, ${min}`, max)
   else if (value !== undefined && min !== undefined && value < min)
@@ -359,7 +362,7 @@ function checkChoice({ options, value }: Choice, found: Found): void {
     refuse(found, ['value'], 'must be the value of one of the options', value)
 }
 
-/** `1` and `"1"` are the same: a browser sends texts. */
+/** `1` and `"1"` count as equal: a browser sends strings. */
 function refuseTwice<Key extends string>(
   items: readonly { readonly [K in Key]: string | number }[],
   list: string,

@@ -3,10 +3,10 @@ import { MAX_COLUMNS, MAX_ELEMENTS, MAX_ITEMS, MAX_NESTING, MAX_ROWS, MAX_TABS }
 type Open = { readonly layout: unknown; readonly nesting: number }
 
 /**
- * What is too much in a form, as the end of a sentence that starts with the form; null where nothing is.
+ * What exceeds a limit in a form, as the end of a sentence that starts with the form; null if nothing does.
  *
- * Asked before the schema looks at anything: a schema reports every fault of every item, which in a file of 1 MB are
- * hundreds of thousands. `form` may be any JSON; what has not the shape of a form is the schema's to refuse.
+ * Called before the schema checks anything: a schema reports every error of every item, which in a file of 1 MB can be
+ * hundreds of thousands. `form` may be any JSON; the schema rejects what is not shaped like a form.
  */
 export function boundsProblem(form: unknown): string | null {
   const counts = { elements: 0, columns: 0, items: 0 }

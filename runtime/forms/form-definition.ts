@@ -1,16 +1,16 @@
 import type { FORM_EVENTS } from '../bundle/manifest.ts'
 
-// A form as it is kept, rendered and run: what the author wrote, with the defaults put in. What has no default and was
-// left out is absent. The same schema that checks what an author writes accepts it again (form-schema.ts).
+// A form as it is stored, rendered and run: what the author wrote, with the defaults filled in. Omitted values without
+// a default are absent. The schema that checks what an author writes also accepts the result (form-schema.ts).
 
-/** Elements in one form, those in panels and tabs included. */
+/** Elements in one form, including those in panels and tabs. */
 export const MAX_ELEMENTS = 1000
 /** Columns of all rows of one form. Chosen here: two for each element. */
 export const MAX_COLUMNS = 2000
-/** Panels and tabs in one another. */
+/** Nesting depth of panels and tabs. */
 export const MAX_NESTING = 6
 export const MAX_ROWS = 200
-/** A row is as wide as so many columns of width 1. */
+/** The width of a row, in columns of width 1. */
 export const ROW_WIDTH = 12
 export const MAX_OPTIONS = 1000
 export const MAX_TABS = 50
@@ -19,17 +19,17 @@ export const MAX_TABLE_ROWS = 10_000
 /** Options, table columns and table rows of all elements of one form. */
 export const MAX_ITEMS = 20_000
 
-/** `onShow` and its like: names of functions of the form's script, by event. */
+/** `onShow` and similar: names of functions of the form's script, by event. */
 export type Handlers<Event extends (typeof FORM_EVENTS)[number]> = { readonly [E in Event]?: string | undefined }
 
-/** The events of a form itself; those of its elements are named by their types. */
+/** The events of a form itself; the types of its elements list theirs. */
 export const FORM_HANDLERS = ['onLoad', 'onShow', 'onBeforeHide', 'onHide', 'onUnload', 'onResize'] as const
 
 export type FormDefinition = Handlers<(typeof FORM_HANDLERS)[number]> & {
   readonly $schema?: string | undefined
   /** A text, or `i18n:` and a key. */
   readonly title?: string | undefined
-  /** Without it the user does not get the form at all. */
+  /** Users without it do not get the form at all. */
   readonly permission?: string | undefined
   readonly layout: Layout
 }
@@ -37,7 +37,7 @@ export type FormDefinition = Handlers<(typeof FORM_HANDLERS)[number]> & {
 export type Layout = readonly Row[]
 export type Row = { readonly columns: readonly Column[] }
 export type Column = {
-  /** Of 12; the columns of a row that have none share what is left. */
+  /** Out of 12; columns without a width share the rest of the row. */
   readonly width?: number | undefined
   readonly elements: readonly ElementDefinition[]
 }
@@ -50,7 +50,7 @@ type AnyElement<Type extends string> = {
   readonly label?: string | undefined
   readonly visible: boolean
   readonly enabled: boolean
-  /** Without it the element is absent for the user. */
+  /** The element is absent for users without it. */
   readonly permission?: string | undefined
   readonly hint?: string | undefined
 }
@@ -60,14 +60,13 @@ type AnyInput<Type extends string> = AnyElement<Type> &
 
 type AnyText<Type extends string> = AnyInput<Type> & {
   readonly placeholder?: string | undefined
-  /** Characters in UTF-16 units, as browsers count them. */
+  /** In UTF-16 units, as browsers count. */
   readonly maxLength: number
   readonly autocomplete?: string | undefined
 }
 
-/** How numbers are shown. */
 type NumberFormat = {
-  /** Digits after the decimal sign. */
+  /** Digits after the decimal separator. */
   readonly decimals?: number | undefined
   /** ISO 4217, such as `EUR`. */
   readonly currency?: string | undefined
@@ -82,11 +81,11 @@ export type LinkElement = AnyElement<'link'> & Handlers<'onAction'> & { readonly
 export type ImageElement = AnyElement<'image'> & {
   /** The path below `media/`. */
   readonly src: string
-  /** Empty for an image that only decorates. */
+  /** Empty for a decorative image. */
   readonly alt: string
 }
 export type TextElement = AnyText<'text'> & { readonly value?: string | undefined }
-/** Its value never stands in a file. */
+/** Its value is never stored in a file. */
 export type PasswordElement = AnyText<'password'>
 export type EmailElement = AnyText<'email'> & { readonly value?: string | undefined }
 export type TextareaElement = AnyText<'textarea'> & { readonly value?: string | undefined; readonly rows: number }
@@ -98,18 +97,18 @@ export type NumberElement = AnyInput<'number'> &
     readonly placeholder?: string | undefined
     readonly value?: number | undefined
   }
-/** Dates are written `YYYY-MM-DD`. */
+/** Dates have the format `YYYY-MM-DD`. */
 export type DateElement = AnyInput<'date'> & {
   readonly min?: string | undefined
   readonly max?: string | undefined
   readonly value?: string | undefined
 }
 export type CheckboxElement = AnyInput<'checkbox'> & { readonly value: boolean }
-/** The options' values are unique as texts: `1` and `"1"` are the same. */
+/** The options' values are unique as strings: `1` and `"1"` are equal. */
 export type Option = { readonly value: string | number; readonly label: string }
 export type SelectElement = AnyInput<'select'> & {
   readonly options: readonly Option[]
-  /** Shown while nothing is chosen. */
+  /** Shown while nothing is selected. */
   readonly placeholder?: string | undefined
   readonly value?: string | number | undefined
 }
@@ -126,14 +125,14 @@ export type TableColumn = NumberFormat & {
   readonly sortable: boolean
 }
 export type Cell = string | number | boolean | null
-/** Keys are `id` and names of columns; a cell may be absent. */
+/** Keys are `id` and names of columns; cells are optional. */
 export type TableRow = { readonly id: string | number; readonly [column: string]: Cell }
 export type TableElement = AnyElement<'table'> &
   Handlers<'onAction' | 'onRecordSelection' | 'onSort'> & {
     readonly columns: readonly TableColumn[]
     readonly pageSize: number
     readonly selection: 'none' | 'single' | 'multiple'
-    /** The rows; their ids are unique as texts. */
+    /** The rows; their ids are unique as strings. */
     readonly value: readonly TableRow[]
   }
 
@@ -172,7 +171,7 @@ export type ElementDefinition =
 
 export type ElementType = ElementDefinition['type']
 
-/** The elements of a layout, those in panels and tabs included, in the order of the file; each panel before its own. */
+/** The elements of a layout, including those in panels and tabs, in file order; each panel before its content. */
 export function* elementsOf(layout: Layout): Generator<ElementDefinition> {
   for (const { columns } of layout) {
     for (const { elements } of columns) {

@@ -6,25 +6,27 @@ import { pathName } from '../bundle/quote.ts'
 import { type ElementDefinition, FORM_HANDLERS, type FormDefinition, type Layout, type Tab } from './form-definition.ts'
 import { handlersOf } from './form-schema.ts'
 
-/** What a form may refer to. */
+/** The things that a form may refer to. */
 export type FormSurroundings = {
-  /** The form's script, as it is or would be called: `forms/orders.js`. */
+  /** The path of the form's script, even if it does not exist: `forms/orders.js`. */
   readonly script: string
-  /** The functions that it declares; empty where there is no script, null where it cannot be said. */
+  /** The functions that it declares; empty if there is no script, null if they are unknown. */
   readonly functions: ReadonlySet<string> | null
   readonly hasScript: boolean
   /** Keys of all i18n tables. */
   readonly texts: ReadonlySet<string>
   /** Paths below `media/`. */
   readonly media: ReadonlySet<string>
-  /** Null where no manifest lists any: then every name may be granted. */
+  /** Null if no manifest lists any: then every name may be granted. */
   readonly permissions: ReadonlySet<string> | null
 }
 
-/** What every form has itself, as `forms.<name>.elements`: a function of this name cannot be reached there. */
+/**
+ * Properties that every form has, as in `forms.<name>.elements`: a function of this name could not be reached there.
+ */
 const OWN_NAMES = ['elements', 'title', 'getName'] as const
 
-/** The platform's own texts, which no table of the solution needs to have. */
+/** The prefix of the platform's own texts, which the solution's tables need not contain. */
 const PLATFORM_KEYS = 'platform.'
 
 /** Chosen here: a hostile script declares tens of thousands of functions, and comparing takes time. */
@@ -32,7 +34,7 @@ const MAX_COMPARED = 200
 
 type Part = { readonly path: readonly PropertyKey[]; readonly part: ElementDefinition | Tab }
 
-/** @returns whether there is no fault */
+/** @returns whether there are no errors */
 export function checkReferences(
   form: FormDefinition,
   file: string,
@@ -112,7 +114,7 @@ export function checkReferences(
     return found.isFullOfWarnings ? {} : places.text(text)
   }
 
-  /** One warning for each: the same key may stand in a hundred places. */
+  /** Warns once for each: the same key may be used in a hundred places. */
   function isKnown(what: string): boolean {
     if (warned.has(what)) return true
     warned.add(what)
@@ -137,7 +139,7 @@ function* partsOf(layout: Layout, path: readonly PropertyKey[]): Generator<Part>
   }
 }
 
-/** What the user is shown of it, without what lies in it. */
+/** The texts shown to the user, without those of nested elements. */
 function textsOf(part: ElementDefinition | Tab): readonly (string | undefined)[] {
   if (!('type' in part)) return [part.label]
   return [

@@ -78,12 +78,11 @@ const Tabs = element('tabs', 'Several layouts in the same place, of which one is
 
 const ELEMENTS = [...LEAVES, Panel, Tabs] as const
 
-/** The shapes of the elements, by type. */
+/** The keys of the elements, by type. */
 const SHAPES = new Map(
   [...LEAVES, Panel, Tabs.in].map((schema) => [schema.shape.type.value as string, Object.keys(schema.shape)]),
 )
 
-/** Every type of element. */
 export const ELEMENT_TYPES: readonly string[] = [...SHAPES.keys()]
 
 const ElementSchema: z.ZodType<ElementDefinition> = z
@@ -125,12 +124,12 @@ const WrittenForm = z
   .meta({ title: 'Form', description: 'forms/<name>.json of a solution or module.' })
 
 /**
- * What an author writes into a form's file, and as well what becomes of it: with every default put in it is accepted
- * again as it is. Strict: a key that it does not name is a fault. Ask `boundsProblem` first.
+ * What an author writes in a form's file, and also the result: with every default filled in, it is accepted again
+ * unchanged. Strict: unknown keys are errors. Call `boundsProblem` first.
  */
 export const FormSchema: z.ZodType<FormDefinition> = WrittenForm
 
-/** The keys that an object at `path` of `form` may have, where it is one of the things that a form is made of. */
+/** The keys allowed in an object at `path` of `form`, if it is a part of a form. */
 export function formKeys(path: readonly PropertyKey[], form: unknown): readonly string[] {
   const owner = path.at(-4)
   switch (path.at(-2)) {
@@ -149,19 +148,18 @@ export function formKeys(path: readonly PropertyKey[], form: unknown): readonly 
   }
 }
 
-/** Types of elements that have `key`. */
+/** The types of elements that have `key`. */
 export function typesWith(key: string): readonly string[] {
   return [...SHAPES].filter(([, keys]) => keys.includes(key)).map(([type]) => type)
 }
 
-/** The keys that a type of element has. */
 export function keysOf(type: string): readonly string[] {
   return SHAPES.get(type) ?? []
 }
 
 const ELEMENT_HANDLERS = new Map([...SHAPES].map(([type, keys]) => [type, keys.filter((key) => /^on[A-Z]/.test(key))]))
 
-/** Those of them that name a function of the form's script. */
+/** The keys of a type that name a function of the form's script. */
 export function handlersOf(type: string): readonly string[] {
   return ELEMENT_HANDLERS.get(type) ?? []
 }
@@ -175,7 +173,7 @@ export function valueAt(path: readonly PropertyKey[], form: unknown): unknown {
   return value
 }
 
-/** JSON Schema (2020-12) of a form, so that editors complete and check it. */
+/** JSON Schema (2020-12) of a form, for completion and checks in editors. */
 export function formJsonSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(WrittenForm, { io: 'input' })
   return { $schema, $id: 'urn:solhost:schema:form.json', ...schema }

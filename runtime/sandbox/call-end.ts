@@ -3,8 +3,8 @@ import type { SandboxCall, SandboxOutcome } from '../protocol.ts'
 import { findPosition } from './positions.ts'
 
 /**
- * How a call ended. `json` is the `SandboxOutcome` of one that returned well, as the guest wrote it: the host checks it, and to
- * read it on the way would cost as much again.
+ * How a call ended. `json` is the `SandboxOutcome` of a call that succeeded, as the guest wrote it: the host checks it,
+ * and parsing it here would double the cost.
  */
 export type CallEnd = { readonly ok: true; readonly json: string } | FailedEnd
 
@@ -21,9 +21,9 @@ export type LoadFault = {
 type Limits = Readonly<Record<string, number>>
 
 const MEGABYTE = 1024 ** 2
-/** So much of a stack text is looked through, in characters. */
+/** How much of a stack text is searched, in characters. */
 const STACK = 4096
-/** How the guest's wrapper begins its text of a call that returned well. */
+/** How the guest's wrapper begins the result of a call that succeeded. */
 const RETURNED = '{"ok":true,'
 
 type GuestFailure = {
@@ -33,7 +33,10 @@ type GuestFailure = {
   quota?: { limit: string; allowed: number; used: number }
 }
 
-/** A call as guest.ts reads it. @param ofClient only in clients: its number, and that of the last one that counted */
+/**
+ * A call in the form that guest.ts reads. @param ofClient only in clients: the call's number, and that of the last call
+ * that counted
+ */
 export function callText(
   { entry, args, state }: SandboxCall,
   ofClient: { readonly number?: number; readonly counted?: number } = {},
@@ -41,7 +44,7 @@ export function callText(
   return JSON.stringify({ kind: 'call', args, state, entry, ...ofClient })
 }
 
-/** The end of a call as the guest's wrapper told it. */
+/** The end of a call as reported by the guest's wrapper. */
 export function endOf(text: string, milliseconds: number, files: ReadonlySet<string>): CallEnd {
   if (text.startsWith(RETURNED)) return { ok: true, json: `${text.slice(0, -1)},"milliseconds":${milliseconds}}` }
   return failedOf(readFailure(text), milliseconds, files)
@@ -62,13 +65,13 @@ function failedOf(message: GuestFailure, milliseconds: number, files: ReadonlySe
   }
 }
 
-/** What a form's script threw while it was loaded, as the guest's wrapper told it. */
+/** The error that a form's script threw while it loaded, as reported by the guest's wrapper. */
 export function toldFault(text: string, file: string, files: ReadonlySet<string>): LoadFault {
   const { name, message, stack } = readFailure(text)
   return { code: 'script_load', message: `${name}: ${message}`, file, ...findPosition(stack, files) }
 }
 
-/** The guest's wrapper writes it, so it is JSON; should it not be, the call has failed all the same. */
+/** The guest's wrapper writes JSON. If it cannot be parsed, the call has failed anyway. */
 function readFailure(text: string): GuestFailure {
   try {
     return JSON.parse(text) as GuestFailure
@@ -78,8 +81,9 @@ function readFailure(text: string): GuestFailure {
 }
 
 /**
- * @param name of the limit, with what it allows in ms
- * @param where what ran when the time was over; absent where the call waited for an answer
+ * @param name of the limit
+ * @param allowed the limit in ms
+ * @param where the position that ran when the time was over; absent if the call waited for an answer
  */
 export function timedOut(name: string, allowed: number, milliseconds: number, where?: Position): FailedEnd {
   const limit = { name, allowed, used: milliseconds }
@@ -88,7 +92,7 @@ export function timedOut(name: string, allowed: number, milliseconds: number, wh
   return { ok: false, code: 'script_timeout', message, ...position, limit, milliseconds }
 }
 
-/** Where a script was when isolated-vm cut it off: the error of that has the script's own stack, its loop on top. */
+/** Where a script was when isolated-vm interrupted it: the error has the script's own stack, with its loop on top. */
 export function cutOffAt(error: unknown, files: ReadonlySet<string>): Position | undefined {
   const stack = error instanceof Error ? error.stack : undefined
   return typeof stack === 'string' ? findPosition(stack.slice(0, STACK), files) : undefined
@@ -103,13 +107,13 @@ export function memoryText(limits: Limits): string {
   return `the isolate needed more than ${Math.round((limits.ISOLATE_MEMORY as number) / MEGABYTE)} MB`
 }
 
-/** An error that the guest's wrapper did not catch, so it is the isolate's own doing or a rejection that nobody handled. */
+/** An error that the guest's wrapper did not catch: it comes from the isolate, or is an unhandled rejection. */
 export function brokenOff(error: unknown, milliseconds: number): FailedEnd {
   const message = error instanceof Error ? error.message.slice(0, 500) : 'the script ended in an unknown way'
   return { ok: false, code: 'script_error', message, milliseconds }
 }
 
-/** Scripts that could not be loaded, as the end of the call that needed them. */
+/** Maps an error in loading scripts to the end of the call that needed them. */
 export function loadFailure(fault: LoadFault, limits: Limits, milliseconds: number): FailedEnd {
   const { code, file, line, column, message } = fault
   const failure: Failure = code === 'script_syntax' || code === 'script_load' ? 'script_error' : code
@@ -125,8 +129,8 @@ export function isLoadFault(value: unknown): value is LoadFault {
 }
 
 /**
- * Top-level code that passed its time.
- * @param file that was loaded; where it ran then may be in another, whose function it called
+ * The error of top-level code that exceeded its time.
+ * @param file that was loading; the position may be in another file, whose function it called
  */
 export function loadTimedOut(limits: Limits, file: string, error: unknown, files: ReadonlySet<string>): LoadFault {
   const position = cutOffAt(error, files)
@@ -134,7 +138,7 @@ export function loadTimedOut(limits: Limits, file: string, error: unknown, files
   return { code: 'script_timeout', message, ...(position ?? { file }) }
 }
 
-/** isolated-vm puts the position of a syntax error behind its message: `Unexpected token [globals.js:2:14]`. */
+/** isolated-vm appends the position of a syntax error to its message: `Unexpected token [globals.js:2:14]`. */
 export function describeFault(
   error: unknown,
   code: LoadFault['code'],

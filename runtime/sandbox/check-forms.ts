@@ -7,12 +7,12 @@ import type { FormDefinition } from '../forms/form-definition.ts'
 import type { UploadFiles } from '../protocol.ts'
 import { type TopLevelFunctions, topLevelFunctions } from './top-level-names.ts'
 
-/** Above what six levels of tabs need, which take eight levels of JSON each. */
+/** More than six levels of tabs need, at eight levels of JSON each. */
 const MAX_DEPTH = 64
 
 export type CheckedForms = {
   readonly found: Findings
-  /** Null for a form with a fault. */
+  /** Null for a form with an error. */
   readonly forms: readonly (FormDefinition | null)[]
   /** By form script. */
   readonly functions: readonly TopLevelFunctions[]
@@ -22,7 +22,7 @@ const NO_FUNCTIONS: TopLevelFunctions = { names: [], bound: [] }
 
 /**
  * @param scripts the form scripts without their types
- * @param faulty files that have a fault already: what their forms ask of them is not said as well
+ * @param faulty files that already have an error: missing functions are not reported for their forms as well
  */
 export function checkFormFiles(
   files: Pick<UploadFiles, 'forms' | 'formScripts' | 'media' | 'permissions'>,
@@ -59,7 +59,10 @@ export function checkFormFiles(
   return { found, forms, functions: functions.map((declared) => declared ?? NO_FUNCTIONS) }
 }
 
-/** Names that a handler can have: others are for the script's own use. @returns null where there is a fault */
+/**
+ * Only names that a handler can have; other functions are for the script's own use. @returns null if the file has an
+ * error
+ */
 function functionsOf(
   file: string,
   source: string,

@@ -8,7 +8,7 @@ import { warnOfReplacedNames } from './replaced-names.ts'
 import { findScopes } from './script-scopes.ts'
 import { stripTypes } from './strip-types.ts'
 
-/** Looks into every file of an upload without running any of it: types, syntax, names, translations, forms, login page. */
+/** Checks every file of an upload without running any of it: types, syntax, names, translations, forms, login page. */
 export async function checkUpload(files: UploadFiles): Promise<CheckedFiles> {
   const faults: Fault[] = []
   const warnings: Warning[] = []
@@ -52,12 +52,12 @@ function findSyntaxFaults(
   isolate.dispose()
 }
 
-/** What is loaded only where it is needed. */
+/** Preloads what is otherwise loaded on first use. */
 export async function getReady(): Promise<void> {
   await import('./check-forms.ts')
 }
 
-/** The schema library is loaded only where there are forms: most uploads and every check of plugins do without. */
+/** The schema library is loaded only if there are forms: most uploads, and every check of plugins, don't need it. */
 async function checkForms(
   files: UploadFiles,
   scripts: readonly string[],
@@ -93,7 +93,7 @@ function readTexts(table: { file: string; source: string }, faults: Fault[]): Re
   const places = jsonPlaces(table.source)
   for (const [index, [key]] of wrong.entries()) {
     const message = `the value of "${key.slice(0, 200)}" must be a text`
-    // Of thousands the last have no place: each takes a look through the file.
+    // Only the first 100 errors get a position, since each one takes a scan of the file.
     faults.push({ code: 'i18n_invalid', file: table.file, ...(index < 100 ? places.value([key]) : {}), message })
   }
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))

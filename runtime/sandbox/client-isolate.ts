@@ -11,19 +11,23 @@ import { createSweeper } from './sweeper.ts'
 
 export type Probed = { readonly found: readonly string[]; readonly fault: LoadFault | null }
 
-/** One isolate of clients. Everything in it happens on a thread of its own, one step at a time. */
+/** One isolate of clients. Everything in it runs on its own thread, one step at a time. */
 export interface ClientIsolate {
-  /** What runs or waits there. */
+  /** How many steps run or wait there. */
   readonly load: () => number
   readonly size: () => number
   readonly isLost: () => boolean
   readonly clients: () => Iterable<Client>
-  /** Makes the client's context; the end is told as that of a call. A client that cannot be opened is forgotten. */
+  /**
+   * Creates the client's context; its end is reported like that of a call. A client that cannot be opened is dropped.
+   */
   open(client: Client, call: number): void
   enter(client: Client, call: number, what: SandboxCall): void
-  /** Makes a client's context only to see whether the scripts can be loaded. @returns the entry functions that exist */
+  /**
+   * Creates a client's context only to check whether the scripts can be loaded. @returns the entry functions that exist
+   */
   probe(client: Client, call: number, entries: readonly string[], loading: Loading): Promise<Probed>
-  /** @param text an answer as guest.ts reads it */
+  /** @param text an answer in the form that guest.ts reads */
   answer(client: Client, text: string): void
   close(client: Client): void
   dispose(): void
@@ -31,7 +35,7 @@ export interface ClientIsolate {
 
 export type ClientIsolateOptions = ClientScripts & {
   readonly events: IsolateCallsEvents
-  /** Only where the isolate can be debugged: a clock in ms that stands still while it is paused. */
+  /** Only if the isolate can be debugged: a clock in ms that stops while it is paused. */
   readonly debugClock?: (() => number) | undefined
 }
 
@@ -47,7 +51,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   const loader = createClientLoader({ ...options, faults, calls, sweeper, now, isDebugged })
   const steps = createClientSteps({ isolate, limits, files, calls, sweeper, isDebugged })
 
-  /** Runs `step` of a call when its turn comes. @param waiting what becomes of the call if that takes too long */
+  /** Runs `step` of a call at its turn. @param waiting called instead if the wait took too long */
   function inTurn(client: Client, step: () => Promise<void>, waiting: () => void): void {
     const since = now()
     lane.run(async () => {
@@ -137,7 +141,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
       const { call } = client
       if (call === null) return
       call.answers++
-      // While a step of the call runs its clock does too; `wait` looks for answers then.
+      // While a step of the call runs, so does its clock; `wait` checks for answers afterwards.
       if (call.clock.hasAlarm()) call.clock.stop()
       inTurn(
         client,
@@ -155,7 +159,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
       client.closed = true
       clients.delete(client)
       client.call?.clock.cancelAlarm()
-      // After the step that may run; a later one finds it closed.
+      // Queued after the step that may be running; later steps find the client closed.
       lane.run(async () => release(client))
     },
     dispose: calls.dispose,

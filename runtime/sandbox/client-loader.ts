@@ -18,16 +18,16 @@ import type { Sweeper } from './sweeper.ts'
 
 type Compiled = { readonly scripts: readonly Script[]; readonly forms: readonly Script[] }
 
-/** What an isolate of clients runs. */
+/** The scripts of an isolate of clients, and what their contexts need. */
 export type ClientScripts = {
   readonly isolate: Isolate
   readonly limits: Readonly<Record<string, number>>
   readonly ask: Callback
-  /** As guest.ts reads them. */
+  /** In the form that guest.ts reads. */
   readonly settings: string
   /** What each client's context loads, in this order. */
   readonly scripts: readonly SandboxScript[]
-  /** Loaded after them. */
+  /** Loaded after `scripts`. */
   readonly formScripts: readonly SandboxFormScript[]
   readonly files: ReadonlySet<string>
 }
@@ -40,7 +40,7 @@ export type ClientLoaderOptions = ClientScripts & {
   readonly isDebugged: boolean
 }
 
-/** Makes the contexts of clients, with the scripts of their solution. */
+/** Creates the contexts of clients, with the scripts of their solution. */
 export function createClientLoader(options: ClientLoaderOptions) {
   const { isolate, limits, ask, settings, files, faults, sweeper, now, isDebugged } = options
   const { watched, isLost } = options.calls
@@ -50,7 +50,7 @@ export function createClientLoader(options: ClientLoaderOptions) {
   let loading = ''
   let tellLoading: Loading | null = null
 
-  /** Makes the client's context and runs the scripts in it. @throws LoadFault, and what isolated-vm throws */
+  /** Creates the client's context and runs the scripts in it. @throws LoadFault, and what isolated-vm throws */
   async function load(client: Client, call: OpenCall): Promise<void> {
     compiled ??= await watched(call, Number.POSITIVE_INFINITY, compileAll())
     if (compiled === null) return
@@ -110,7 +110,7 @@ export function createClientLoader(options: ClientLoaderOptions) {
     }
   }
 
-  /** Each in its turn gives a function, which the guest runs and whose result it keeps. @throws LoadFault */
+  /** Each script, in order, returns a function that the guest runs and whose result it stores. @throws LoadFault */
   async function runForms(call: OpenCall, loaded: LoadedClient, forms: readonly Script[], end: number): Promise<void> {
     for (const [index, script] of forms.entries()) {
       if (isLost()) return
@@ -139,7 +139,7 @@ export function createClientLoader(options: ClientLoaderOptions) {
     load,
     /** The file whose top level ran last. */
     lastFile: () => loading,
-    /** Told of each file from now on. */
+    /** Reports each file from now on. */
     tell(onLoading: Loading): void {
       tellLoading = onLoading
     },

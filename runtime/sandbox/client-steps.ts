@@ -6,7 +6,7 @@ import { type Context, finderSource, type Isolate, type Reference, type Script, 
 import type { IsolateCalls } from './isolate-calls.ts'
 import type { Sweeper } from './sweeper.ts'
 
-/** One of the platform's own, which the guest knows itself. */
+/** One of the platform's own entries, which the guest resolves itself. */
 const OWN_ENTRY = /^[A-Za-z_$][\w$]{0,62}\.[a-zA-Z]{1,30}$/
 const ENTRY = /^[A-Za-z_$][\w$]{0,99}$/
 
@@ -44,7 +44,7 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     await step(client, call, args)
   }
 
-  /** Scripts cannot notice it: nothing of theirs runs. */
+  /** Scripts cannot notice it: none of their code runs. */
   async function findBy(call: OpenCall, context: Context, entry: string) {
     const script = finders.get(entry) ?? (await isolate.compileScript(finderSource(entry), { filename: TRUSTED }))
     finders.set(entry, script)
@@ -54,7 +54,7 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     return found?.derefInto({ release: true })
   }
 
-  /** Lets the guest go on with a call, for as long as the call has left. */
+  /** Lets the guest continue a call for the rest of its time. */
   async function step(client: Client, call: OpenCall, args: unknown[]): Promise<void> {
     const { clock } = call
     const timeout = clock.run()
@@ -75,21 +75,21 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     }
   }
 
-  /** As the guest told it. */
+  /** Ends the call with the result that the guest reported. */
   function conclude(client: Client, call: OpenCall, told: string): void {
     const how = endOf(told, call.clock.elapsed(), files)
     if (how.ok && client.call === call) client.counted = call.id
     calls.end(client, call, how)
   }
 
-  /** It waits for an answer: its time goes on, unless one is there already and only waits for its turn. */
+  /** The call waits for an answer: its time runs, unless an answer has arrived and is queued for its turn. */
   function wait(client: Client, call: OpenCall): void {
     const { clock } = call
     if (call.answers > 0) clock.stop()
     else clock.alarm(clock.run(), endIfOver)
 
     function endIfOver(): void {
-      // Of a debugged call the clock may have stood still meanwhile; else only what timers are early by can be left.
+      // The clock of a debugged call may have been paused meanwhile. Otherwise only timer inaccuracy can be left.
       if (isDebugged && clock.run() > 1) wait(client, call)
       else calls.end(client, call, overdue(call))
     }

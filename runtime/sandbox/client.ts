@@ -1,14 +1,14 @@
 import type { CallClock } from '../call-clock.ts'
 import type { Context, Reference } from './isolate.ts'
 
-/** One client's kept context, from its opening to its close. */
+/** One client's persistent context, from its opening until it is closed. */
 export type Client = {
   readonly id: number
-  /** What the context calls itself when it asks. */
+  /** The id that the context uses in its requests. */
   readonly number: number
-  /** The call that it serves, also while it waits for an answer; the opening is one. */
+  /** The current call, also while it waits for an answer; the opening counts as one. */
   call: OpenCall | null
-  /** The last call that returned well: the guest counts on what it commanded from then on. 0: none. */
+  /** The last call that succeeded: the guest assumes from then on that its commands were applied. 0: none. */
   counted: number
   closed: boolean
   loaded: LoadedClient | null
@@ -21,13 +21,15 @@ export type LoadedClient = {
   readonly finders: Set<string>
 }
 
-/** A call of a client, from its first step on. Its time runs but while an answer waits behind the steps of others. */
+/**
+ * A call of a client, from its first step on. The clock stops while an answer is queued behind other clients' steps.
+ */
 export type OpenCall = {
   readonly id: number
   readonly limitName: string
   readonly clock: CallClock
-  /** Answers that have come and not been given to the script yet. */
+  /** Answers that have arrived but have not been passed to the script yet. */
   answers: number
-  /** What the guest told as its end while the step in which it did so still ran. */
+  /** The result that the guest reported while the step that produced it was still running. */
   told: string | null
 }

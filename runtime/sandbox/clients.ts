@@ -8,7 +8,7 @@ import { createFromGuest } from './guest-questions.ts'
 import type { Inspector } from './inspector.ts'
 import { callbackOf, type Loading, type PreparedIsolate } from './isolate.ts'
 
-/** What the clients of a process tell; `call` is the id of one of theirs. */
+/** The events of a process's clients; `call` is the id of one of their calls. */
 export type ClientEvents = {
   /** A call, or the opening of a client, has begun. */
   readonly started: (call: number) => void
@@ -16,15 +16,15 @@ export type ClientEvents = {
   readonly request: (call: number, request: number, plugin: string, method: string, args: readonly Json[]) => void
   readonly ended: (call: number, end: CallEnd) => void
   readonly hung: (call: number) => void
-  /** They are no more: their isolate ended. */
+  /** These clients are gone: their isolate ended. */
   readonly gone: (clients: readonly number[]) => void
 }
 
-/** All clients of one process: kept contexts of one solution version, in isolates that each have a thread. */
+/** All clients of one process: persistent contexts of one solution version, in isolates with one thread each. */
 export interface Clients {
-  /** Opens one; the end is told as that of a call. */
+  /** Opens a client; the end is reported like that of a call. */
   open(client: number, call: number): void
-  /** Of each client one at a time. */
+  /** Each client has at most one call at a time. */
   enter(client: number, call: number, what: SandboxCall): void
   answer(call: number, request: number, ok: boolean, value: Json): void
   close(client: number): void
@@ -32,10 +32,10 @@ export interface Clients {
   probe(call: number, entries: readonly string[], loading: Loading): Promise<Probed>
 }
 
-/** More would let one slow handler hold up more people, and the isolate's memory is theirs together. */
+/** With more, one slow handler would delay more people, and clients share the isolate's memory. */
 const CLIENTS_PER_ISOLATE = 24
 
-/** @param inspector makes the isolates, which can be debugged; without it they are plain ones */
+/** @param inspector creates isolates that can be debugged; without it they are plain ones */
 export function createClients(
   prepared: PreparedIsolate,
   solution: SandboxSolution,
@@ -49,11 +49,11 @@ export function createClients(
   const scripts = (solution.units.main ?? []).flatMap((index) => solution.scripts[index] ?? [])
   const isolates = new Set<ClientIsolate>()
   const clients = new Map<number, { readonly client: Client; readonly isolate: ClientIsolate }>()
-  /** By the number that their context has. */
+  /** By the number of their context. */
   const byNumber = new Map<number, Client>()
-  /** Clients by the id of the call that they serve. */
+  /** Client ids by the id of their current call. */
   const byCall = new Map<number, number>()
-  /** Clients whose opening has not ended yet. */
+  /** Clients that are still opening. */
   const opening = new Set<number>()
   let lastNumber = 0
   const ask = callbackOf(
@@ -103,7 +103,7 @@ export function createClients(
   function ended(call: number, end: CallEnd): void {
     const client = byCall.get(call)
     byCall.delete(call)
-    // One that could not be opened is no client.
+    // A client that could not be opened does not exist.
     if (client !== undefined && opening.delete(client) && !end.ok) forget(client)
     events.ended(call, end)
   }
@@ -126,15 +126,15 @@ export function createClients(
     if (one.isolate.size() === 0) giveBack(one.isolate)
   }
 
-  /** An empty isolate is kept only if it is the last one: to make one takes some ms. */
+  /** An empty isolate is kept only if it is the last one: creating one takes some ms. */
   function giveBack(isolate: ClientIsolate): void {
     if (isolates.size < 2 || !isolates.delete(isolate)) return
     isolate.dispose()
   }
 
-  /** Where least waits, of equal ones the fullest. */
+  /** The isolate with the shortest queue; if equal, the fullest. */
   function isolateWithRoom(): ClientIsolate {
-    // A debugger looks into one isolate.
+    // A debugger attaches to one isolate.
     const most = inspector === undefined ? CLIENTS_PER_ISOLATE : Number.POSITIVE_INFINITY
     const open = [...isolates].filter((one) => one.size() < most)
     const [best] = open.sort((a, b) => a.load() - b.load() || b.size() - a.size())
@@ -152,7 +152,7 @@ export function createClients(
     },
     enter(id, call, what) {
       const one = clients.get(id)
-      // It is gone, and the host hears of it.
+      // The client is gone; `gone` has notified the host.
       if (one === undefined) return
       byCall.set(call, id)
       one.isolate.enter(one.client, call, what)
@@ -168,7 +168,7 @@ export function createClients(
       one.isolate.close(one.client)
       forget(id)
     },
-    // Only in the process of an upload, which ends with it.
+    // Only in the process of an upload check, which ends with the check.
     probe: (call, entries, loading) => createIsolate().probe(createClient(0), call, entries, loading),
   }
 }

@@ -10,12 +10,13 @@ export interface DebuggedLogins {
   answer(id: number, request: number, ok: boolean, value: Json): void
 }
 
-/** `hung`: a step of the call is over its time and cannot be interrupted. */
+/** `hung`: a step of the call has exceeded its time and cannot be interrupted. */
 export type LoginEvents = IsolateEvents & { readonly hung: (call: number) => void }
 
 /**
- * Logins as `loadSolution` serves them, but by asynchronous calls, which a debugger can hold: each is a client of its own
- * that is opened for one call. No context is made ahead, so that breakpoints at load time are met by the call that is waited for.
+ * Logins as `loadSolution` serves them, but by asynchronous calls, which a debugger can pause: each call opens its own
+ * client. No context is created ahead, so breakpoints in top-level code are hit during the call that the developer
+ * waits for.
  * @param inspectorOf one for each unit
  */
 export function createDebuggedLogins(
@@ -25,7 +26,7 @@ export function createDebuggedLogins(
   events: LoginEvents,
 ): DebuggedLogins {
   const units = new Map<Unit, Clients>()
-  /** By id, those whose context is still made. */
+  /** Calls by id whose context is still being created. */
   const opening = new Map<number, SandboxCall>()
   const served = new Map<number, Clients>()
 
@@ -39,7 +40,7 @@ export function createDebuggedLogins(
       {
         log: events.log,
         request: events.request,
-        // The host knows what it sent, and hears of each call how it ended.
+        // The host knows what it sent, and is notified of the end of each call.
         started: () => {},
         gone: () => {},
         hung: events.hung,

@@ -2,7 +2,7 @@ import type { ToSandbox, Unit } from '../protocol.ts'
 import { createInspector, type Inspector, type InspectorEvents } from './inspector.ts'
 import type { PreparedIsolate } from './isolate.ts'
 
-/** The inspectors of a sandbox process that is debugged: one for each unit, since each has an isolate of its own. */
+/** The inspectors of a debugged sandbox process: one per unit, since each unit has a separate isolate. */
 export interface Debugging {
   readonly inspectorOf: (unit: Unit) => Inspector
   readonly take: (message: Extract<ToSandbox, { kind: 'attach' | 'inspect' | 'detach' }>) => void

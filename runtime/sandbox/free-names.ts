@@ -2,12 +2,12 @@ import { type Program, parse } from 'acorn'
 import { analyze } from 'eslint-scope'
 import { type TopLevelName, topLevelNamesOf } from './top-level-names.ts'
 
-/** `start`: where it is in the source, in characters. */
+/** `start`: the offset in the source, in characters. */
 export type FreeName = TopLevelName & { readonly start: number }
 
 /**
- * Where a script uses names that it does not declare itself, in the order of the file.
- * @returns nothing for a script that cannot be parsed: what is wrong with it is V8's to say
+ * Where a script uses names that it does not declare itself, in file order.
+ * @returns an empty list for a script that cannot be parsed: V8 reports its errors
  */
 export function freeNames(source: string): FreeName[] {
   try {
@@ -19,7 +19,7 @@ export function freeNames(source: string): FreeName[] {
   }
 }
 
-/** Functions and variables of the top level are among them: to the analysis other scripts might declare those anew. */
+/** Includes functions and variables of the top level: for the analysis, other scripts might redeclare them. */
 function referencesOf(program: Program): FreeName[] {
   const { globalScope } = analyze(program as Parameters<typeof analyze>[0], { ecmaVersion: 2024, sourceType: 'script' })
   return (globalScope?.through ?? []).map(({ identifier: { name, loc, range } }) => {

@@ -3,9 +3,9 @@ import type { LogLevel, Position } from '../outcome.ts'
 import type { Json, Tables } from '../plugin.ts'
 import { findPosition } from './positions.ts'
 
-/** What the guest parts of contexts say, and what it is answered with. `C` is what the process keeps of a context. */
+/** Handles what the guest parts of contexts send, and answers it. `C` is the process's state of a context. */
 export type GuestListener<C> = {
-  /** The solution's own files: positions in others are nobody's business. */
+  /** The solution's own files: positions in other files are not reported. */
   readonly files: ReadonlySet<string>
   readonly tables: Readonly<Record<string, Tables>>
   readonly contextOf: (id: number) => C | undefined
@@ -15,12 +15,15 @@ export type GuestListener<C> = {
   readonly done: (context: C, text: string) => void
 }
 
-/** Each context has this one function, as `Host` of guest.ts; only its trusted part holds it and says which one it is. */
+/**
+ * Each context has this one function, as `Host` of guest.ts; only its trusted part has access to it and passes the
+ * context's id.
+ */
 export type FromGuest = (context: unknown, kind: unknown, text: unknown, key: unknown) => string | null | false
 
 /**
- * The function never throws: a host error's stack would cross the border with it. It returns false when the question could
- * not be dealt with, such as at the end of the stack.
+ * The function never throws: a host error would expose its stack to the isolate. It returns false if the question could
+ * not be handled, for example because the stack is exhausted.
  */
 export function createFromGuest<C>({ files, contextOf, log, request, done, ...rest }: GuestListener<C>): FromGuest {
   const tables = textsByTable(rest.tables)
@@ -52,7 +55,7 @@ export function createFromGuest<C>({ files, contextOf, log, request, done, ...re
   }
 }
 
-/** By plugin and table, as guest.ts asks for them. */
+/** By plugin and table, the key that guest.ts uses. */
 function textsByTable(tables: Readonly<Record<string, Tables>>): ReadonlyMap<string, ReadonlyMap<string, string>> {
   return new Map(
     Object.entries(tables).flatMap(([plugin, named]) =>

@@ -1,6 +1,6 @@
-// Runs once, while the snapshot of the trusted part is made: captures the built-ins and builds the bindings. Each context
-// begins as a copy of that and is started with the data of its solution; then the sandbox process has one function that
-// turns a text into a text. Whatever a script does later to prototypes or globals, nothing here looks it up again.
+// Runs once, while the snapshot of the trusted part is created: captures the built-ins and builds the bindings. Each
+// context starts as a copy of that and gets the data of its solution; then the sandbox process has a single function,
+// from text to text. Whatever a script later does to prototypes or globals, nothing here looks it up again.
 import type { GuestApi, Offers, SafeBuiltins } from './guest-api.d.ts'
 
 type Host = (
@@ -12,33 +12,33 @@ type Host = (
 type PluginGuest = { name: string; under: 'plugins' | null; build: (api: GuestApi) => unknown }
 /** A function that finds the called entry function by its name, in the scope of the scripts. */
 type FindEntry = () => unknown
-/** `findEntry` comes with the first call of an entry function that is not the one which the context was started for. */
+/** `findEntry` is passed with the first call of any entry function other than the one the context was started for. */
 type Enter = (text: string, findEntry?: FindEntry) => string
 type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
 type ScriptText = { kind: 'script'; name: string }
-/** Comes with an object that has an accessor for each name of the script; `shared`: those for the global object too. */
+/** Sent with an object that has an accessor for each name of the script; `shared`: names for the global object too. */
 type ScopeText = { kind: 'scope'; name: string; shared: string[] }
 type CallText = {
   kind: 'call'
   entry: string
   args: unknown[]
   state: Record<string, unknown>
-  /** In clients only: the call's own number, and that of the last call whose end the process took as a good one. */
+  /** In clients only: the call's own number, and that of the last call whose end the process accepted as a success. */
   number?: number
   counted?: number
 }
 type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
-/** A plugin's name, and how scripts reach its binding, such as `plugins.database`. */
+/** A plugin's name, and the path by which scripts reach its binding, such as `plugins.database`. */
 type Binding = { readonly name: string; readonly path: string }
 type Thrown = { name: string; message: string; stack: string; quota: Quota | null }
 type Quota = { limit: string; allowed: number; used: number }
 
-/** The global under which a fresh context holds its `start`, until it is started. */
+/** The global under which a fresh context stores its `start` until it is started. */
 const START = 'solhostStart'
 
 /**
- * @param sample a `CallText` such as calls will come with
- * @param isClient whether the contexts are kept for the calls of one client each
+ * @param sample a `CallText` in the form of real calls
+ * @param isClient whether each context persists for the calls of one client
  */
 export default function bootstrap(
   limits: Record<string, number>,
@@ -73,10 +73,10 @@ export default function bootstrap(
 
   setPrototypeOf(limits, null)
   freeze(limits)
-  /** What everyday lines ask of an object without prototype: `'' + queryParams`, `queryParams.hasOwnProperty(name)`. */
+  /** For common expressions on an object without prototype: `'' + queryParams`, `queryParams.hasOwnProperty(name)`. */
   const everydayNames = ['toString', 'hasOwnProperty', Symbol.toPrimitive] as const
   const everydayMethods = [hidden(textOfObject), hidden(hasData), hidden(textOfObject)] as const
-  /** How this context asks the sandbox process; nothing can be asked before it is started. */
+  /** Sends this context's questions to the sandbox process; does nothing before the context is started. */
   let host = (_kind: Parameters<Host>[1], _text: string, _key?: string): string | null => null
   let findEntry: FindEntry = () => undefined
 
@@ -97,7 +97,7 @@ export default function bootstrap(
     return create(null)
   }
 
-  /** A text of any value, without ever throwing. */
+  /** A string for any value. Never throws. */
   function describe(value: unknown): string {
     try {
       if (typeof value === 'string') return value
@@ -131,7 +131,7 @@ export default function bootstrap(
 
   // --- plain data as text ------------------------------------------------------------------------------------------
 
-  /** JSON of plain data. Only primitive texts are given to JSON.stringify, so that no toJSON is ever called. */
+  /** JSON of plain data. Only primitive strings are passed to JSON.stringify, so no toJSON is ever called. */
   function encode(value: unknown, depth: number, budget: { left: number }): string {
     if (typeof value === 'string') return spend(stringify(withRoom(value, budget)), budget)
     if (typeof value === 'number') return spend(isFiniteNumber(value) ? `${value}` : 'null', budget)
@@ -177,7 +177,7 @@ export default function bootstrap(
 
   type Waiting = { resolve: (value: unknown) => void; reject: (error: unknown) => void; binding: string }
   let running = false
-  /** Before the first call the sample: V8 would else make the shapes of these objects anew in each context, which takes longer than all the parsing. */
+  /** Initially the sample: otherwise V8 would recreate these objects' shapes in each context, slower than parsing. */
   let message = readCall(parse(sample) as CallText)
   let commands = ''
   let commandCount = 0
@@ -185,25 +185,25 @@ export default function bootstrap(
   let logLines = 0
   let logSize = 0
   let requestIds = 0
-  /** Of the running call, by their errors; null: none yet. Weak, since a script may catch as many as it has time for. */
+  /** Of the running call, by their errors; null: none yet. Weak, since a script may catch any number of them. */
   let quotas: WeakMap<object, Quota> | null = null
   let waiting: Record<string, Waiting> = record()
-  /** How many calls the context has served: that of a login one, that of a client all of its client. */
+  /** How many calls the context has served: one for a login, all calls of the client for a client. */
   let calls = 0
-  /** The number that the call before came with. */
+  /** The number of the previous call. */
   let lastNumber = 0
-  /** By entry, but for the one that the context was started for. */
+  /** By entry, except for the one that the context was started for. */
   const finders: Record<string, FindEntry> = record()
   const loadStarts = list<(settings: Record<string, unknown>) => void>()
   const callStarts = list<(lastCounted: boolean) => void>()
   const commandsLimit = isClient ? 'CLIENT_COMMANDS_SIZE' : 'COMMANDS_SIZE'
-  /** The platform's own entries, by names that no function of a script can have, such as `forms.event`. */
+  /** The platform's own entries, by names that no script function can have, such as `forms.event`. */
   const entries: Record<string, () => unknown> = record()
   const offers: Partial<Offers> = create(null)
   let beforeReturn: (() => Promise<void> | null) | null = null
   let runScript: ((name: string, run: () => unknown) => void) | null = null
 
-  /** What is counted is counted anew for each call; what was logged while the scripts loaded counts for the first. */
+  /** Resets the counters of the last call. Log lines written while the scripts loaded count for the first call. */
   function forgetLastCall(): void {
     commands = ''
     commandCount = 0
@@ -211,11 +211,11 @@ export default function bootstrap(
     logLines = 0
     logSize = 0
     quotas = null
-    // Whatever still waits will not be answered: its call has ended.
+    // Requests still waiting get no answer: their call has ended.
     waiting = record()
   }
 
-  /** `used` may be what a script calls a length: only a number may stand in the outcome. */
+  /** `used` may be any value that a script passes as a length: only a number may be in the outcome. */
   function quotaError(limit: string, allowed: number, amount: unknown, where?: string): Error {
     const used = typeof amount === 'number' && isFiniteNumber(amount) ? amount : allowed + 1
     const place = where === undefined ? '' : `${where}: `
@@ -274,7 +274,7 @@ export default function bootstrap(
     writeLog(level, message, typeof stack === 'string' ? stack : '')
   }
 
-  /** What is over the quota is cut off, said once, and never fails the call. */
+  /** Output beyond the quota is cut off and reported once. It never fails the call. */
   function writeLog(level: string, message: string, stack: string): void {
     const text = cut(message, 8192)
     logLines++
@@ -299,7 +299,7 @@ export default function bootstrap(
 
   // --- errors and results ------------------------------------------------------------------------------------------
 
-  /** Reads what a script threw. Getters of it may run here, inside the timed call. */
+  /** Reads what a script threw. Its getters may run here, inside the timed call. */
   function readThrown(error: unknown): Thrown {
     const thrown: Thrown = { name: 'Error', message: '', stack: '', quota: null }
     try {
@@ -340,7 +340,7 @@ export default function bootstrap(
     return `{"ok":true,"result":null${odd},"commands":[${commands}]}`
   }
 
-  /** An object as JSON, anything else as it is. Getters and toJSON of scripts run here, inside the timed call. */
+  /** An object as JSON, anything else unchanged. Getters and toJSON of scripts run here, inside the timed call. */
   function objectText(value: unknown): unknown {
     if (typeof value !== 'object' || value === null || isArray(value)) return value
     return stringify(value) ?? value
@@ -350,13 +350,13 @@ export default function bootstrap(
     return isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
   }
 
-  // --- the way in --------------------------------------------------------------------------------------------------
+  // --- calls and answers -------------------------------------------------------------------------------------------
 
   function textOfObject(): string {
     return '[object Object]'
   }
 
-  /** Not of the methods themselves: only what was sent counts. */
+  /** False for the methods themselves: only the data that was sent counts. */
   function hasData(this: object, name: string): boolean {
     return apply(hasEnumerable, this, [name])
   }
@@ -372,7 +372,7 @@ export default function bootstrap(
     return descriptor
   }
 
-  /** Own ones that no loop and no copy shows, so that still nothing is inherited. What was sent under such a name stays. */
+  /** Adds own, non-enumerable methods, so that nothing is inherited. Data sent under such a name is kept. */
   function addEverydayMethods(data: object): void {
     for (let index = 0; index < everydayNames.length; index++) {
       const name = everydayNames[index] as PropertyKey
@@ -382,7 +382,7 @@ export default function bootstrap(
     }
   }
 
-  /** What scripts and bindings look into has no prototype that a script could have changed. */
+  /** Objects that scripts and bindings read get no prototype, since a script could have changed it. */
   function readCall(read: CallText): CallText {
     setPrototypeOf(read.state, null)
     const { args } = read
@@ -421,7 +421,7 @@ export default function bootstrap(
     return ''
   }
 
-  /** What is left to do once the entry function has returned. @returns '' while that waits */
+  /** Runs the remaining work after the entry function has returned. @returns '' while that work waits */
   function conclude(own: number, value: unknown): string {
     const left = beforeReturn === null ? null : beforeReturn()
     if (left === null) return finished(returnedText(value))
@@ -432,7 +432,7 @@ export default function bootstrap(
     return ''
   }
 
-  /** @param own the number of the call, whose time may have been over long ago */
+  /** @param own the number of the call, which may have timed out long ago */
   function done(own: number, makeText: () => string): void {
     if (own !== calls || !running) return
     let text: string
@@ -473,7 +473,7 @@ export default function bootstrap(
 
   const scopes = record<object>()
 
-  /** Of two scripts with the same scope, or the same shared name, the later one wins. */
+  /** If two scripts have the same scope, or the same shared name, the later one wins. */
   function addScope({ name, shared }: ScopeText, view: object): void {
     if (name !== 'globals') {
       scopes[name] ??= record<unknown>()
@@ -488,13 +488,13 @@ export default function bootstrap(
     if (descriptor === undefined) return
     setPrototypeOf(descriptor, null)
     descriptor.configurable = true
-    // What an earlier script declared can be set, and not made anew.
+    // A declaration of an earlier script can be assigned, but not redefined.
     if (!defineProperty(target, name, descriptor)) {
       ;(target as Record<string, unknown>)[name] = (view as Record<string, unknown>)[name]
     }
   }
 
-  /** A solution may have a global of that name itself. */
+  /** A solution may have its own global of that name. */
   function defineReplaceable(name: string, value: object): void {
     defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true })
   }
@@ -502,14 +502,14 @@ export default function bootstrap(
   // --- globals -----------------------------------------------------------------------------------------------------
 
   /**
-   * Blocking waits, threads' clocks, memory outside the heap limit, and code that runs outside any call. At the start of each
-   * context and not in the snapshot: V8 adds to some of them whenever it makes a context, and ends the process without them.
+   * Blocking waits, threads' clocks, memory outside the heap limit, and code that runs outside any call. Removed at
+   * each context's start, not in the snapshot: V8 extends some of them in every new context, and crashes without them.
    */
   function removeGlobals(): void {
     for (let index = 0; index < unwanted.length; index++) deleteProperty(globalThis, unwanted[index] as string)
   }
 
-  /** The RegExp statics hold the last match of whoever matched last. */
+  /** The RegExp statics expose the last match of any other code. */
   function removeRegExpStatics(): void {
     for (const key of ownKeys(RegExp)) {
       const descriptor = getOwnPropertyDescriptor(RegExp, key)
@@ -628,7 +628,7 @@ export default function bootstrap(
     return made
   }
 
-  /** Makes this context one of a solution. Called once, before any of its scripts. */
+  /** Binds this context to a solution. Called once, before any of its scripts run. */
   function start(ask: Host, context: number, settingsText: string, finder?: FindEntry): Enter {
     if (finder !== undefined) findEntry = finder
     host = (kind, text, key) => {
@@ -636,7 +636,7 @@ export default function bootstrap(
       try {
         answered = ask(context, kind, text, key)
       } catch {
-        // At the end of the stack the call fails on its way out, with an error that tells of the process around.
+        // When the stack is exhausted, the call fails on its way out, with an error that exposes the process around it.
         answered = false
       }
       if (answered === false) throw new SafeRangeError('Maximum call stack size exceeded')

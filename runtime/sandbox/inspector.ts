@@ -1,16 +1,16 @@
 import type { InspectorSession, Isolate } from './isolate.ts'
 import { createKnocker, type Knocker } from './knocker.ts'
 
-/** What debuggers and one isolate say to each other. Of the sandbox process only; it opens no port. */
+/** Connects debuggers with one isolate inside the sandbox process; it opens no port. */
 export interface Inspector {
-  /** The isolate, made anew when the last one has ended. */
+  /** The isolate; a new one if the last one has ended. */
   readonly isolate: () => Isolate
-  /** In ms, as `performance.now()`, but it stands still while a debugger holds the isolate. */
+  /** In ms, like `performance.now()`, but it stops while a debugger pauses the isolate. */
   readonly now: () => number
   attach(session: number): void
-  /** Messages for sessions that are no more are dropped. */
+  /** Messages for sessions that have ended are dropped. */
   dispatch(session: number, message: string): void
-  /** What it held goes on, if nobody else holds it. */
+  /** A script that it paused continues, unless another session holds it too. */
   detach(session: number): void
   /** The isolate has ended, and all sessions with it. */
   lost(): void
@@ -21,17 +21,17 @@ export type InspectorEvents = {
   readonly detached: (session: number) => void
 }
 
-/** How V8 begins what it tells when it stops a script and when that goes on. */
+/** How V8's messages begin when it pauses and resumes a script. */
 const PAUSED = '{"method":"Debugger.paused"'
 const RESUMED = '{"method":"Debugger.resumed"'
 
 /**
- * The isolate must be used by asynchronous calls only: a script that is held keeps its thread, and this one has to go on
- * bringing messages.
+ * Use the isolate by asynchronous calls only: a paused script blocks its thread, and this thread must keep delivering
+ * messages.
  */
 export function createInspector(makeIsolate: () => Isolate, events: InspectorEvents): Inspector {
   const sessions = new Map<number, InspectorSession>()
-  /** Sessions that were told that the isolate is held. */
+  /** Sessions that were notified of the pause. */
   const holding = new Set<number>()
   let current: Isolate | null = null
   let knocker: Knocker | null = null
@@ -90,7 +90,7 @@ export function createInspector(makeIsolate: () => Isolate, events: InspectorEve
         sessions.get(session)?.dispatchProtocolMessage(message)
         knocker?.knock()
       } catch {
-        // So it says that the isolate was ended, such as for its memory.
+        // `dispatchProtocolMessage` throws if the isolate has ended, for example because of its memory.
         lost()
       }
     },

@@ -6,26 +6,29 @@ import type { Isolate } from './isolate.ts'
 export type IsolateCallsEvents = {
   readonly started: (call: number) => void
   readonly ended: (call: number, end: CallEnd) => void
-  /** A step of the call neither ends nor can be ended: only the end of the process helps. */
+  /** A step of the call neither ends nor can be interrupted: the process must be killed. */
   readonly hung: (call: number) => void
-  /** Its memory was used up, or it could not be brought to rest: all its clients are lost. */
+  /** Its memory was used up, or it could not be stopped: all its clients are lost. */
   readonly lost: () => void
 }
 
-/** How long a call may wait behind the steps of other clients, to begin and then in all, in ms; see client-calls.ts. */
+/**
+ * How long a call may wait behind other clients' steps, before it begins and then in total, in ms; see client-calls.ts.
+ */
 export const QUEUE_TIME = 10_000
 /**
- * A step that is not over so long after its time, in ms, will never be: it is in a loop that V8 cannot interrupt. Not less,
- * since on a busy machine a thread may wait that long for its core.
+ * A step that exceeds its time by this much, in ms, is in a loop that V8 cannot interrupt. Not less, since on a busy
+ * machine a thread may wait that long for its core.
  */
 const HUNG_AFTER = 1500
-/** How often a running step is looked at, in ms. */
+/** How often a running step is checked, in ms. */
 const LOOK = 50
 
 export type IsolateCalls = ReturnType<typeof createIsolateCalls>
 
 /**
- * The calls that run in an isolate of clients: their time, the watch over their steps, and their end with the isolate.
+ * The calls that run in an isolate of clients: their time, the watch over their steps, and their end if the isolate
+ * ends.
  * @param now the clock of the calls, in ms
  */
 export function createIsolateCalls(
@@ -60,8 +63,8 @@ export function createIsolateCalls(
   }
 
   /**
-   * Waits for something that runs in the isolate, and looks after it meanwhile.
-   * @param allowed in ms. @returns null when the isolate is lost, whether `work` ends or not
+   * Waits for work that runs in the isolate, and watches it meanwhile.
+   * @param allowed in ms. @returns null if the isolate is lost, whether `work` ends or not
    */
   async function watched<T>(call: OpenCall, allowed: number, work: Promise<T>): Promise<T | null> {
     const since = now()
@@ -71,14 +74,15 @@ export function createIsolateCalls(
       const late = now() - since > allowed + HUNG_AFTER
       if (late && !isHung) events.hung(call.id)
       isHung ||= late
-      // It may go on all the same, until it is late: the host ends the process then, or when that grows too large.
+      // The step may still continue until it is late; the host kills the process then, or if the process grows too
+      // large.
       if (isolate.isDisposed && !lost) {
         loseMemory(call)
         giveUp(null)
       }
     }, LOOK)
     const over = work.finally(() => clearInterval(look))
-    // Of one that was given up nobody waits for the end.
+    // After giving up, no one handles its rejection.
     over.catch(() => {})
     const done = await Promise.race([over, given])
     return lost ? null : done

@@ -4,9 +4,10 @@ import type { Json } from '../plugin.ts'
 import type { SandboxFormScript, SandboxScript, ScriptScope, Trusted } from '../protocol.ts'
 import { type CallEnd, callText, describeFault, type LoadFault } from './call-end.ts'
 
-// The only file that imports isolated-vm. Only texts cross: each context gets one callback and gives one function.
+// The only file that imports isolated-vm. Only texts cross the boundary: each context gets one callback and returns one
+// function.
 
-/** For the files of clients, which work with what is made here. */
+/** For the client files, which use the objects created here. */
 export type Isolate = ivm.Isolate
 export type Context = ivm.Context
 export type Script = ivm.Script
@@ -15,19 +16,19 @@ export type Callback = ivm.Callback
 export type InspectorSession = ivm.InspectorSession
 
 const MEGABYTE = 1024 ** 2
-/** File name of the trusted part in stack texts; no file of a solution can have it. */
+/** File name of the trusted part in stack traces; no file of a solution can have it. */
 export const TRUSTED = 'solhost:guest'
 
-/** What a context asks of the process around it. */
+/** What a context sends to the process around it. */
 export type IsolateEvents = {
   readonly log: (call: number, level: LogLevel, message: string, position?: Position) => void
   readonly request: (call: number, request: number, plugin: string, method: string, args: readonly Json[]) => void
   readonly ended: (call: number, end: CallEnd) => void
-  /** After a call that returned well, once the context for the next one is made. */
+  /** After a call that succeeded, once the context for the next one is created. */
   readonly settled: () => void
 }
 
-/** Told of each file before its top level runs. */
+/** Called with each file before its top level runs. */
 export type Loading = (file: string) => void
 
 /** Compiles one script without running it. */
@@ -44,13 +45,16 @@ export function compile(isolate: ivm.Isolate, file: string, source: string, scop
   try {
     return isolate.compileScriptSync(...toCompile(file, source, scope))
   } catch (error) {
-    // An error at the end of the file would be told of what we added behind it: the file alone tells it right.
+    // An error at the end of the file would be reported in the code that we append: compiling the file alone gives the
+    // right position.
     isolate.compileScriptSync(source, { filename: file }).release()
     throw error
   }
 }
 
-/** The same beside what other isolates run, on a thread of the isolate's own. @throws the syntax error, a LoadFault */
+/**
+ * Like `compile`, on the isolate's own thread, in parallel with other isolates. @throws the syntax error, a LoadFault
+ */
 export async function compileBeside(isolate: ivm.Isolate, { file, source, scope }: SandboxScript): Promise<ivm.Script> {
   try {
     return await isolate.compileScript(...toCompile(file, source, scope))
@@ -60,11 +64,13 @@ export async function compileBeside(isolate: ivm.Isolate, { file, source, scope 
 }
 
 /**
- * A form's script as a function, so that what it declares is not global; its value is that function. Called with what binds a
- * function to the form, it returns the named functions. Positions are those of the file. @throws the syntax error, a LoadFault
+ * Compiles a form's script as a function, so that its declarations are not global; its value is that function. Called
+ * with a function that binds others to the form, it returns the named functions. Positions are those of the file.
+ * @throws the syntax error, a LoadFault
  */
 export async function compileForm(isolate: ivm.Isolate, { file, source, functions, bound }: SandboxFormScript) {
-  // Before the script's first statement, and on its first line; a strict script has none, so its directive stays the first.
+  // Before the script's first statement, and on its first line. A strict script has no bound functions, so its
+  // directive stays first.
   const before = `(function () {${bound.map((name) => `${name}=arguments[0](${name});`).join('')}`
   const given = functions.map((name) => `, ${name}`).join('')
   const wrapped = `${before}${source}\n;return { __proto__: null${given} } })`
@@ -75,7 +81,7 @@ export async function compileForm(isolate: ivm.Isolate, { file, source, function
   }
 }
 
-/** Of the file alone; undefined where it has none. */
+/** The syntax error of the file alone; undefined if there is none. */
 function syntaxError(isolate: ivm.Isolate, file: string, source: string): Promise<unknown> {
   return isolate.compileScript(source, { filename: file }).then(
     (script) => script.release(),
@@ -88,7 +94,7 @@ export function callbackOf(call: (...args: unknown[]) => string | null | false):
   return new ivm.Callback(call, { sync: true })
 }
 
-/** A script that gives a function which finds an entry function by its name, in whatever way it was declared. */
+/** A script that returns a function which finds an entry function by its name, however it was declared. */
 export function finderSource(entry: string): string {
   return `(function () { 'use strict'; return typeof ${entry} === 'function' ? ${entry} : undefined })`
 }
@@ -98,12 +104,14 @@ export function createIsolate(memory: number): ivm.Isolate {
   return new ivm.Isolate({ memoryLimit: inMegabytes(memory) })
 }
 
-/** isolated-vm takes no fewer than 8. */
+/** isolated-vm accepts no less than 8. */
 function inMegabytes(bytes: number): number {
   return Math.max(8, Math.round(bytes / MEGABYTE))
 }
 
-/** A script with a scope gives an object with an accessor for each of its names; guest.ts makes `scopes` of these. */
+/**
+ * A script with a scope returns an object with an accessor for each of its names; guest.ts builds `scopes` from these.
+ */
 function toCompile(file: string, source: string, scope?: ScriptScope): [string, ivm.ScriptOrigin] {
   if (scope === undefined) return [closed(source), { filename: file }]
   const accessors = scope.names.map((name) => {
@@ -116,32 +124,35 @@ function toCompile(file: string, source: string, scope?: ScriptScope): [string, 
   return [`${before}${source}\n;return ${view} })()`, { filename: file, columnOffset: -before.length }]
 }
 
-/** How guest.ts takes what such a script gave. */
+/** The message by which guest.ts receives the object of such a script. */
 export function scopeText({ name, shared }: ScriptScope): string {
   return JSON.stringify({ kind: 'scope', name, shared })
 }
 
-/** The completion value of a script would cross the border, and may be a Proxy: it is always undefined. */
+/** The completion value of a script would cross the boundary, and may be a Proxy, so it is always undefined. */
 function closed(source: string): string {
   return `${source}\n;void 0;`
 }
 
-/** A context with the trusted part in it, still of no solution. */
+/** A context with the trusted part, not yet bound to a solution. */
 export type FreshContext = { readonly context: ivm.Context; readonly start: ivm.Reference }
 
-/** Where a fresh context holds its `start`, see guest.ts. */
+/** The global in which a fresh context stores its `start`, see guest.ts. */
 export const START = 'solhostStart'
 
-/** The isolate of a process before it has a solution: its contexts begin with the trusted part, from a snapshot. */
+/** The isolate of a process before it has a solution: its contexts start with the trusted part, from a snapshot. */
 export type PreparedIsolate = {
   readonly isolate: ivm.Isolate
   readonly limits: Trusted['limits']
   readonly freshContext: () => FreshContext
-  /** Makes the next fresh context now. */
+  /** Creates the next fresh context now. */
   readonly makeAhead: () => void
-  /** A further isolate, of clients: its contexts begin in the same way and with what only clients have. */
+  /** Another isolate, for clients: its contexts also start with what only clients have. */
   readonly another: () => ivm.Isolate
-  /** One that a debugger can be attached to, which aborts the process on Node 26. @param isClient whether it is of clients */
+  /**
+   * An isolate that a debugger can attach to, which aborts the process on Node 26. @param isClient whether it is for
+   * clients
+   */
   readonly debugged: (isClient: boolean) => ivm.Isolate
 }
 
@@ -151,15 +162,15 @@ function snapshotOf(trusted: Trusted, isClient: boolean) {
 }
 
 /**
- * Runs the trusted part once and keeps what it built as a snapshot of the heap, which every context begins with: that
- * is far faster than to build it anew, and no script can have touched it. @throws what a guest part throws
+ * Runs the trusted part once and saves the result as a heap snapshot, with which every context starts: that is much
+ * faster than building it each time, and no script can have changed it. @throws what a guest part throws
  */
 export function prepareIsolate(trusted: Trusted): PreparedIsolate {
   const { limits } = trusted
   const memoryLimit = inMegabytes(limits.ISOLATE_MEMORY as number)
   const forLogins = { ...trusted, guests: trusted.guests.filter(({ clientsOnly }) => clientsOnly !== true) }
   const isolate = new ivm.Isolate({ memoryLimit, snapshot: snapshotOf(forLogins, false) })
-  /** Made when it is needed: a process that serves logins has no clients. */
+  /** Created on demand: a process that serves logins has no clients. */
   let forClients: ReturnType<typeof snapshotOf> | null = null
   let ahead: FreshContext | null = null
 
@@ -188,7 +199,7 @@ export function prepareIsolate(trusted: Trusted): PreparedIsolate {
   }
 }
 
-/** The trusted part as one expression, whose value is `start`: the bootstrap, with each plugin's guest part. */
+/** The trusted part as one expression that evaluates to `start`: the bootstrap, with each plugin's guest part. */
 function trustedSource({ bootstrap, guests, limits, rehearsal }: Trusted, isClient: boolean): string {
   const sample = JSON.stringify(callText(rehearsal.call))
   const built = guests.map(
@@ -198,7 +209,7 @@ function trustedSource({ bootstrap, guests, limits, rehearsal }: Trusted, isClie
   return `${asFunction(bootstrap)}(${JSON.stringify(limits)}, [${built.join(',\n')}], ${sample}, ${isClient})`
 }
 
-/** A guest file as an expression: its default export becomes the value of a function around the file. */
+/** A guest file as an expression: a function around the file returns its default export. */
 function asFunction(source: string): string {
   return `(function () { 'use strict'; ${source.replace(/^export default /m, 'return ')}\n})()`
 }

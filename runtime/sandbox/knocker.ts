@@ -1,8 +1,8 @@
 import type { Isolate } from './isolate.ts'
 
-/** Sees to it that an isolate takes what debuggers sent. */
+/** Makes sure that an isolate receives the messages of debuggers. */
 export interface Knocker {
-  /** To be called after each message. */
+  /** Call it after each message. */
   knock(): void
   /** The isolate has ended. */
   stop(): void
@@ -12,9 +12,9 @@ export interface Knocker {
 const EVERY = 50
 
 /**
- * A thread that a debugger holds can miss the sign that a message came (isolated-vm 7.0.1, `runMessageLoopOnPause` waits without
- * looking whether something is there already), and takes it with the next one only. So a question of our own follows, again
- * and again until it is answered: messages are taken in their order.
+ * A thread that a debugger pauses can miss the signal for a message (isolated-vm 7.0.1: `runMessageLoopOnPause` waits
+ * without checking whether a message is already there), and then reads it only together with the next one. So this
+ * sends a message of our own and repeats it until it is answered: messages are handled in order.
  */
 export function createKnocker(isolate: Isolate): Knocker {
   const session = isolate.createInspectorSession()
@@ -28,7 +28,7 @@ export function createKnocker(isolate: Isolate): Knocker {
     try {
       session.dispatchProtocolMessage(`{"id":${last},"method":"Runtime.getIsolateId"}`)
     } catch {
-      // It has ended.
+      // The isolate has ended.
       stop()
     }
   }

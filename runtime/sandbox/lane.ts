@@ -1,7 +1,7 @@
-/** Lets one thing after the other happen, each whole, in the order they came. */
+/** Runs steps sequentially, each to its end, in the order they were added. */
 export interface Lane {
   run(step: () => Promise<void>): void
-  /** How many run or wait. */
+  /** How many steps run or wait. */
   readonly length: () => number
 }
 

@@ -3,7 +3,7 @@ import type { Isolate } from './isolate.ts'
 
 export type LoadFaults = ReturnType<typeof createLoadFaults>
 
-/** How loading the scripts of a solution into an isolate fails. @param files of the solution */
+/** The errors of loading a solution's scripts into an isolate. @param files of the solution */
 export function createLoadFaults(
   isolate: Isolate,
   limits: Readonly<Record<string, number>>,
@@ -15,7 +15,7 @@ export function createLoadFaults(
 
   return {
     outOfMemory,
-    /** What came out of the top-level code of a file. @param isOver whether its time was over */
+    /** An error from the top-level code of a file. @param isOver whether its time was exceeded */
     ofTopLevel(file: string, error: unknown, isOver: boolean): LoadFault {
       if (isolate.isDisposed) return outOfMemory(file)
       return isOver ? loadTimedOut(limits, file, error, files) : describeFault(error, 'script_load', file, files)

@@ -23,7 +23,7 @@ type OpenCall = {
   readonly clock: CallClock
 }
 
-/** One solution version in one isolate. @throws nothing: faults of loading are returned */
+/** One solution version in one isolate. Does not throw: loading errors are returned. */
 export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolution, events: IsolateEvents) {
   const { isolate, limits } = prepared
   const files = new Set(solution.scripts.map((script) => script.file))
@@ -31,7 +31,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   const contexts = createLoginContexts(prepared, solution, faults, {
     log: events.log,
     request: events.request,
-    // The context is still running: it is given back after this callback returned.
+    // The context is still running, so the call ends after this callback has returned.
     done: (call, text) => void setImmediate(() => end(call, endOf(text, elapsed(call), files))),
   })
   const open = new Map<number, OpenCall>()
@@ -52,11 +52,11 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     one.clock.stop()
     events.ended(call, how)
     contexts.giveBack(one.loaded)
-    // A call that failed may have left something in the isolate; the host decides whether its process goes on.
+    // A call that failed may have left something in the isolate; the host decides whether to keep the process.
     if (how.ok) setImmediate(() => settle(one.loaded))
   }
 
-  /** Lets the guest go on with a call, for as long as the call has left. */
+  /** Lets the guest continue a call for the rest of its time. */
   function enter(call: number, text: string): void {
     const one = open.get(call)
     if (one === undefined) return
@@ -73,7 +73,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     }
   }
 
-  /** The guest's wrapper catches all that a script throws, so what comes out here is the isolate's own doing. */
+  /** The guest's wrapper catches everything that a script throws, so an error here comes from the isolate itself. */
   function interrupted(error: unknown, { limitName, clock }: OpenCall): FailedEnd {
     const milliseconds = clock.elapsed()
     if (isolate.isDisposed) return outOfMemory(limits, milliseconds)
@@ -84,7 +84,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   return {
     faults: contexts.syntaxFaults,
     isDisposed: () => isolate.isDisposed,
-    /** Runs one entry function in a fresh context; the end is told by the event `ended`. */
+    /** Runs one entry function in a fresh context; the end is reported by the event `ended`. */
     call(id: number, call: SandboxCall): void {
       const loading = performance.now()
       let loaded: LoadedContext
@@ -103,7 +103,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     answer(id: number, request: number, ok: boolean, value: Json): void {
       enter(id, JSON.stringify({ kind: 'answer', id: request, ok, value }))
     },
-    /** No further call will come, so no context is made ahead. */
+    /** No further call will follow, so no context is created ahead. */
     close: contexts.stopAhead,
     /** Loads a unit's scripts without calling anything. @returns the entry functions that exist */
     probe(

@@ -16,7 +16,7 @@ import {
 } from './isolate.ts'
 import type { LoadFaults } from './load-faults.ts'
 
-/** A context with its scripts loaded. What it logs before it belongs to a call waits in `lines`. */
+/** A context with its scripts loaded. Its log lines are buffered in `lines` until it belongs to a call. */
 export type LoadedContext = {
   readonly id: number
   readonly unit: Unit
@@ -29,17 +29,17 @@ export type LoadedContext = {
   call: number
 }
 
-/** A context made ahead is used for so long, in ms: what scripts did at load time must not grow old. */
+/** How long a context created ahead can be used, in ms: the results of top-level code would become stale. */
 const AHEAD_FOR = 30_000
 /** The call of a context that no call has taken yet. */
 export const NOBODY = 0
-/** What a context asks, by the call that it serves. */
+/** What a context sends, by the call that it serves. */
 export type LoginListener = {
   readonly [Name in 'log' | 'request' | 'done']: GuestListener<number>[Name]
 }
 
 /**
- * The contexts of logins: each call has one of its own, and the next one is made ahead of its call.
+ * The contexts of logins: each call has a separate one, and the next one is created before its call arrives.
  * @param faults of the solution's scripts
  */
 export function createLoginContexts(
@@ -52,7 +52,7 @@ export function createLoginContexts(
   const files = new Set(solution.scripts.map((script) => script.file))
   const settings = JSON.stringify(solution.settings)
   const contexts = new Map<number, LoadedContext>()
-  /** One function for all contexts; each says which one it is. Only the trusted part holds it. */
+  /** One function for all contexts; each passes its id. Only the trusted part has access to it. */
   const ask = callbackOf(
     createFromGuest<LoadedContext>({
       files,
@@ -67,7 +67,7 @@ export function createLoginContexts(
     }),
   )
   let lastContext = 0
-  /** Scripts that give a function which finds an entry function by its name, in whatever way it was declared. */
+  /** Scripts that return a function which finds an entry function by its name, however it was declared. */
   const finders = new Map<string, Script>()
   const syntaxFaults: LoadFault[] = []
   const scripts = solution.scripts.map(({ file, source, scope }) => {
@@ -78,7 +78,7 @@ export function createLoginContexts(
       return null
     }
   })
-  /** At most one for each unit, made after a call of it: whoever is asked once is asked again. */
+  /** At most one per unit, created after a call of it: another call of the same unit is likely. */
   const ahead = new Map<Unit, LoadedContext>()
   let mayMakeAhead = true
 
@@ -95,13 +95,13 @@ export function createLoginContexts(
     return made
   }
 
-  /** Scripts that cannot be loaded are told of when a call needs them. */
+  /** If the scripts cannot be loaded, the next call that needs them reports it. */
   function makeAhead(unit: Unit, entry: string): void {
     if (!mayMakeAhead || isolate.isDisposed || ahead.has(unit)) return
     try {
       ahead.set(unit, createContext(unit, entry, NOBODY))
     } catch {
-      // The next call meets the same fault and says so.
+      // The next call meets the same error and reports it.
       mayMakeAhead = false
     }
   }
@@ -166,7 +166,7 @@ export function createLoginContexts(
     create: createContext,
     giveBack,
     makeAhead,
-    /** No further call will come. */
+    /** No further call will follow. */
     stopAhead(): void {
       mayMakeAhead = false
     },

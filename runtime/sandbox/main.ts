@@ -1,5 +1,5 @@
-// What runs in a sandbox process. It reads frames from file descriptor 3 and answers on it; it has no network, no
-// files but the code, and no children (see sandbox-process.ts), and it ends when the host closes the descriptor.
+// The entry point of a sandbox process. It reads frames from file descriptor 3 and answers on it. It has no network, no
+// files except the code, and no children (see sandbox-process.ts), and exits when the host closes the descriptor.
 import { Socket } from 'node:net'
 import type { Fault } from '../bundle/faults.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
@@ -11,7 +11,7 @@ import type { Debugging } from './debugging.ts'
 import { type IsolateEvents, type PreparedIsolate, prepareIsolate } from './isolate.ts'
 import { loadSolution } from './load-solution.ts'
 
-/** The host's frames hold whole solutions; 256 MiB is above what the bundle limits let through. */
+/** The host's frames contain whole solutions; 256 MiB is more than the bundle limits allow. */
 const MAX_FRAME = 256 * 1024 ** 2
 
 const channel = new Socket({ fd: 3, readable: true, writable: true })
@@ -22,11 +22,14 @@ channel.on('data', (chunk: Buffer) => {
 channel.on('close', () => process.exit(0))
 channel.on('error', () => process.exit(0))
 
-/** A call that starts says as well that the one before is settled, so `settled` is said only when none does, in ms. */
+/**
+ * The start of a call implies that the one before is settled, so `settled` is sent only if none starts within this
+ * time, in ms.
+ */
 const SETTLED_AFTER = 20
 let settling: NodeJS.Timeout | undefined
 
-/** Calls that have not started yet, in their order. */
+/** Calls that have not started yet, in order. */
 const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
 let prepared: PreparedIsolate | null = null
 let solution: ReturnType<typeof loadSolution> | null = null
@@ -34,7 +37,7 @@ let solution: ReturnType<typeof loadSolution> | null = null
 let source: SandboxSolution | null = null
 /** In a process for clients only. */
 let clients: Promise<Clients> | null = null
-/** In place of `solution` where logins are debugged. */
+/** Replaces `solution` where logins are debugged. */
 let debuggedLogins: Promise<DebuggedLogins> | null = null
 /** Only in a process that is debugged. */
 let debugging: Promise<Debugging> | null = null
@@ -94,13 +97,13 @@ function receive(text: string): void {
     case 'attach':
     case 'inspect':
     case 'detach':
-      // What serves is there first: so an isolate that is attached to is the one that it uses.
+      // Wait for what serves the calls, so that debuggers attach to the isolate that it uses.
       void (clients ?? debuggedLogins)?.then(async () => (await debugging)?.take(message))
       return
   }
 }
 
-/** One that is not announced is alone: no other waits, and none will be given up before it starts. */
+/** An unannounced call is alone: no other waits, and it cannot be canceled before it starts. */
 function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
   if (message.announce) {
     waiting.set(message.id, message)
@@ -109,8 +112,8 @@ function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
 }
 
 /**
- * Calls start one by one between the frames, so that a `cancel` that came while another call ran is read before the
- * call that it is meant for starts.
+ * Starts calls one by one between frames, so that a `cancel` that arrived while another call ran is read before its
+ * call starts.
  */
 function startNext(): void {
   const [next] = waiting
@@ -144,7 +147,7 @@ function prepare(trusted: Trusted): void {
   }
 }
 
-/** What the call comes to does not count, but its solution must load: a plugin that fails there fails everywhere. */
+/** The result of the call is ignored, but its solution must load: a plugin that fails there fails everywhere. */
 function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['rehearsal']): void {
   const rehearsal = loadSolution(isolate, ours, {
     log: () => {},
@@ -155,11 +158,11 @@ function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['r
   const { fault } = rehearsal.probe(call.unit, [])
   if (fault) throw new Error(fault.message)
   rehearsal.call(0, call)
-  // Else it would take the context that is made ahead for the first customer.
+  // Otherwise it would use up the context created ahead for the first customer.
   rehearsal.close()
 }
 
-/** What calls of logins and of clients tell in the same way. */
+/** Events that calls of logins and of clients report in the same way. */
 const told = {
   log: (id, level, line, position) =>
     send({ kind: 'log', id, level, message: line, ...(position ? { position } : {}) }),
@@ -167,8 +170,8 @@ const told = {
 } satisfies Partial<IsolateEvents>
 
 /**
- * Node loads its cryptography at the first use, which takes 10 ms, and at the end of a script's stack it cannot. Few scripts
- * need it.
+ * Node loads its crypto module on first use, which takes 10 ms and fails if a script has exhausted the stack. Few
+ * scripts need it.
  */
 function getUuidsReady({ scripts, clients }: SandboxSolution): void {
   const asksForThem = ({ source }: { readonly source: string }) => /uuid/i.test(source)
@@ -178,12 +181,12 @@ function getUuidsReady({ scripts, clients }: SandboxSolution): void {
 async function serve(served: SandboxSolution): Promise<Clients> {
   getUuidsReady(served)
   const made = await clientsOf(served)
-  // The isolate that was made ahead is for logins.
+  // The isolate created ahead is for logins.
   prepared?.isolate.dispose()
   return made
 }
 
-/** Loaded only here: a process that serves logins has no clients. */
+/** Imported on demand: a process that serves logins has no clients. */
 async function clientsOf(served: SandboxSolution): Promise<Clients> {
   const { createClients } = await import('./clients.ts')
   if (prepared === null) throw new TypeError('the process is not prepared')
@@ -218,7 +221,7 @@ function load(message: Extract<ToSandbox, { kind: 'load' }>): void {
   send({ kind: 'loaded', faults: solution.faults as readonly Fault[] })
 }
 
-/** Loaded only here, as what it imports: no other process can be debugged. */
+/** Imported on demand, with its dependencies: no other process can be debugged. */
 async function startDebugging(): Promise<Debugging> {
   const { createDebugging } = await import('./debugging.ts')
   if (prepared === null) throw new TypeError('the process is not prepared')
@@ -248,7 +251,7 @@ function flush(): void {
   while (channel.writableCorked > 0) channel.uncork()
 }
 
-/** What the next call has to say at its start goes out together with this: each write wakes the host. */
+/** Sends the start of the next call in the same write, since each write wakes the host. */
 function ended(id: number, end: CallEnd): void {
   if (waiting.size > 0) channel.cork()
   sendText(`{"kind":"ended","id":${id},"outcome":${end.ok ? end.json : JSON.stringify(end)}}`)
@@ -261,12 +264,12 @@ async function probe(message: Extract<ToSandbox, { kind: 'probe' }>): Promise<vo
   send({ kind: 'probed', id: message.id, found, faults: fault ? [fault] : [] })
 }
 
-/** Written at once, before the script runs: what it does may be the last that this process does. */
+/** Sent immediately, before the script runs: the script may crash the process. */
 function loading(file: string): void {
   send({ kind: 'loading', file })
 }
 
-/** Main's scripts run in clients, whose contexts hold more than those of logins: the forms, and what plugins add there. */
+/** Main's scripts run in clients, whose contexts contain more than those of logins: the forms, and what plugins add. */
 async function probeClient({ id, entries }: Extract<ToSandbox, { kind: 'probe' }>) {
   if (source === null) return null
   try {
@@ -277,7 +280,7 @@ async function probeClient({ id, entries }: Extract<ToSandbox, { kind: 'probe' }
   }
 }
 
-/** Loaded only here: a process that serves logins needs neither parser. */
+/** Imported on demand: a process that serves logins needs neither parser. */
 async function check(message: Extract<ToSandbox, { kind: 'check' }>): Promise<void> {
   const { checkUpload } = await import('./check-upload.ts')
   send({ kind: 'checked', checked: await checkUpload(message.files) })

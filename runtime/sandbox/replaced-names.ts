@@ -5,8 +5,8 @@ import { topLevelNames } from './top-level-names.ts'
 type Script = { readonly file: string; readonly source: string }
 
 /**
- * Replacements for what scripts of the original product use and does not exist here: names, and members of names that do
- * exist. docs/migrating.md explains each of them.
+ * Replacements for what scripts of the original product use and Solhost does not have: names, and members of names that
+ * it does have. docs/migrating.md explains each of them.
  */
 export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   databaseManager: 'await plugins.database.query(name, sql, parameters)',
@@ -40,8 +40,8 @@ const ROOTS = new RegExp(
 )
 
 /**
- * Warns of each such name where a script first uses it.
- * What a script declares at its top level is the solution's own, and means that in all scripts; that of a form, in its own.
+ * Warns about each such name at its first use in a script. A name that a script declares at its top level belongs to
+ * the solution, and is exempt in all scripts; one declared in a form's script, only there.
  */
 export function warnOfReplacedNames(scripts: readonly Script[], formScripts: readonly Script[]): Warning[] {
   const suspects = [...scripts, ...formScripts].filter(({ source }) => ROOTS.test(source))
@@ -61,7 +61,7 @@ export function warnOfReplacedNames(scripts: readonly Script[], formScripts: rea
   })
 }
 
-/** Of `a.b.c`: `a.b.c`, `a.b`, `a`. */
+/** For `a.b.c`: `a.b.c`, `a.b`, `a`. */
 function prefixesOf(path: string): string[] {
   const parts = path.split('.')
   return parts.map((_, index) => parts.slice(0, parts.length - index).join('.'))

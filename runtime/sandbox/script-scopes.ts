@@ -8,14 +8,14 @@ import { lexicalNames, type TopLevelName, topLevelNames } from './top-level-name
 type Script = { readonly module: string | null; readonly file: string; readonly source: string }
 type Declared = Script & { readonly name: string; readonly names: readonly TopLevelName[] }
 
-/** The platform calls these by their names alone. */
+/** The platform calls these by their plain names. */
 const ENTRIES: ReadonlySet<string> = new Set(['onSolutionOpen', 'onSolutionClose', 'getOAuthConfig'])
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,99}$/
 
 /**
- * The names of each script that `globals` and `scopes.<file>` have, and errors for names that are declared twice. Scopes of
- * one folder may share a name, as long as no other script uses it without its scope.
- * @param scripts without types, in their order. @param formScripts the same for forms
+ * The names of each script that `globals` and `scopes.<file>` contain, and errors for names that are declared twice.
+ * Scopes of one folder may share a name, as long as no other script uses it without its scope.
+ * @param scripts without types, in order. @param formScripts the same for forms
  */
 export function findScopes(scripts: readonly Script[], formScripts: readonly Script[], faults: Fault[]): ScriptScope[] {
   const declared = scripts.map(

@@ -1,7 +1,7 @@
 import { stripTypeScriptTypes } from 'node:module'
 import type { Fault } from '../bundle/faults.ts'
 
-/** Replaces types by white space, so that lines and columns stay true. JavaScript files stay as they are. */
+/** Replaces types by white space to preserve lines and columns. JavaScript files are left unchanged. */
 export function stripTypes(file: string, source: string): { source: string } | { fault: Fault } {
   if (!file.endsWith('.ts')) return { source }
   try {

@@ -1,12 +1,12 @@
 import { type FunctionDeclaration, type Pattern, type Program, parse, type Statement } from 'acorn'
 
-/** A name in a script, with its line (from 1) and column (from 1). */
+/** A name in a script, with its line and column, both from 1. */
 export type TopLevelName = { readonly name: string; readonly line: number; readonly column: number }
 
 /**
- * The names that a script declares at its top level, so that two files of one folder cannot silently replace each
- * other's functions. `var` inside blocks counts too, since it is top-level as well.
- * @returns an empty list for a script that acorn cannot parse: whether it is a script at all is V8's to say
+ * The names that a script declares at its top level, to prevent two files of one folder from silently replacing each
+ * other's functions. `var` inside blocks counts too, since it is hoisted to the top level.
+ * @returns an empty list for a script that acorn cannot parse: V8 decides whether it is valid
  */
 export function topLevelNames(source: string): TopLevelName[] {
   try {
@@ -23,7 +23,7 @@ export function topLevelNamesOf(program: Program): TopLevelName[] {
   return names
 }
 
-/** Those of them that are no properties of the global object: of `let`, `const` and classes. */
+/** Those that are not properties of the global object: `let`, `const` and classes. */
 export function lexicalNames(source: string): string[] {
   try {
     const program = parse(source, { ecmaVersion: 'latest', sourceType: 'script', locations: true })
@@ -37,15 +37,16 @@ export function lexicalNames(source: string): string[] {
   }
 }
 
-/** `names`: each once. `bound`: those that are the form's own also where they are called without a receiver. */
+/** `names`: each once. `bound`: those whose `this` is the form even if they are called without a receiver. */
 export type TopLevelFunctions = { readonly names: readonly string[]; readonly bound: readonly string[] }
 
 /**
- * The functions that a form's script declares at its top level: declarations, and variables that start as a function or
- * arrow function. Chosen here: what else a variable may come to hold is not looked for.
+ * The functions that a form's script declares at its top level: declarations, and variables initialized with a function
+ * or arrow function. Chosen here: later assignments to a variable are ignored.
  *
- * `bound` are declarations that use `this` in a sloppy script: called as `save()` the language gives them the global object.
- * Arrow functions have the form already, and in a strict script `this` is undefined there, as its author asked for.
+ * `bound` are declarations that use `this` in a sloppy script: in a call such as `save()` the language gives them the
+ * global object. Arrow functions have the form already, and in a strict script `this` is undefined there, as its author
+ * requested.
  * @returns null for a script that acorn cannot parse
  */
 export function topLevelFunctions(source: string): TopLevelFunctions | null {
@@ -64,7 +65,7 @@ export function topLevelFunctions(source: string): TopLevelFunctions | null {
         if (isFunction && id.type === 'Identifier') names.add(id.name)
       }
     }
-    // The script's own function of that name would be in the place of what binds them.
+    // The script's own function named `arguments` would replace the one that binds them.
     const cannotBind = isStrict(program) || names.has('arguments')
     return { names: [...names], bound: cannotBind ? [] : [...bound] }
   } catch {
@@ -76,7 +77,7 @@ function isStrict({ body }: Program): boolean {
   return body.some((statement) => 'directive' in statement && statement.directive === 'use strict')
 }
 
-/** Whether the function's own `this` is used: that of functions and classes inside it is another. */
+/** Whether the function itself uses `this`: functions and classes inside it have a different one. */
 function usesThis({ params, body }: FunctionDeclaration): boolean {
   const open: unknown[] = [params, body]
   while (open.length > 0) {

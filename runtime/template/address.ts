@@ -1,16 +1,16 @@
 const ALLOWED_SCHEMES: ReadonlySet<string> = new Set(['http', 'https', 'mailto'])
 
-/** Without what a URL parser leaves out: control characters and spaces in front, tabs and newlines anywhere. */
+/** Removes what a URL parser ignores: control characters and spaces at the start, tabs and newlines anywhere. */
 function stripAddress(address: string): string {
   return address.replace(/^[\0-\x20]+|[\t\n\r]+/g, '')
 }
 
-/** @returns the scheme in small letters; null for a relative address, also for one that starts with `//` */
+/** @returns the scheme in lower case; null for a relative address, including one that starts with `//` */
 export function addressScheme(address: string): string | null {
   return /^([a-z][a-z0-9+.-]*):/i.exec(stripAddress(address))?.[1]?.toLowerCase() ?? null
 }
 
-/** An address that starts with `//`, in which a browser takes `\` for `/`. */
+/** Whether an address starts with `//`; browsers treat `\` as `/`. */
 export function startsWithHost(address: string): boolean {
   return /^[/\\]{2}/.test(stripAddress(address))
 }
@@ -22,10 +22,10 @@ export function isAllowedScheme(scheme: string | null): boolean {
 /**
  * Whether a joined address may be shown: http, https, mailto or relative.
  *
- * Chosen here: an address that starts with `//` leads to another origin without saying so, and is allowed only where
+ * Chosen here: an address that starts with `//` leads to another origin without being obvious, so it is allowed only if
  * the author wrote both slashes. With `ownOrigin` (what a script loads) the origin must be the author's own text.
  *
- * @param authored the literal text in front of the first value
+ * @param authored the literal text before the first value
  */
 export function isAllowedAddress(address: string, authored: string, ownOrigin: boolean): boolean {
   const scheme = addressScheme(address)

@@ -1,7 +1,9 @@
 import { html, type DefaultTreeAdapterTypes as Tree } from 'parse5'
 import { hasPlaceholder } from './placeholders.ts'
 
-/** What may be put into an attribute: any text, one checked address, or nothing, with the reason for the author. */
+/**
+ * What may be inserted into an attribute: any text, one checked address, or nothing, with the reason for the author.
+ */
 export type AttributePlace =
   | { readonly kind: 'text' }
   | { readonly kind: 'address'; readonly ownOrigin: boolean }
@@ -13,7 +15,7 @@ const ADDRESSES: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Attributes that hold several addresses, or that change what others or the content mean. */
+/** Attributes that contain several addresses, or that change the meaning of other attributes or of the content. */
 const UNCHECKED: ReadonlySet<string> = new Set(
   'srcset imagesrcset ping archive attributionsrc xml:base nonce srcdoc shadowrootmode'.split(' '),
 )
@@ -21,7 +23,7 @@ const UNCHECKED: ReadonlySet<string> = new Set(
 const ANIMATIONS: ReadonlySet<string> = new Set(['animate', 'animatemotion', 'animatetransform', 'set'])
 const ANIMATED: ReadonlySet<string> = new Set(['to', 'from', 'by', 'values', 'attributename'])
 
-/** Headers of a meta element that load a page or forbid what the page does. */
+/** Headers of a meta element that load a page or restrict what the page may do. */
 const HEADERS: ReadonlySet<string> = new Set(['refresh', 'content-security-policy'])
 
 export function attributeValue(element: Tree.Element, name: string): string | null {
@@ -66,7 +68,7 @@ function none(reason: string): AttributePlace {
   return { kind: 'none', reason }
 }
 
-/** The type of an input in small letters, `text` where it has none; null where a value decides. */
+/** The type of an input in lower case, `text` if it has none; null if a value determines it. */
 export function inputType(element: Tree.Element): string | null {
   const type = attributeValue(element, 'type')
   if (type === null) return 'text'

@@ -7,7 +7,7 @@ type Rule = { readonly blocks: (address: string) => boolean; readonly advice: st
 
 const MEDIA = 'put the file into media/ and give its relative address'
 
-/** Absolute addresses: the template cannot know the server's own name, so a relative one is the right form anyway. */
+/** Absolute addresses: the template cannot know the server's own name, so a relative one is right anyway. */
 const OTHER_ORIGIN: Rule = { blocks: isElsewhere, advice: MEDIA }
 const IMAGE: Rule = { blocks: (address) => isElsewhere(address) && addressScheme(address) !== 'data', advice: MEDIA }
 const ALWAYS: Rule = {
@@ -87,7 +87,7 @@ function linkRule(element: Tree.Element): Rule | undefined {
   return kind === undefined ? undefined : LINKS[kind]
 }
 
-/** The addresses in a style sheet that are blocked, with their place in it. */
+/** The blocked addresses in a style sheet, with their offset in it. */
 export function blockedInStyle(css: string): { readonly offset: number; readonly message: string }[] {
   return Array.from(
     css.matchAll(/(?:@import\s{0,9}|url\(\s{0,9})["']?((?:https?:)?\/\/[^\s"')]{0,200})/gi),

@@ -6,12 +6,12 @@ import { TemplateWarnings } from './template-warnings.ts'
 import { writeParts } from './write-parts.ts'
 
 /**
- * Turns a customer's `login.html` into parts that the host only has to fill in.
+ * Compiles a customer's `login.html` into parts that the host only has to fill in.
  *
- * Warnings speak of the file as the author wrote it; the parts are written from what a browser will read.
- * @param file the name that the warnings carry
- * @returns a null template, with the warning `template_replaced`, where the default page has to take its place: the
- *   source cannot be parsed within bounds, or the form `login_form`, the input `username` or `password` is missing
+ * Warnings refer to the file as the author wrote it; the parts are written from what a browser will parse.
+ * @param file the file name in the warnings
+ * @returns a null template, with the warning `template_replaced`, if the default page must replace it: the source
+ * cannot be parsed within its limits, or the form `login_form`, the input `username` or `password` is missing
  * @see product guide 2.4; design section 8, "Template"
  */
 export function compileTemplate(

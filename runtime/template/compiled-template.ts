@@ -1,23 +1,25 @@
-/** Chosen here: a real login page has a few hundred parts; each may cost a look-up at every request. */
+/** Chosen here: a real login page has a few hundred parts; each may cost a lookup in every request. */
 export const MAX_PARTS = 10_000
 
-/** Chosen here: 256 kB of source grow to this at most (`&` is written `&amp;`, formatting elements are repeated). */
+/** Chosen here: 256 kB of source grow to at most this (`&` is written `&amp;`, formatting elements are repeated). */
 export const MAX_TEXT = 8_000_000
 
-/** A placeholder: `%%i18n:<name>%%` asks the i18n table, `%%<name>%%` the JSON that `onSolutionOpen` returned. */
+/**
+ * A placeholder: `%%i18n:<name>%%` refers to the i18n table, `%%<name>%%` to the JSON that `onSolutionOpen` returned.
+ */
 export type Lookup = { readonly from: 'i18n' | 'json'; readonly name: string }
 
 /** Text as a reader sees it, before any escaping. */
 export type Piece = string | Lookup
 
-/** The value of one option. `collapse`: it is the option's text, in which white space counts once. */
+/** The value of one option. `collapse`: it is the option's text, in which white space is collapsed. */
 export type OptionValue = { readonly pieces: readonly Piece[]; readonly collapse: boolean }
 
-/** A select whose choice is kept; `selected` parts name its options by their place. */
+/** A select whose choice is preserved; `selected` parts refer to its options by index. */
 export type KeptSelect = { readonly field: string; readonly options: readonly OptionValue[] }
 
 /**
- * One step of filling in. A string is sent as it is.
+ * One step of filling in. A string is sent unchanged.
  *
  * - `text`: the value, as character references: in text, in a quoted attribute, in title and textarea.
  * - `script`: the value as `\uXXXX`, inside a string literal of a script.
@@ -25,7 +27,7 @@ export type KeptSelect = { readonly field: string; readonly options: readonly Op
  * - `nonce`, `token`, `failed`, `notice`: what the host inserts.
  * - `keptValue`: the whole ` value="…"`; `otherwise` null: the author wrote none.
  * - `keptText`: the content of a textarea.
- * - `checked`: ` checked=""` when the kept value equals `value`; `otherwise` is what the author wrote.
+ * - `checked`: ` checked=""` if the preserved value equals `value`; `otherwise` is what the author wrote.
  * - `selected`: ` selected=""`, likewise, for one option of one of the template's `selects`.
  */
 export type Part =
@@ -38,10 +40,10 @@ export type Part =
   | { readonly at: 'checked'; readonly field: string; readonly value: readonly Piece[]; readonly otherwise: boolean }
   | { readonly at: 'selected'; readonly select: number; readonly option: number; readonly otherwise: boolean }
 
-/** A login template ready to be filled in: plain JSON, without anything left to parse. */
+/** A login template ready to be filled in: plain JSON, with nothing left to parse. */
 export type CompiledTemplate = { readonly parts: readonly Part[]; readonly selects: readonly KeptSelect[] }
 
-/** Counts values and characters over the whole template, which bounds per list cannot do. */
+/** Counts values and characters over the whole template; limits per list could not bound the total. */
 export function isWithinBounds(template: CompiledTemplate): boolean {
   let lookups = 0
   let characters = 0

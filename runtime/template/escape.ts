@@ -11,26 +11,28 @@ const REFERENCES: Readonly<Record<string, string>> = {
 }
 
 /**
- * A value for text, title, textarea or an attribute: an HTML parser reads back exactly `value`, but for NUL and lone
- * surrogates, which HTML cannot hold and which become U+FFFD. No character that could end text or a quoted attribute
- * is left, so it is also safe where a browser takes the text for raw text, as in noscript.
+ * Escapes a value for text, title, textarea or an attribute: an HTML parser reads back exactly `value`, except for NUL
+ * and lone surrogates, which HTML cannot represent and which become U+FFFD. No character that could end text or a
+ * quoted attribute is left, so it is also safe where a browser parses it as raw text, as in noscript.
  */
 export function escapeValue(value: string): string {
   const text = value.isWellFormed() ? value : value.toWellFormed()
   return /[&<>"'`=\r\0]/.test(text) ? text.replace(/[&<>"'`=\r\0]/g, (character) => REFERENCES[character] ?? '') : text
 }
 
-/** The author's own text between tags: only what would be read otherwise is written as a reference. */
+/** Escapes the author's own text between tags: only what would otherwise be parsed differently becomes a reference. */
 export function escapeLiteralText(text: string): string {
   return /[&<>\r]/.test(text) ? text.replace(/[&<>\r]/g, (character) => REFERENCES[character] ?? '') : text
 }
 
-/** The author's own attribute value, to stand between double quotes. */
+/** Escapes the author's own attribute value, for use between double quotes. */
 export function escapeLiteralAttribute(text: string): string {
   return /[&<>"\r]/.test(text) ? text.replace(/[&<>"\r]/g, (character) => REFERENCES[character] ?? '') : text
 }
 
-/** A value inside a string literal: every character but ASCII letters and digits as `\uXXXX`, in UTF-16 units. */
+/**
+ * Escapes a value for a string literal: every character except ASCII letters and digits as `\uXXXX`, in UTF-16 units.
+ */
 export function escapeScript(value: string): string {
   return value.replace(/[^A-Za-z0-9]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -2,34 +2,37 @@ import { isAllowedAddress } from './address.ts'
 import type { CompiledTemplate, KeptSelect, Lookup, Part, Piece } from './compiled-template.ts'
 import { escapeScript, escapeValue } from './escape.ts'
 
-/** Chosen here: many placeholders of one long value would else make a page that fills the host's memory. */
+/** Chosen here: otherwise, many placeholders with one long value would produce a page that fills the host's memory. */
 export const MAX_VALUES = 2_000_000
 
-/** What one request fills in. */
+/** The values of one request. */
 export type TemplateValues = {
-  /** Of the page's Content-Security-Policy, for the template's own scripts and styles. */
+  /** From the page's Content-Security-Policy, for the template's own scripts and styles. */
   readonly nonce: string
-  /** Becomes the hidden input `csrf_token` of the login form. */
+  /** The value of the hidden input `csrf_token` of the login form. */
   readonly formToken: string
-  /** A script of the host's own for the end of `head`; it is put in as it is. */
+  /** A script of the host for the end of `head`; inserted unchanged. */
   readonly script?: string
-  /** Shows the error label. */
+  /** Whether to show the error label. */
   readonly failed: boolean
-  /** Looks a key up in the i18n table; null where it has none, and `!key!` is shown. */
+  /** Looks up a key in the i18n table; if it returns null, `!key!` is shown. */
   readonly message: (key: string) => string | null
-  /** The value of a key in the JSON that `onSolutionOpen` returned. Anything but text, numbers and booleans is empty. */
+  /**
+   * The value of a key in the JSON that `onSolutionOpen` returned. Anything except strings, numbers and booleans is
+   * empty.
+   */
   readonly value: (name: string) => unknown
-  /** Values of `username` and `custom_*` that the form keeps. */
+  /** Values of `username` and `custom_*` that the form preserves. */
   readonly fields: ReadonlyMap<string, string>
-  /** A short text of the host, shown at the error label. */
+  /** A short message from the host, shown at the error label. */
   readonly notice?: string
-  /** A quiet line behind it, such as "Reference: K7Q2M-9XD4A". */
+  /** A subdued line after it, such as "Reference: K7Q2M-9XD4A". */
   readonly reference?: string
 }
 
 /**
- * The page of one request. Linear in the size of the page and its values; values beyond two million characters in
- * all are left empty.
+ * The page for one request. Takes linear time in the size of the page and its values; values beyond two million
+ * characters in total are left empty.
  *
  * @see product guide 2.4
  */
@@ -42,9 +45,9 @@ export function fillTemplate(template: CompiledTemplate, values: TemplateValues)
 }
 
 type Look = {
-  /** A value is looked up, never filled in itself: placeholders in it stay text. */
+  /** A value is inserted as it is: placeholders in it stay text. */
   readonly up: (lookup: Lookup) => string
-  /** What the form keeps of a field; undefined where it keeps nothing. */
+  /** The preserved value of a field; undefined if there is none. */
   readonly kept: (field: string) => string | undefined
 }
 
@@ -126,7 +129,7 @@ function fillNotice({ notice, reference }: TemplateValues): string {
   return reference === undefined ? shown : `${shown}<p class="platform-reference">${escapeValue(reference)}</p>`
 }
 
-/** @returns null where the author's own choice stands: no value is kept, or no option has it */
+/** @returns null if the author's own choice applies: no value is preserved, or no option has it */
 function chosenOption(select: KeptSelect, fields: ReadonlyMap<string, string>, look: Look): number | null {
   const kept = fields.get(select.field)
   if (kept === undefined) return null
@@ -137,12 +140,12 @@ function chosenOption(select: KeptSelect, fields: ReadonlyMap<string, string>, l
   return index < 0 ? null : index
 }
 
-/** The value of an option that has no value attribute. @see HTML, "The option element" */
+/** The value of an option without a value attribute. @see HTML, "The option element" */
 function collapseSpaces(text: string): string {
   return text.replace(/[\t\n\f\r ]+/g, ' ').replace(/^ | $/g, '')
 }
 
-/** NUL and lone surrogates are replaced here already, so that an address is checked as the browser will see it. */
+/** NUL and lone surrogates are replaced here already, so that the address is checked as the browser will see it. */
 function joinPieces(pieces: readonly Piece[], look: Look): string {
   let text = ''
   for (const piece of pieces) text += typeof piece === 'string' ? piece : look.up(piece)

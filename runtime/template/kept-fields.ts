@@ -6,10 +6,10 @@ import { isElement, isHtml } from './serialise.ts'
 
 const NEVER_KEPT: ReadonlySet<string> = new Set('password hidden submit button reset file image'.split(' '))
 
-/** How a field shows a kept value: by its value attribute, its content, its `checked`, or the choice of an option. */
+/** How a field shows a preserved value: by its value attribute, its content, its `checked`, or a selected option. */
 export type KeptField = { readonly field: string; readonly by: 'value' | 'text' | 'checked' | 'option' }
 
-/** @returns null for a field whose value is never kept. @see design section 5.1 */
+/** @returns null for a field whose value is never preserved. @see design section 5.1 */
 export function keptField(element: Tree.Element): KeptField | null {
   const field = attributeValue(element, 'name') ?? ''
   const custom = /^custom_[A-Za-z0-9_.-]{1,64}$/.test(field)
@@ -22,7 +22,7 @@ export function keptField(element: Tree.Element): KeptField | null {
   return custom ? { field, by: 'checked' } : null
 }
 
-/** The value with which a checked box is sent; `on` where it has none. */
+/** The value that a checked box submits; `on` if it has none. */
 export function boxValue(element: Tree.Element): readonly Piece[] {
   return splitPlaceholders(attributeValue(element, 'value') ?? 'on')
 }

@@ -2,21 +2,24 @@ import type { DefaultTreeAdapterTypes as Tree } from 'parse5'
 import { attributeValue, inputType } from './attribute-places.ts'
 import { childrenOf, isElement, isEmptyTableForm, isHtml, isTablePart } from './serialise.ts'
 
-/** The elements that the guide asks for and what else the host has to know about the form. */
+/** The elements that the guide requires, and what else the host needs to know about the form. */
 export type LoginForm = {
   readonly form: Tree.Element | null
-  /** By name: the first input of the form; the key is missing where there is none. */
+  /** The first input of the form by name; the key is missing if there is none. */
   readonly inputs: ReadonlyMap<string, Tree.Element>
   readonly errorLabel: Tree.Element | null
-  /** Where the notice goes: after the end of this element; null: at the start of the form. */
+  /** The notice follows the end of this element; null: it is at the start of the form. */
   readonly noticeAfter: Tree.Element | null
-  /** Buttons and inputs that send the form, or may. */
+  /** Buttons and inputs that submit the form, or may. */
   readonly owned: ReadonlySet<Tree.Element>
 }
 
 const NEEDED = new Set(['username', 'password', 'remember', 'id_token'])
 
-/** Finds them in one walk. The content of `<template>` is not part of the page. @see product guide 2.4 */
+/**
+ * Finds the form and its elements in one walk. The content of `<template>` is not part of the page. @see product guide
+ * 2.4
+ */
 export function findLoginForm(document: Tree.Document): LoginForm {
   const elements = listElements(document)
   const form =
@@ -34,7 +37,7 @@ export function findLoginForm(document: Tree.Document): LoginForm {
 
 type Listed = {
   readonly node: Tree.Element
-  /** The form that the parser gives the element, as its nearest ancestor or from inside the same table. */
+  /** The form that the parser assigns to the element: its nearest ancestor, or one inside the same table. */
   readonly owner: Tree.Element | null
 }
 
@@ -59,7 +62,7 @@ function listElements(document: Tree.Document): Listed[] {
   return listed
 }
 
-/** How deep the outermost table around a form lies, counted as the walk counts. */
+/** The depth of the outermost table around a form, on the scale of the walk. */
 function tableDepth(depth: number, form: Tree.Element): number {
   let found = depth
   let at = depth
@@ -75,12 +78,12 @@ function isOwned({ node, owner }: Listed, form: Tree.Element, id: string | null)
   return named === null ? owner === form : named !== '' && named === id
 }
 
-/** Elements in which the parser does not let a paragraph be. */
+/** Elements in which the parser does not allow a paragraph. */
 const NO_PARAGRAPH: ReadonlySet<string> = new Set(
   'p select option optgroup head html title textarea frameset ruby rt rp dl dir menu ul ol button'.split(' '),
 )
 
-/** The error label, or the nearest element around it after which a paragraph may stand. */
+/** The error label, or the nearest element around it after which a paragraph is allowed. */
 function findNoticePlace(form: Tree.Element | null, errorLabel: Tree.Element | null): Tree.Element | null {
   const start = errorLabel ?? (form && isInTable(form) ? form : null)
   let place = start
@@ -96,7 +99,7 @@ function isInTable(form: Tree.Element): boolean {
   return form.parentNode !== null && isElement(form.parentNode) && isTablePart(form.parentNode)
 }
 
-/** What the page cannot work without; empty if it has all of it. */
+/** Required elements that are missing; empty if the page has all of them. */
 export function missingEssentials({ form, inputs }: LoginForm): string[] {
   if (!form) return ['a form with name="login_form"']
   return ['username', 'password']
@@ -106,7 +109,7 @@ export function missingEssentials({ form, inputs }: LoginForm): string[] {
 
 export type MissingElement = { readonly element: Tree.Element | null; readonly message: string }
 
-/** What the guide asks for and the page works without. */
+/** Elements that the guide requires but the page works without. */
 export function missingElements({ form, inputs, errorLabel }: LoginForm): MissingElement[] {
   const missing: MissingElement[] = []
   const need = (holds: boolean, element: Tree.Element | null, message: string) => {

@@ -2,27 +2,31 @@ import { defaultTreeAdapter, parse, type DefaultTreeAdapterTypes as Tree } from 
 import { isElement, isHtml, serialiseDocument } from './serialise.ts'
 
 /**
- * Chosen here: what the parser may build from one template. HTML repeats formatting elements (`<b>` without end,
- * then many `<p>`), so that the source's size alone bounds neither time nor memory. 50,000 nested elements pass.
+ * Chosen here: the maximum that the parser may build from one template. HTML repeats formatting elements (`<b>` without
+ * end, then many `<p>`), so the source's size alone limits neither time nor memory. 50,000 nested elements are
+ * accepted.
  */
 const MAX_ELEMENTS = 60_000
 const MAX_ATTRIBUTES = 60_000
 const MAX_ATTRIBUTE_TEXT = 1_000_000
 
-/** Chosen here: how often what the parser made of a template is written and read again until it stays the same. */
+/** Chosen here: how often the parser's output is written and parsed again until it no longer changes. */
 const MAX_ROUNDS = 4
 
 const DOCTYPE = '<!DOCTYPE html>'
 
 export type ParsedTemplate = {
-  /** As the author wrote it. `shift` is how many characters were put in front, so that offsets can be put right. */
+  /** As the author wrote it. `shift` is the number of characters added in front, to correct offsets. */
   readonly authored: Tree.Document
   readonly shift: number
-  /** What a browser reads from our own output: written and read again it is the same, so every place is what it seems. */
+  /**
+   * What a browser parses from our own output: writing and parsing it again gives the same tree, so every position is
+   * reliable.
+   */
   readonly stable: Tree.Document
 }
 
-/** @returns a text that says why, when the template is too large or is read differently each time it is written */
+/** @returns the reason as text, if the template is too large or parses differently each time it is written */
 export function parseTemplate(source: string): ParsedTemplate | { readonly refused: string } {
   try {
     return parseTwice(source)
@@ -47,8 +51,8 @@ function parseTwice(source: string): ParsedTemplate | { readonly refused: string
 }
 
 /**
- * A noscript in head ends, with scripting off, before content such as `<p>` or `<img>`, which would then be shown to
- * everyone. Where that happened the body is made to start in front of it, so that all of it stays inside.
+ * With scripting off, a noscript in head ends before content such as `<p>` or `<img>`, which would then be shown to
+ * everyone. In that case the body starts before the noscript, so that all of its content stays inside.
  */
 function withNoscriptInBody(document: Tree.Document, source: string): Tree.Document {
   const root = document.childNodes.filter(isElement)[0]

@@ -1,7 +1,7 @@
 import type { Part, Piece } from './compiled-template.ts'
 import { escapeLiteralAttribute } from './escape.ts'
 
-/** Collects parts in order; texts that follow each other become one. */
+/** Collects parts in order; adjacent texts are joined. */
 export class PartList {
   private readonly list: Part[] = []
   private texts: string[] = []
@@ -15,7 +15,7 @@ export class PartList {
     this.list.push(part)
   }
 
-  /** Literal texts through `written`, look-ups as parts of the kind `at`. */
+  /** Adds literal texts through `written`, and lookups as parts of the kind `at`. */
   pieces(pieces: readonly Piece[], at: 'text' | 'script', written: (text: string) => string): void {
     for (const piece of pieces) {
       if (typeof piece === 'string') this.literal(written(piece))

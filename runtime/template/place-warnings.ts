@@ -6,7 +6,7 @@ import type { LoginForm } from './login-form.ts'
 import { type FoundPlaceholder, findPlaceholders, hasPlaceholder, splitPlaceholders } from './placeholders.ts'
 import { quoteText, type TemplateWarnings } from './template-warnings.ts'
 
-/** Where something stands in the source, as the parser counts. */
+/** A range in the source, in the parser's offsets. */
 export type Span = readonly [start: number, end: number]
 
 const NAME_ADVICE = "it is part of an attribute's name, and the attribute is left out; write the name out"
@@ -14,7 +14,7 @@ const HANDLER_ADVICE = 'does not run under the Content-Security-Policy; use addE
 const STYLE_ADVICE =
   'the Content-Security-Policy blocks style attributes; give the element a class and write the rule into a <style>'
 
-/** Warns about one place of a template at a time: placeholders that stay empty, and what the policy blocks. */
+/** Adds warnings for one place of a template: placeholders that stay empty, and what the policy blocks. */
 export class PlaceWarnings {
   private readonly login: LoginForm
   private readonly source: string
@@ -62,7 +62,7 @@ export class PlaceWarnings {
     }
   }
 
-  /** One warning for each placeholder of `text`, which stands somewhere within `span` of the source. */
+  /** One warning for each placeholder of `text`, which is somewhere within `span` of the source. */
   empty(text: string, span: Span, reason: string): void {
     this.warnFound(findPlaceholders(text), findPlaceholders(text), span, reason)
   }
@@ -71,7 +71,7 @@ export class PlaceWarnings {
     this.warnFound(emptied, findPlaceholders(node.value), nodePlace(node), reason)
   }
 
-  /** Looks all placeholders of a text up in the source one after the other, since the parser moves characters. */
+  /** Searches the source for all placeholders of a text in order, since the parser moves characters. */
   private warnFound(
     emptied: readonly FoundPlaceholder[],
     all: readonly FoundPlaceholder[],
@@ -97,7 +97,7 @@ export function nodePlace(node: Tree.ChildNode): Span {
   return [place?.startOffset ?? 0, place?.endOffset ?? 0]
 }
 
-/** The parser keeps the place of an attribute under its name in small letters. */
+/** The parser stores the position of an attribute under its name in lower case. */
 function attributeOffset(element: Tree.Element, name: string): Span {
   const places = element.sourceCodeLocation?.attrs ?? {}
   const place = places[name] ?? places[name.toLowerCase()]

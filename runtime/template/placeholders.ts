@@ -2,7 +2,7 @@ import type { Lookup, Piece } from './compiled-template.ts'
 
 const PLACEHOLDER = /%%(?:i18n:([A-Za-z0-9._-]+)|([A-Za-z0-9_.-]+))%%/g
 
-/** One placeholder and where it stands in its text, in UTF-16 units. */
+/** A placeholder and its position in its text, in UTF-16 units. */
 export type FoundPlaceholder = {
   readonly start: number
   readonly end: number
@@ -10,7 +10,7 @@ export type FoundPlaceholder = {
   readonly lookup: Lookup
 }
 
-/** Every placeholder of a text, from left to right. `%%` that starts none is text. */
+/** Every placeholder of a text, from left to right. A `%%` that does not start one is text. */
 export function findPlaceholders(text: string): FoundPlaceholder[] {
   if (!text.includes('%%')) return []
   return [...text.matchAll(PLACEHOLDER)].map((match) => ({
@@ -25,7 +25,7 @@ export function hasPlaceholder(text: string): boolean {
   return text.includes('%%') && text.search(PLACEHOLDER) >= 0
 }
 
-/** The text as a list of literal texts and look-ups; no literal is empty. */
+/** The text as a list of literal texts and lookups; no literal is empty. */
 export function splitPlaceholders(text: string): Piece[] {
   const pieces: Piece[] = []
   let done = 0

@@ -1,34 +1,34 @@
 import { findPlaceholders } from './placeholders.ts'
 
-/** The text of one string literal, or of one run of a template literal between its `${}`; quotes excluded. */
+/** The text of one string literal, or of one section of a template literal between its `${}`; without quotes. */
 export type StringText = { readonly start: number; readonly end: number; readonly kind: 'string' | 'template' }
 
-/** What a `/` would be after the last token. `unsure` where only a whole parser could say. */
+/** What a `/` after the last token would mean. `unsure` if only a full parser could decide. */
 type Before = 'operand' | 'operator' | 'unsure'
 
 const BEFORE_REGEX: ReadonlySet<string> = new Set(
   'return typeof instanceof in new delete void throw case do else default extends'.split(' '),
 )
-/** What follows their parentheses is a statement, so that a `/` there starts a regular expression. */
+/** A statement follows their parentheses, so a `/` there starts a regular expression. */
 const BEFORE_PARENTHESES: ReadonlySet<string> = new Set(['if', 'while', 'for', 'with'])
 /** Names that are keywords only in some places. */
 const CONTEXTUAL: ReadonlySet<string> = new Set(['of', 'yield', 'await'])
 
-/** Chosen here: a script with more of them is no script of a login page, and each may cost a look at the whole line. */
+/** Chosen here: no script of a login page has more of them, and each may cost a scan of the whole line. */
 const MAX_UNSURE = 100
 
 /**
- * Finds the string literals of a script. It knows comments, strings, template literals and regular expressions; from
- * the first place on where it cannot tell how a browser would read on, it finds none.
+ * Finds the string literals of a script. It knows comments, strings, template literals and regular expressions. It
+ * finds none after the first position where it cannot tell how a browser would continue.
  *
- * Placeholders in code are passed over, since they will be empty.
+ * Placeholders in code are skipped, since they will be empty.
  */
 export function findStrings(script: string, isModule: boolean): StringText[] {
   if (isModule && /<!--|-->/.test(script)) return []
   return new ScriptReader(script).read()
 }
 
-/** Finds the strings of JSON text; none from the first one on that has no end. */
+/** Finds the strings of JSON text; none from the first unterminated one on. */
 export function findJsonStrings(text: string): StringText[] {
   const found: StringText[] = []
   const string = /"((?:[^"\\\n]|\\[^\n])*)(")?/g
@@ -43,9 +43,9 @@ class ScriptReader {
   private readonly script: string
   private readonly found: StringText[] = []
   private readonly placeholderEnds: ReadonlyMap<number, number>
-  /** For each template literal that is open: how many braces are open inside its `${`. */
+  /** For each open template literal: the number of open braces inside its `${`. */
   private readonly braces: number[] = []
-  /** For each open parenthesis: what a `/` after its end would be. */
+  /** For each open parenthesis: what a `/` after its end would mean. */
   private readonly parentheses: Before[] = []
   private afterParentheses: Before = 'operand'
   private unsureSlashes = 0
@@ -65,7 +65,7 @@ class ScriptReader {
     return this.found
   }
 
-  /** Reads one token. @returns false where the reader no longer knows how the script goes on */
+  /** Reads one token. @returns false if the reader no longer knows how the script continues */
   private token(): boolean {
     const character = this.script[this.at] as string
     const skipped = this.placeholderEnds.get(this.at)
@@ -82,7 +82,7 @@ class ScriptReader {
     return this.punctuator(character)
   }
 
-  /** One that touches a name or a number would make another one of it by being empty. */
+  /** An empty placeholder next to a name or a number would change that token. */
   private placeholder(end: number): boolean {
     const touches = /[\w$\\\u0080-\uffff]/
     if (touches.test(this.script[this.at - 1] ?? '') || touches.test(this.script[end] ?? '')) return false
@@ -139,7 +139,9 @@ class ScriptReader {
     return this.unsureSlash(body)
   }
 
-  /** After `)` and the like: goes on only where a division and a regular expression leave the reader in the same place. */
+  /**
+   * After `)` and similar: continues only if a division and a regular expression leave the reader in the same state.
+   */
   private unsureSlash(regex: string | null): boolean {
     if (++this.unsureSlashes > MAX_UNSURE) return false
     if (regex === null) return this.move(this.at + 1, 'operator')

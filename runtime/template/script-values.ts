@@ -2,10 +2,10 @@ import type { Lookup } from './compiled-template.ts'
 import { type FoundPlaceholder, findPlaceholders } from './placeholders.ts'
 import { findJsonStrings, findStrings, type StringText } from './script-strings.ts'
 
-/** How a browser treats a script element: it runs it, keeps it as JSON, or keeps it as data of a kind not known here. */
+/** How a browser treats a script element: it runs it, or it stores it as JSON or as data of an unknown kind. */
 export type ScriptKind = 'classic' | 'module' | 'json' | 'data'
 
-/** A script's text, with the look-ups that stand inside string literals; all others are left out and `emptied`. */
+/** A script's text, with the lookups inside string literals; all others are removed and listed in `emptied`. */
 export type ScriptText = {
   readonly pieces: readonly (string | Lookup)[]
   readonly emptied: readonly FoundPlaceholder[]
@@ -14,7 +14,7 @@ export type ScriptText = {
 const JAVASCRIPT =
   /^(?:(?:application|text)\/(?:x-)?(?:java|ecma)script|text\/(?:javascript1\.[0-5]|jscript|livescript))$/
 
-/** @see HTML, "prepare the script element"; `type` and `language` are the attributes, null where missing */
+/** @see HTML, "prepare the script element"; `type` and `language` are the attributes, null if missing */
 export function scriptKind(type: string | null, language: string | null): ScriptKind {
   const written = type ?? (language ? `text/${language}` : '')
   const name = written.trim().toLowerCase()
@@ -23,7 +23,7 @@ export function scriptKind(type: string | null, language: string | null): Script
   return written === '' || JAVASCRIPT.test(name) ? 'classic' : 'data'
 }
 
-/** Splits a script into its text and the look-ups that may be filled in as `\uXXXX`. */
+/** Splits a script into its text and the lookups that may be filled in as `\uXXXX`. */
 export function readScript(text: string, kind: ScriptKind): ScriptText {
   const placeholders = findPlaceholders(text)
   if (placeholders.length === 0) return { pieces: [text], emptied: [] }
@@ -53,7 +53,7 @@ class ScriptOutput {
     this.kind = kind
   }
 
-  /** Leaves a placeholder out of code. A space takes its place where its neighbours would become one token. */
+  /** Removes a placeholder from code. A space replaces it if its neighbors would become one token. */
   empty(placeholder: FoundPlaceholder): void {
     this.pieces.push(this.text.slice(this.done, placeholder.start))
     const joins =
@@ -64,7 +64,7 @@ class ScriptOutput {
     this.done = placeholder.end
   }
 
-  /** Writes a whole literal, in which nothing but the values may be read otherwise than the author wrote it. */
+  /** Writes a whole literal so that everything except the values is parsed as the author wrote it. */
   string(string: StringText, placeholders: readonly FoundPlaceholder[]): void {
     this.pieces.push(this.text.slice(this.done, string.start))
     this.done = string.start
@@ -85,13 +85,13 @@ class ScriptOutput {
   }
 }
 
-/** An escape sequence, whole or cut off by a placeholder, or a character that matters to more than the string. */
+/** An escape sequence, whole or cut off by a placeholder, or a character with a meaning beyond the string. */
 const TOKEN = /\\(?:u\{[0-9a-f]*\}?|u[0-9a-f]{0,4}|x[0-9a-f]{0,2}|[0-7]{1,3}|[\s\S]|$)|[<>$]/gi
 
 /**
- * `<` and `>` become escapes, so that no value can complete `</script>` or `<!--` with the text around it, and so does
- * a `$` at the end, which an empty value would join with `{`. A lone backslash in front of a value is dropped: it would
- * be the value's. `splitsEscape`: the text ends within an escape sequence such as `\u00`, which a value would go on.
+ * Escapes `<` and `>`, so that no value can complete `</script>` or `<!--` with the text around it, and a `$` at the
+ * end, which an empty value would join with `{`. A lone backslash before a value is dropped, since it would escape the
+ * value. `splitsEscape`: the text ends within an escape sequence such as `\u00`, which a value would continue.
  */
 function protect(literal: string, kind: StringText['kind']): { text: string; splitsEscape: boolean } {
   let splitsEscape = false

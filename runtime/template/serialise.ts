@@ -6,10 +6,10 @@ const VOID: ReadonlySet<string> = new Set(
   'area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr'.split(' '),
 )
 
-/** Elements whose content no parser decodes. noscript is not one: it is read with scripting off. */
+/** Elements whose content no parser decodes. noscript is not one of them: it is parsed with scripting off. */
 const RAW_TEXT: ReadonlySet<string> = new Set('style script xmp iframe noembed noframes plaintext'.split(' '))
 
-/** The parser leaves out a newline that follows these start tags. */
+/** The parser drops a newline after these start tags. */
 const SKIPS_NEWLINE: ReadonlySet<string> = new Set(['pre', 'textarea', 'listing'])
 
 const TABLE_PARTS: ReadonlySet<string> = new Set(['table', 'tbody', 'thead', 'tfoot', 'tr', 'colgroup'])
@@ -26,7 +26,7 @@ export function skipsNewline(element: Tree.Element): boolean {
   return element.namespaceURI === html.NS.HTML && SKIPS_NEWLINE.has(element.tagName)
 }
 
-/** An element in which text and most elements would be moved out in front of the table. */
+/** An element from which the parser would move text and most elements out, in front of the table. */
 export function isTablePart(element: Tree.Element): boolean {
   return element.namespaceURI === html.NS.HTML && TABLE_PARTS.has(element.tagName)
 }
@@ -39,17 +39,17 @@ export function childrenOf(element: Tree.Element): readonly Tree.ChildNode[] {
   return isHtml(element, 'template') ? (element as Tree.Template).content.childNodes : element.childNodes
 }
 
-/** What is done with each node, in the order of the document. */
+/** Handles each node in document order. */
 export interface DocumentWriter {
   doctype(node: Tree.DocumentType): void
   comment(node: Tree.CommentNode): void
   text(node: Tree.TextNode, parent: Tree.Element | null): void
-  /** Writes the start tag. @returns false to leave the element out, with all that is in it */
+  /** Writes the start tag. @returns false to omit the element with all its content */
   open(element: Tree.Element): boolean
-  /** Before the end tag. */
+  /** Called before the end tag. */
   closing(element: Tree.Element): void
   endTag(element: Tree.Element): void
-  /** After the end tag, and after everything else that belongs to the element. */
+  /** Called after the end tag, and after everything else that belongs to the element. */
   closed(element: Tree.Element): void
 }
 
@@ -58,8 +58,9 @@ type OpenElement = { readonly element: Tree.Element | null; readonly nodes: read
 /**
  * Walks a document without recursion, so that depth costs no stack.
  *
- * Two things are written in another order than the tree's: `plaintext` has no end, so nothing follows it; and a form
- * right inside a table is empty in the tree but owns the fields that follow it, so its end tag comes after the table.
+ * Two things are written in a different order from the tree: `plaintext` has no end, so nothing follows it; and a form
+ * directly inside a table is empty in the tree but owns the fields that follow it, so its end tag comes after the
+ * table.
  */
 export function walkDocument(document: Tree.Document, writer: DocumentWriter): void {
   const open: OpenElement[] = [{ element: null, nodes: document.childNodes, index: 0 }]
@@ -105,7 +106,7 @@ export function isEmptyTableForm(element: Tree.Element): boolean {
   )
 }
 
-/** The name as it is written. A placeholder in a name stays empty, and the rest must not become another element. */
+/** The name that is written. A placeholder in a name stays empty, and the rest must not become another element. */
 export function writtenName(element: Tree.Element): string {
   if (!hasPlaceholder(element.tagName)) return element.tagName
   return element.namespaceURI === html.NS.HTML ? 'span' : 'g'
@@ -122,12 +123,12 @@ export function writeDoctype(name: string, publicId: string, systemId: string): 
   return `<!DOCTYPE ${name}${ids}${systemId === '' ? '' : ` ${quote(systemId)}`}>`
 }
 
-/** An identifier that holds a double quote was written between single quotes. */
+/** An identifier that contains a double quote was written between single quotes. */
 function quote(id: string): string {
   return id.includes('"') ? `'${id.replaceAll("'", '')}'` : `"${id}"`
 }
 
-/** A document as HTML text: what `parse` makes of it is the same tree, unless no HTML text has that tree. */
+/** A document as HTML text: `parse` turns it into the same tree, unless no HTML text has that tree. */
 export function serialiseDocument(document: Tree.Document): string {
   const output: string[] = []
   walkDocument(document, {

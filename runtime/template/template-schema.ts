@@ -1,7 +1,7 @@
 import { z } from '../zod.ts'
 import { type CompiledTemplate, isWithinBounds, MAX_PARTS, MAX_TEXT } from './compiled-template.ts'
 
-// For the host alone: a sandbox process does without the schema library.
+// For the host only: a sandbox process does not need the schema library.
 
 const Text = z.string().max(MAX_TEXT)
 const Name = z.string().min(1).max(262_144)
@@ -28,7 +28,7 @@ const KeptSelectSchema = z.strictObject({
   options: z.array(z.strictObject({ pieces: Pieces, collapse: z.boolean() })).max(MAX_PARTS),
 })
 
-/** What a sandbox process may return as a template: of the right shape, and small enough to keep and to fill in. */
+/** A valid template from a sandbox process: of the right shape, and small enough to store and to fill in. */
 export const CompiledTemplateSchema: z.ZodType<CompiledTemplate> = z
   .strictObject({
     parts: z.array(PartSchema).max(2 * MAX_PARTS + 1),

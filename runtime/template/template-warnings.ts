@@ -1,32 +1,32 @@
 import type { Warning, WarningCode } from '../bundle/faults.ts'
 
-/** Chosen here: as many as an upload lists, the last one counting the others. */
+/** Chosen here: as many as an upload lists; the last one counts the rest. */
 const MAX_WARNINGS = 100
 
-/** How much of the author's own text a warning quotes. */
+/** How much of the author's own text a warning quotes, in characters. */
 const MAX_QUOTED = 80
 
-/** Collects warnings about one file by offset, and says line and column of each. */
+/** Collects warnings about one file by offset, and reports them with line and column. */
 export class TemplateWarnings {
   private readonly file: string
   private readonly shift: number
   private readonly lineStarts: readonly number[]
   private readonly found: (Warning & { readonly offset: number })[] = []
 
-  /** @param shift how many characters the parser was given in front of `source` */
+  /** @param shift the number of characters added before `source` for the parser */
   constructor(file: string, source: string, shift: number) {
     this.file = file
     this.shift = shift
     this.lineStarts = [0, ...Array.from(source.matchAll(/\r\n|\n|\r/g), (match) => match.index + match[0].length)]
   }
 
-  /** @param offset as the parser counts; null: the file as a whole, listed first */
+  /** @param offset in the parser's count; null: the file as a whole, listed first */
   add(code: WarningCode, message: string, offset: number | null): void {
     const place = offset === null ? {} : this.place(Math.max(0, offset - this.shift))
     this.found.push({ file: this.file, ...place, code, message, offset: offset ?? -1 })
   }
 
-  /** In the order of the file. */
+  /** In file order. */
   listed(): Warning[] {
     const sorted = this.found.toSorted((a, b) => a.offset - b.offset).map(({ offset: _, ...warning }) => warning)
     if (sorted.length <= MAX_WARNINGS) return sorted
@@ -47,7 +47,7 @@ export class TemplateWarnings {
   }
 }
 
-/** The author's text as a warning shows it: printable, on one line, not long. */
+/** The author's text for use in a warning: printable, on one line, shortened. */
 export function quoteText(text: string): string {
   const printable = text.slice(0, MAX_QUOTED + 1).replace(/[^\x20-\x7e]/g, '?')
   return `"${printable.length > MAX_QUOTED ? `${printable.slice(0, MAX_QUOTED)}…` : printable}"`

@@ -21,7 +21,10 @@ import {
 } from './serialise.ts'
 import type { TemplateWarnings } from './template-warnings.ts'
 
-/** Of a button or input that could send the login form to another place, or in another way than the host reads. */
+/**
+ * Attributes of a button or input that could submit the login form to another address, or in a way that the host cannot
+ * read.
+ */
 const SENDS_ELSEWHERE: ReadonlySet<string> = new Set(['formaction', 'formmethod', 'formtarget', 'formenctype'])
 
 const CODE_ADVICE = 'it is not inside a string literal of a script; put it between quotes'
@@ -42,9 +45,9 @@ class PartsWriter implements DocumentWriter {
   private readonly login: LoginForm
   private readonly warn: PlaceWarnings
   private select: OpenSelect | null = null
-  /** The SVG script or style that is open: what is in it is code, whatever it looks like. */
+  /** The open SVG script or style: its content is code, whatever it looks like. */
   private foreignCode: Tree.Element | null = null
-  /** The textarea whose content is a part already. */
+  /** The textarea whose content was already added as a part. */
   private keptText: Tree.Element | null = null
 
   constructor(login: LoginForm, source: string, warnings: TemplateWarnings) {
@@ -123,7 +126,7 @@ class PartsWriter implements DocumentWriter {
     this.parts.literal(`<${name}`)
   }
 
-  /** What comes right after the start tag. */
+  /** Adds what follows directly after the start tag. */
   private inside(element: Tree.Element, kept: KeptField | null): void {
     if (element === this.login.form) {
       this.parts.add({ at: 'token' })
@@ -155,7 +158,7 @@ class PartsWriter implements DocumentWriter {
     this.insertedAttributes(element, kept)
   }
 
-  /** Whether the attribute is left out, since the host writes it or since it would turn the login elsewhere. */
+  /** Whether the attribute is omitted, since the host writes it or since it would send the login elsewhere. */
   private isDropped(element: Tree.Element, name: string, value: string): boolean {
     if (name.includes('%%') && hasPlaceholder(name)) return true
     if (name === 'nonce' && (isScript(element) || isStyle(element))) return true
@@ -227,13 +230,13 @@ class PartsWriter implements DocumentWriter {
     }
   }
 
-  /** Without its placeholders the text would end its element, or another one, so none of it is kept. */
+  /** Without its placeholders the text would end its element, or another one, so all of it is dropped. */
   private emptyRawText(element: Tree.Element, node: Tree.TextNode): void {
     const advice = `without it <${element.tagName}> would end elsewhere, so that all of it stays empty; take it out of the tag`
     this.warn.emptied(node, findPlaceholders(node.value), advice)
   }
 
-  /** In SVG the text of script and style is read as markup first, so it is escaped like any other text. */
+  /** In SVG, the text of script and style is parsed as markup first, so it is escaped like any other text. */
   private foreignText(node: Tree.TextNode, parent: Tree.Element | null): void {
     const isWhole = parent !== null && parent === this.foreignCode && parent.childNodes.length === 1 && isScript(parent)
     const { pieces, emptied } = readScript(
@@ -245,7 +248,9 @@ class PartsWriter implements DocumentWriter {
   }
 }
 
-/** A newline that the parser leaves out, in front of content that starts with one, or with a value that might. */
+/**
+ * Whether to write a newline for the parser to drop, before content that starts with one, or with a value that might.
+ */
 function startsWithNewline(element: Tree.Element, kept: KeptField | null): boolean {
   if (!skipsNewline(element)) return false
   const first = childrenOf(element)[0]

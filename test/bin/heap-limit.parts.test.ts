@@ -21,7 +21,7 @@ test('heap limit: never less than the host needs, and a flag in NODE_OPTIONS is 
 test('heap limit: Node takes it', () => {
   const print = 'console.log(Math.round(require("node:v8").getHeapStatistics().heap_size_limit / 2 ** 20))'
   const { stdout } = spawnSync(process.execPath, [...heapFlags({ RUNTIME_XMX: '512m' }, 4144), '-e', print])
-  // The young generation comes on top.
+  // The heap limit also includes the young generation.
   expect(Number(stdout)).toBeGreaterThanOrEqual(256)
   expect(Number(stdout)).toBeLessThan(400)
 })

@@ -15,7 +15,7 @@ const FORM = `<form method="post" accept-charset="UTF-8" name="login_form" role=
 const page = (head: string, body = FORM) =>
   `<!DOCTYPE html><html lang="en"><head><title>own</title>${head}</head><body>${body}</body></html>`
 
-/** Two pixels high, so that its size tells that it was loaded. */
+/** 2 px high, so its size shows that it was loaded. */
 const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="3" height="2"><rect width="3" height="2"/></svg>'
 
 const PRETTY = page(
@@ -23,7 +23,7 @@ const PRETTY = page(
   `<h1>%%i18n:own.title%%</h1><img src="media/own.svg" alt="">${FORM}`,
 )
 
-/** Tries everything that a page could do against who looks at it, and notes what came of each. */
+/** Tries every attack a page could make on the admin who previews it, and records each result. */
 const HOSTILE = page(
   `<script>
     const notes = {}
@@ -59,7 +59,7 @@ const FAULTY = page('', `<h1 onclick="x()">own</h1>\n<p style="color:red">red</p
 describe.skipIf(browserPath === undefined)('the admin page of a login page, in a browser', () => {
   let host: TestHost
   let browser: Browser
-  /** Somebody who is signed in. */
+  /** State of a signed-in browser. */
   let storageState: Awaited<ReturnType<BrowserContext['storageState']>>
 
   beforeAll(async () => {
@@ -94,7 +94,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     const context = await browser.newContext({ ...options, storageState })
     const opened = await context.newPage()
     const complaints: string[] = []
-    // What the customer's page has to complain of is no fault of ours.
+    // Ignore console messages of the customer's page in the preview.
     const isOurs = (url: string) => !url.includes('/preview/')
     opened.on('console', (message) => isOurs(message.location().url) && complaints.push(message.text()))
     opened.on('pageerror', (error) => complaints.push(error.message))
@@ -126,7 +126,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
   })
 
   test('every choice shows at once, without a step of the history, and stays in the address', async () => {
-    // Playwright sets the scheme of all frames, unless it is told to leave it.
+    // Without null, Playwright sets the color scheme of all frames.
     await using opened = await open('pretty', { colorScheme: null })
     const { page } = opened
     const inner = page.frameLocator('#login-preview')
@@ -172,7 +172,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     })
     expect(page.url()).toBe(address)
     expect(context.pages()).toHaveLength(1)
-    // The form went nowhere either: it would have signed out.
+    // The form was not submitted either: that would have signed the user out.
     await page.goto(`${host.adminUrl}/admin/`)
     expect(new URL(page.url()).pathname).toBe('/admin/')
   })
@@ -247,7 +247,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
       if (name !== 'open') await frameOf(page)
       expect([name, opened.complaints]).toEqual([name, []])
       expect([name, await lookOf(page)]).toEqual([name, SOUND_LOOK])
-      // What axe says of frames that it cannot look into has no part in it.
+      // Ignore axe's console messages about frames it can't access.
       opened.complaints.length = 0
     }
   })

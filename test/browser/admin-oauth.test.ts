@@ -10,7 +10,7 @@ import { bundleOf, moduleFile } from '../support/zip.ts'
 
 const SCRIPT = 'function onSolutionOpen() {}\nfunction getOAuthConfig() { return null }'
 const AUTH = { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': SCRIPT }
-/** A provider that is nowhere: a test of its settings finds that out by itself. */
+/** A provider that doesn't exist: `.invalid` never resolves, so testing its settings fails. */
 const NOWHERE = {
   api: 'Custom',
   issuer: 'https://login.invalid',
@@ -23,7 +23,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
   let provider: OidcProvider
   let host: TestHost
   let browser: Browser
-  /** Somebody who is signed in. */
+  /** State of a signed-in browser. */
   let storageState: Awaited<ReturnType<BrowserContext['storageState']>>
 
   beforeAll(async () => {

@@ -24,7 +24,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
   let host: TestHost
   let browser: Browser
   let uid: string
-  /** Signed in once, for all tests. */
+  /** From one sign-in, shared by all tests. */
   let cookies: Awaited<ReturnType<BrowserContext['storageState']>>
 
   beforeAll(async () => {
@@ -161,7 +161,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     await page.selectOption('#token-health-all', 'read')
     await page.selectOption('#token-users-all', 'write')
     await page.selectOption('#token-lifetime', 'until')
-    // Without a time it would never expire: the browser asks for one.
+    // A token without an expiry would never expire, so the field is required.
     await page.click('form button[type=submit]:has-text("Make a token")')
     expect(await page.evaluate('document.querySelector("#token-until").validity.valueMissing')).toBe(true)
     expect(await page.isVisible('#made')).toBe(false)
@@ -212,7 +212,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
   })
 
   describe('health', () => {
-    /** The clock of the page alone goes on, so that nobody waits for its next refresh. */
+    /** Fakes the page's clock, so tests can advance it instead of waiting for the next refresh. */
     async function openLive() {
       const opened = await open('/admin/users')
       await opened.page.clock.install()

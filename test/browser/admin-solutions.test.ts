@@ -57,11 +57,11 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     return ((await answer.json()) as { sha256: string }).sha256
   }
 
-  /** Signs in and opens the page in a profile of its own; `complaints` is what its console says. */
+  /** Signs in and opens the page in its own browser profile; `complaints` are its console messages. */
   async function open(path: string, options: BrowserContextOptions = {}) {
     const context = await browser.newContext(options)
     const page = await context.newPage()
-    // Less than the test may take, so that what was waited for is told.
+    // Shorter than the test timeout, so the error names what was awaited.
     page.setDefaultTimeout(20_000)
     const complaints: string[] = []
     page.on('console', (message) => complaints.push(message.text()))
@@ -300,7 +300,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
   })
 })
 
-/** Drops files of these names on the card of the upload, as a file manager does. */
+/** Drops files with these names on the upload card, like a file manager. */
 async function drop(page: Page, names: readonly string[], isFolder = false): Promise<void> {
   await page.evaluate(`((names, isFolder) => {
     const data = new DataTransfer()

@@ -14,7 +14,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
   let center: TestCenter
   let browser: Browser
   let token = ''
-  /** Signed in once, for all tests. */
+  /** From one sign-in, shared by all tests. */
   let cookies: Awaited<ReturnType<BrowserContext['storageState']>>
   const now = Date.now()
   const host = new SimulatedHost(now - 600_000)
@@ -143,7 +143,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
   })
 
   test('an axis of counts has whole numbers, and one value is drawn as a point', async () => {
-    // A gauge is carried on into the next slot: told just before its end, it would be two values.
+    // A gauge carries over into the next slot: reported just before a slot ends, it would show as two values.
     const left = SLOT_OF_A_DAY - (Date.now() % SLOT_OF_A_DAY)
     if (left < 15_000) await sleep(left)
     const now = Date.now()
@@ -157,7 +157,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     await using opened = await open('/o/acme/analysis?range=24h&environment=single')
     const { page } = opened
     await page.locator('#place-memory canvas').waitFor()
-    // What uPlot writes and fills onto its canvases, by which chart.
+    // Records what uPlot draws on its canvases, per chart.
     await page.addInitScript(`
       window.painted = []
       const { fillText, fill } = CanvasRenderingContext2D.prototype

@@ -35,7 +35,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
   const said = () => page.locator('#admin-said').textContent()
   const confirm = () => page.click('#admin-question button[value=yes]')
 
-  /** At both widths: nothing for axe to find, and nothing wider than the screen. */
+  /** At both widths, axe finds nothing and nothing overflows the screen. */
   async function expectSound(): Promise<void> {
     for (const size of SIZES) {
       await page.setViewportSize(size)
@@ -58,7 +58,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     const guest = await context.newPage()
     await guest.goto(link)
     await guest.waitForSelector('#password')
-    // The token has left the address.
+    // The token is removed from the URL.
     expect(guest.url()).toBe(`${center.url}/invitation`)
     expect(await axeViolations(guest)).toEqual([])
     expect(await guest.inputValue('#username')).toBe('anna@example.org')

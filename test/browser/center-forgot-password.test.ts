@@ -75,7 +75,7 @@ describe.skipIf(browserPath === undefined)('links of mails, in a browser', () =>
     const token = new URLSearchParams(new URL(link).hash.slice(1)).get('token') ?? ''
     await page.goto(link)
     await page.getByLabel('New password', { exact: true }).waitFor()
-    // The token has left the address, and the history has no page with it.
+    // The token is removed from the URL, and no history entry contains it.
     expect(page.url()).toBe(`${center.url}/new-password`)
     expect(await page.getByText(username).isVisible()).toBe(true)
     await expectSound(320)
@@ -141,7 +141,7 @@ describe.skipIf(browserPath === undefined)('links of mails, in a browser', () =>
     await heading('Your e-mail address is confirmed')
     await expectSound()
     expect(await isVerified()).toBe(true)
-    // Nothing but the fragment differs: no page is loaded by itself.
+    // Only the fragment differs, so the browser doesn't load a page automatically.
     await page.goto(link)
     await heading('This link cannot be used')
     expect(page.url()).toBe(`${center.url}/user-link`)
@@ -158,7 +158,7 @@ describe.skipIf(browserPath === undefined)('links of mails, in a browser', () =>
       expect(page.url()).toBe(`${center.url}${path}`)
       await expectSound()
     }
-    // Its owner signs in as before.
+    // The account owner can still sign in.
     await page.goto(`${center.url}/sign-in`)
     await page.fill('#username', OWNER)
     await page.fill('#password', CENTER_PASSWORD)

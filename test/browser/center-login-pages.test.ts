@@ -32,11 +32,11 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await server?.stop()
   })
   beforeEach(async () => {
-    // Else the preferred colours are emulated for all frames alike.
+    // Without null, Playwright emulates the color scheme for all frames.
     const context = await browser.newContext({ storageState, colorScheme: null })
     page = await context.newPage()
     complaints = []
-    // What axe says of frames that it cannot look into has no address.
+    // The URL filter also drops axe's messages about frames it can't access: they have no URL.
     page.on('console', (message) => message.location().url.startsWith(center.url) && complaints.push(message.text()))
     page.on('pageerror', (error) => complaints.push(error.message))
     return () => context.close()
@@ -79,18 +79,18 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await row.locator('[data-of=values]').fill('north\nsouth')
     await row.locator('[data-label=default]').fill('Site')
     await row.locator('[data-options=default]').fill('North\nSouth')
-    // The first has no text of its own here: the second stays the second.
+    // The first option has no German text: the empty line keeps the second one in its place.
     await row.locator('[data-options=de]').fill('\nSüd')
     await row.locator('[data-options=nl]').fill('Noord')
     await expect.poll(() => preview().locator('#custom_site option').allTextContents()).toEqual(['–', 'Noord', 'South'])
 
-    // What cannot be read is told, and the preview stays.
+    // Insufficient contrast is reported, and the preview stays.
     await page.fill('#light-text', '#dddddd')
     await expect.poll(() => page.locator('#design-problem').textContent()).toContain('contrast of 1.')
     await page.fill('#light-text', '#222222')
     await page.locator('#design-problem').waitFor({ state: 'hidden' })
 
-    // A reload keeps the draft; publishing ends it.
+    // The draft survives a reload and ends with publishing.
     await page.reload()
     expect(await page.inputValue('[data-design-field] >> nth=0 >> [data-options=nl]')).toBe('Noord\n')
     expect(await page.inputValue('[data-design-field] >> nth=0 >> [data-options=de]')).toBe('\nSüd')

@@ -10,7 +10,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser } from '../support/users.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// What a real browser shows while scripts are slow, fail or end with their process, and of solutions with little to show.
+// What a real browser shows when scripts are slow, fail or lose their process, and for solutions with little to show.
 
 const FORMS = {
   'forms/main.json': JSON.stringify({
@@ -218,13 +218,12 @@ test('the back of the browser after a sign-out shows nothing, also with a page t
   }
 })
 
-/** The markup that a frame brings. */
 function markupOf(frame: ReturnType<Awaited<ReturnType<typeof openWatched>>['frames']>[number]): string {
   if (frame.kind === 'form') return frame.html
   return frame.kind === 'patch' ? frame.changes.map(({ html }) => html).join('\n') : ''
 }
 
-/** What csp_evaluator holds for dangerous, or for dangerous in the wrong circumstances. */
+/** Findings that csp_evaluator rates as dangerous, or as dangerous in some circumstances. */
 function seriousFindings(policy: string): string[] {
   return new CspEvaluator(new CspParser(policy).csp)
     .evaluate()

@@ -89,7 +89,7 @@ describe.skipIf(browserPath === undefined)('signing in by the control center, in
       de: 'Hier kann sich gerade niemand anmelden',
     },
   }
-  /** From the next load on the page has this language, with the window and colours that it is looked at in. */
+  /** Sets the language from the next load on, with the window size and color scheme that this language is tested in. */
   async function comeIn(page: Page, language: 'en' | 'de'): Promise<void> {
     const isNarrow = language === 'de'
     await speak(page, language)
@@ -107,7 +107,7 @@ describe.skipIf(browserPath === undefined)('signing in by the control center, in
       inBrowser({}, async (page) => {
         const problems: string[] = []
         page.on('console', (line) => {
-          // A browser says of each answer above 399 that it is one.
+          // Browsers log every response with a status of 400 or above.
           if (line.type() === 'error' && !line.text().startsWith('Failed to load resource')) problems.push(line.text())
         })
         for (const language of ['en', 'de'] as const) {

@@ -15,11 +15,11 @@ import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// The whole way in a real browser, from an empty machine: a control center and a Satellite as processes of their own.
+// End to end in a real browser, from an empty machine: a control center and a Satellite as separate processes.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CENTER = join(ROOT, 'bin/control-center.js')
-/** Those of control-center/README.md; with README_IMAGES=write they are written to docs/images too. */
+/** Screenshots that control-center/README.md shows; README_IMAGES=write also writes them to docs/images. */
 const OF_README = ['login-page', 'rollout', 'analysis']
 const PASSWORD = 'quiet rivers run at night'
 const USER = { name: 'anna', mail: 'anna@example.org', password: 'seven green bottles stand' }
@@ -73,7 +73,7 @@ async function picture(name: string, of: Page = page): Promise<void> {
     await of.screenshot({ path: `${ROOT}docs/images/${file}.png` })
 }
 
-/** Presses the button of a form and waits for the page that comes of it. */
+/** Submits a form with its button and waits for the resulting page. */
 async function send(form: string): Promise<void> {
   await Promise.all([page.waitForEvent('load'), page.click(`${form} button[type=submit]`)])
 }
@@ -201,7 +201,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await page.click('main table a')
     await expect.poll(() => page.textContent('main')).toContain('Done')
     await picture('rollout')
-    // Nobody is signed in, but the solution is there.
+    // 401, not 404: nobody is signed in, but the solution is deployed.
     expect((await fetch(`${satellite?.url}/solution/crm/session`)).status).toBe(401)
   })
 

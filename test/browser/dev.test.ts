@@ -4,7 +4,7 @@ import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import { eventually, nameOfFocus, openWatched, SCREENSHOTS } from '../support/client-browser.ts'
 import { devForm, devSolution, startDev } from '../support/dev-process.ts'
 
-// What somebody sees who saves files while the page is open, in a real browser.
+// What developers see when they save files while the page is open, in a real browser.
 
 let browser: Browser
 beforeAll(async () => {

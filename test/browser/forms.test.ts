@@ -65,7 +65,7 @@ function otherForm(): HostFrame {
 }
 
 const shown = { visible: true, enabled: true }
-/** More columns than a window of 1280 px has room for, in a tab that is closed at first. */
+/** More columns than fit into a 1280 px window, in a tab that is initially closed. */
 const wide: FormDefinition = {
   layout: [
     {
@@ -118,7 +118,7 @@ const wide: FormDefinition = {
   ],
 }
 
-/** A primary button in a tab that is closed at first, before one that is always seen. */
+/** A primary button in an initially closed tab, followed by one that is always visible. */
 const twoPrimaries: FormDefinition = {
   layout: [
     {
@@ -182,7 +182,7 @@ else {
       }),
       '/signed-out': '<title>Signed out</title><link rel="icon" href="data:,">',
     }
-    /** What pages posted; each is answered by the test. */
+    /** Pending POST requests of pages; each test answers its own. */
     const posts: { readonly url: string; readonly fields: object; readonly response: ServerResponse }[] = []
     const server = createServer(async (request, response) => {
       const url = request.url ?? ''
@@ -201,7 +201,7 @@ else {
     const sockets = new WebSocketServer({ server, path: '/client' })
     let browser: Browser
     let origin: string
-    /** The next page that is posted to the server. */
+    /** Waits for the next POST request. */
     const nextPost = () =>
       waitUntil(() => {
         const post = posts.shift()
@@ -224,9 +224,9 @@ else {
     })
 
     const VIEWPORT = { width: 1280, height: 900 }
-    /** What answers the connections of pages. */
+    /** Handles the WebSocket connections of pages. */
     let formHost: ReturnType<typeof createFormHost>
-    /** The page of all tests that ask for nothing special: a new one costs more than most of them. */
+    /** Shared by tests without special options: opening a page takes longer than most tests. */
     let usual: Page | undefined
 
     async function newPage(within: Browser, options: BrowserContextOptions, script: string, isRouted: boolean) {
@@ -237,7 +237,7 @@ else {
       return profile.newPage()
     }
 
-    /** The usual page without what other tests have left. */
+    /** Resets the shared page to a clean state. */
     async function usualPage(): Promise<Page> {
       usual ??= await newPage(browser, {}, '', true)
       for (const page of usual.context().pages()) if (page !== usual) await page.close()
@@ -248,7 +248,7 @@ else {
       return usual
     }
 
-    /** Opens the sample form, in a browser profile of its own if that has options; `complaints` is what its console says. */
+    /** Opens the sample form, in its own browser profile if it has options; `complaints` are its console messages. */
     async function open(
       options: BrowserContextOptions = {},
       prepare: (host: ReturnType<typeof createFormHost>) => void = () => {},
@@ -266,7 +266,7 @@ else {
       await page.goto(`${origin}${path}`)
       await page.waitForSelector('#f-order')
       const focused = () => page.evaluate<string>('document.activeElement.id')
-      /** Events but for those of focus, as [element, type, value]. */
+      /** Events except focus events, as [element, type, value]. */
       const events = () =>
         host.events.filter(({ type }) => !/Focus/.test(type)).map(({ element, type, value }) => [element, type, value])
       const eventCount = (count: number) => waitUntil(() => expect(events()).toHaveLength(count))
@@ -593,7 +593,7 @@ else {
       while (reached.length < 16) {
         reached.push((await focused()).replace(/^e-order-/, ''))
         await page.keyboard.press('Tab')
-        // A date has parts that the Tab key stops at one by one.
+        // The Tab key stops at each part of a date input.
         while ((await focused()).replace(/^e-order-/, '') === reached.at(-1)) await page.keyboard.press('Tab')
       }
       expect(reached).toEqual([
@@ -796,7 +796,7 @@ else {
           browser: await launchWholeBrowser({ ignoreDefaultArgs: ['--disable-back-forward-cache'] }),
           [Symbol.asyncDispose]: () => cached.browser.close(),
         }
-        // A real connection: one that Playwright answers ends when the page is shown again.
+        // Needs a real connection: one routed by Playwright closes when the page returns from the back/forward cache.
         await using opened = await open({}, () => {}, { within: cached.browser, isRouted: false })
         const { page, host, complaints } = opened
         await page.evaluate('addEventListener("pageshow", ({ persisted }) => { window.cameBack = persisted })')
@@ -820,8 +820,8 @@ else {
 
     describe('signing in and out', () => {
       /**
-       * Keeps what the page shows from now on. Nothing can be asked of a page that waits for the answer to a post, but of
-       * another one in the same storage.
+       * Records what the page shows from now on. A page that waits for the response to a POST can't be queried, so it
+       * writes to `localStorage` and a second page of the same origin reads it.
        */
       async function watch({ page, profile }: Awaited<ReturnType<typeof open>>) {
         await page.evaluate(`new MutationObserver(([{ target }]) => target.id && localStorage.setItem(target.id, target.textContent || 'shown'))
@@ -829,7 +829,7 @@ else {
         const beside = await profile.newPage()
         await beside.goto(`${origin}/media/logo.png`)
         return {
-          /** Nothing is shown but the progress bar. */
+          /** Waits until only the progress bar was shown. */
           isWorkingOnly: () =>
             waitUntil(async () =>
               expect(await beside.evaluate('({ ...localStorage })')).toEqual({ 'client-progress': 'shown' }),

@@ -15,7 +15,7 @@ const TENANT = '/solution/tenant-login/index.html'
 const STANDARD = '/solution/standard/index.html'
 const USERS = '/solution/users/index.html'
 
-/** A page of the platform, how a user comes to it from the page before it, and what else it shows. */
+/** A platform page, how users get there from the previous page, and what else it shows. */
 type Step = {
   readonly name: string
   readonly come: (page: Page) => Promise<unknown>
@@ -23,7 +23,7 @@ type Step = {
   readonly also?: (page: Page) => Promise<void>
 }
 
-/** Pages by the users who come to them one after the other. */
+/** Pages per user, in the order they are visited. */
 const JOURNEYS: Readonly<Record<string, readonly Step[]>> = {
   'tenant-login': [
     {
@@ -138,7 +138,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     await host?.stop()
   })
 
-  /** A page in a browser profile of its own; `complaints` is what its console says, but for refused addresses. */
+  /** Opens a page in its own browser profile; `complaints` are its console messages except for failed requests. */
   async function open(options: BrowserContextOptions = {}) {
     const context = await browser.newContext(options)
     const page = await context.newPage()
@@ -147,7 +147,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     page.on('pageerror', (error) => complaints.push(error.message))
     return {
       page,
-      // Chromium's advice on `sandbox` is meant for frames; here it only takes windows away (base/http/content-security.ts).
+      // Chromium's `sandbox` warning is about frames; here it only isolates windows (base/http/content-security.ts).
       complaints: () => complaints.filter((line) => !/status of (401|404|422)|can escape its sandboxing/.test(line)),
       [Symbol.asyncDispose]: () => context.close(),
     }
@@ -310,7 +310,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   )
 })
 
-/** What csp_evaluator holds for dangerous, or for dangerous in the wrong circumstances. */
+/** Findings that csp_evaluator rates as dangerous, or as dangerous in some circumstances. */
 function seriousFindings(policy: string): string[] {
   return new CspEvaluator(new CspParser(policy).csp)
     .evaluate()
@@ -318,7 +318,7 @@ function seriousFindings(policy: string): string[] {
     .map(({ directive, value, description }) => `${directive} ${value ?? ''}: ${description}`)
 }
 
-/** The list of facts on the page after sign-in. */
+/** Reads the list of facts on the page after sign-in. */
 async function facts(page: Page): Promise<Record<string, string>> {
   await page.locator('dl.facts').waitFor()
   const rows = await page.locator('dl.facts > div').all()
@@ -329,7 +329,7 @@ async function facts(page: Page): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(pairs)) as Record<string, string>
 }
 
-/** No page of its own, and everybody may come in whose password is "open". */
+/** A solution without its own login page that accepts any user with the password "open". */
 function standardSolution(): Promise<Buffer> {
   return zipOf({
     'solution.json': JSON.stringify({

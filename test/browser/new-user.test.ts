@@ -9,7 +9,7 @@ import { openTerminal, tmuxPath } from '../support/terminal.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PASSWORD = 'seven green tractors'
 
-/** A folder in which `npx solhost` finds this clone, as `npm install <clone>` leaves it. */
+/** Sets up the folder as `npm install <clone>` would, so that `npx solhost` finds this clone. */
 function installInto(folder: string): void {
   mkdirSync(join(folder, 'node_modules', '.bin'), { recursive: true })
   symlinkSync(ROOT, join(folder, 'node_modules', 'solhost'))

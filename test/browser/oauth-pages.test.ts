@@ -21,7 +21,7 @@ import {
 const NONCE = 'dGVzdA'
 const HOME = '/solution/orders/index.html'
 const BACK = '/solution/orders/app_oauth/index.html'
-/** Answers with 204: the browser stays on the page that posts, so that it can be looked at. */
+/** Answers 204, so the browser stays on the posting page and the test can inspect it. */
 const STAY = '/stay'
 const SOLUTION = { title: 'Orders and invoices' }
 const LONG = 'Verwaltungsgemeinschaftsvorsitzendenstellvertreter-Beschaffungsantrag'
@@ -38,7 +38,7 @@ const problem = {
 }
 const pagesOfProblems = Object.values(OAUTH_PROBLEMS).map(({ page }) => page)
 
-/** Every page by its address, and what the Tab key reaches on it, in order. */
+/** Every page by its path, with the controls that the Tab key reaches, in order. */
 const PAGES: Readonly<Record<string, { html: string; controls: readonly string[] }>> = {
   '/problem': { html: oauthProblemPage(frame, { ...problem, page: 'denied' }), controls: ['Try again'] },
   '/problem/other-account': {
@@ -80,7 +80,7 @@ if (browserPath === undefined) {
   test('the pages of OAuth need Chromium to be tried', () => expect(browserPath).toBeUndefined())
 } else {
   describe('pages of OAuth in a browser', () => {
-    /** What was posted, in its order. */
+    /** POST requests in the order of arrival. */
     const posted: { path: string; body: string; type: string; site: string; cookie: string }[] = []
     const app = new Koa()
     app.use(async (ctx) => {
@@ -107,7 +107,7 @@ if (browserPath === undefined) {
       else if (ctx.path === BACK) ctx.body = fragmentPage(frame, { solution: SOLUTION, action: BACK })
       else ctx.body = '<title>home</title><h1>Home</h1>'
     })
-    /** Another site: its page posts to ours as a provider's does with `response_mode=form_post`. */
+    /** A cross-site page that posts to ours, like a provider with `response_mode=form_post`. */
     const provider = new Koa()
     provider.use((ctx) => {
       ctx.type = 'html'
@@ -126,7 +126,7 @@ if (browserPath === undefined) {
       browser = await sharedBrowser()
       for (const one of [server, providerServer]) if (!one.listening) await once(one, 'listening')
       origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-      // Another name is another site, as a provider's is.
+      // A different host name makes it cross-site, like a real provider.
       providerOrigin = `http://localhost:${(providerServer.address() as AddressInfo).port}`
     })
     beforeEach(() => {
@@ -138,7 +138,7 @@ if (browserPath === undefined) {
       providerServer.close()
     })
 
-    /** A page in a browser profile of its own; `complaints` is what its console says, CSP included. */
+    /** Opens a page in its own browser profile; `complaints` are its console messages, including CSP violations. */
     async function blank(options: BrowserContextOptions = {}) {
       const context: BrowserContext = await browser.newContext(options)
       const page = await context.newPage()
@@ -150,7 +150,7 @@ if (browserPath === undefined) {
 
     async function open(address: string, options: BrowserContextOptions = {}) {
       const opened = await blank(options)
-      // Not until 'load', which never comes where a page posts while it loads and stays.
+      // Don't wait for 'load': it never fires if a page posts while loading and gets a 204.
       await opened.page.goto(origin + address, { waitUntil: 'commit' })
       await opened.page.getByRole('heading', { level: 1 }).waitFor()
       return opened
@@ -365,7 +365,7 @@ if (browserPath === undefined) {
         await page.goto(origin + HOME)
         await page.goBack()
         await page.reload()
-        // One request after the other: whatever the page had posted by itself has come before what the button posts.
+        // Requests arrive in order: an automatic post of the page would arrive before this one and the button's.
         await page.evaluate('fetch("/stay", { method: "POST", body: "in between" })')
         await page.getByRole('button', { name: 'Continue' }).click()
         const bodies = ['code=c&from=form_post', 'in between', 'code=c&from=form_post']

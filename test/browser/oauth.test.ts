@@ -9,10 +9,10 @@ import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.t
 
 const NAME = 'orders'
 
-/** One for each way in which the answer comes. */
+/** One per response mode. */
 const WAYS_BACK = ['query', 'form-post', 'fragment'] as const
 
-/** What a provider sends back, wherever it stands in an address. */
+/** The provider's response parameters, in the query or the fragment of a URL. */
 const SENT_BACK = /[?&#](code|id_token|access_token|state|error)=/
 const PHONE = { viewport: { width: 320, height: 640 }, locale: 'de-DE' }
 const ANNA = 'Signed in as anna@example.org'
@@ -28,7 +28,7 @@ if (browserPath === undefined) {
 
     beforeAll(async () => {
       provider = await startOidcProvider()
-      // To a browser `crm.localhost` and `127.0.0.1` are two sites, as an application and its provider are in life.
+      // Browsers treat `crm.localhost` and `127.0.0.1` as two sites, as an application and its provider usually are.
       host = await startOAuthHost([provider], { SOLUTION_ORIGIN: 'http://{name}.localhost' })
       await addFlowsOfProvider(host, provider, NAME, { title: 'Orders' })
       browser = await sharedBrowser()
@@ -41,12 +41,12 @@ if (browserPath === undefined) {
 
     const pageOf = (flow: keyof typeof FLOWS, query = '') => `${host.addressOf(NAME)}index.html?flow=${flow}${query}`
 
-    /** A browser profile of its own; `complaints` is what the console says on our pages, CSP included. */
+    /** Creates a separate browser profile; `complaints` are console messages of our pages, CSP violations too. */
     async function newUser(options: BrowserContextOptions = {}) {
       const context = await browser.newContext(options)
       const complaints: string[] = []
       context.on('console', (message) => {
-        // That a page's status is an error is what some tests are about.
+        // Some tests expect an error status, so its console message is ignored.
         const isAboutUs = !message.location().url.startsWith(provider.issuer)
         if (isAboutUs && !message.text().startsWith('Failed to load resource')) complaints.push(message.text())
       })
@@ -60,13 +60,13 @@ if (browserPath === undefined) {
       await page.getByRole('button', { name: 'Sign in' }).click()
     }
 
-    /** The provider's pages: who it is, and that the solution may know it. */
+    /** Completes the provider's login and consent pages. */
     async function answerProvider(page: Page, account: string): Promise<void> {
       await fillIn(page, account)
       await page.getByRole('button', { name: 'Allow', exact: true }).click()
     }
 
-    /** The client is open and shows whose it is; the bar above says so for screen readers alone. */
+    /** Waits until the client shows the user's name; the bar above has it for screen readers only. */
     function untilOpen(page: Page): Promise<void> {
       return page.getByRole('paragraph').filter({ hasText: ANNA }).waitFor()
     }
@@ -77,7 +77,7 @@ if (browserPath === undefined) {
       await untilOpen(page)
     }
 
-    /** The provider asks who it is: nobody came straight in. */
+    /** Waits for the provider's login page: it must not sign the user in without asking. */
     async function isAtLoginPage(page: Page): Promise<boolean> {
       await page.getByLabel('Password').waitFor()
       return page.url().startsWith(provider.issuer)
@@ -178,7 +178,7 @@ if (browserPath === undefined) {
       const left = (cookie?.expires ?? 0) * 1000 - Date.now()
       expect(left).toBeGreaterThan(0)
       expect(left).toBeLessThanOrEqual(createLimits().OAUTH_TRANSACTION)
-      // What the browser does then.
+      // Same effect as the browser expiring the cookie.
       await context.clearCookies({ name: /^oauth-/ })
       await answerProvider(page, 'anna')
       await page.getByRole('heading', { name: 'This sign-in is no longer valid' }).waitFor()
@@ -197,7 +197,7 @@ if (browserPath === undefined) {
         await answerProvider(page, 'anna')
         await page.getByText(ANNA).waitFor()
         expect(page.url()).toBe(pageOf('query', '&a=1'))
-        // All but the form is there, and the way out works.
+        // Everything except the form works, including signing out.
         await page.getByRole('button', { name: 'Sign out' }).waitFor()
       })
 
@@ -206,7 +206,7 @@ if (browserPath === undefined) {
         const { page } = user
         await page.goto(pageOf('form-post'))
         await answerProvider(page, 'anna')
-        // The provider's page that posts.
+        // The provider's page with the form for `form_post`.
         await page.locator('[type=submit]').click()
         await page.getByRole('heading', { name: 'Einen Moment bitte' }).waitFor()
         expect(await widthOf(page)).toBe(320)
@@ -222,7 +222,7 @@ if (browserPath === undefined) {
         await page.getByRole('heading', { name: 'Bitte schalten Sie JavaScript ein' }).waitFor()
         expect(await widthOf(page)).toBe(320)
         await using scripted = await newUser({ storageState: await context.storageState() })
-        // What a reload does once it is turned on.
+        // Equivalent to a reload after JavaScript is enabled.
         await scripted.page.goto(page.url())
         await untilOpen(scripted.page)
         expect(scripted.page.url()).toBe(pageOf('fragment'))
@@ -261,7 +261,7 @@ if (browserPath === undefined) {
         expect(await isAtLoginPage(page)).toBe(true)
         await answerProvider(page, 'anna')
         await untilOpen(page)
-        // A sign-out here also counts for one who stays signed in there.
+        // Signing out here works even if the user stays signed in at the provider.
         await page.getByRole('button', { name: 'Sign out' }).click()
         await page.getByRole('button', { name: 'Stay signed in' }).click()
         await page.getByRole('heading', { name: 'You are signed out' }).waitFor()
@@ -288,7 +288,7 @@ if (browserPath === undefined) {
         const noAccess = page.getByRole('heading', { name: 'This account has no access' })
         const denied = page.getByRole('heading', { name: 'The sign-in was cancelled' })
         const tryAgain = page.getByRole('link', { name: 'Try again' })
-        // The pages are the same, whatever way they were reached by.
+        // The pages are the same for all response modes, so axe checks them once.
         const isFirst = flow === 'query'
         await page.goto(address)
         await page.getByRole('button', { name: 'Cancel' }).click()
@@ -342,7 +342,7 @@ function widthOf(page: Page): Promise<number> {
   return page.evaluate<number>('document.scrollingElement.scrollWidth')
 }
 
-/** As the page's own script would see it. */
+/** Requested from within the page, so its cookies are sent. */
 function statusOfSession(page: Page): Promise<number> {
   return page.evaluate<number>("fetch('session').then(({ status }) => status)")
 }

@@ -124,7 +124,7 @@ test('passwords, right and wrong, are in no frame that comes, in no page and in 
 })
 
 test('too many attempts from one network: said by an alert, also to who has the right password', async () => {
-  // The press of the button and the script's question about the password count each.
+  // The button press and the script's password check each count as an attempt.
   const throttled = await startExample({ THROTTLE_NETWORK: '4' })
   await using opened = await open(throttled)
   const { page, complaints } = opened
@@ -190,7 +190,7 @@ test('a login token in the address signs in at once, and neither address nor his
   expect(requested.filter((url) => url.includes(token))).toEqual([])
   await page.goBack()
   expect(page.url()).not.toContain('id_token')
-  // Once used it is good for nothing.
+  // The token can be used only once.
   await profile.clearCookies()
   await page.goto(`${address}&again#id_token=${token}`)
   await page.waitForSelector('#f-sign_in')

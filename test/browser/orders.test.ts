@@ -16,7 +16,7 @@ import {
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addUser, askAdmin, PASSWORD } from '../support/users.ts'
 
-// solutions/orders in a real browser on a real host. Each test changes orders of its own.
+// solutions/orders in a real browser on a real host. Each test changes its own orders.
 
 const PAGE = '/solution/orders/index.html'
 const USERS = { vera: ['Orders'], edith: ['Orders', 'Edit'], marco: ['Orders', 'Edit', 'Approve'] } as const
@@ -25,7 +25,7 @@ type Username = keyof typeof USERS
 const input = (name: string) => `[id="e-order-${name}.input"]`
 const error = (name: string) => `[id="e-order-${name}.error"]`
 const filter = (name: string) => `[id="e-orders-${name}.input"]`
-/** The sample orders are the same at each start: O-1049 and later are new, those before approved or shipped. */
+/** The sample orders are the same at each start: O-1049 and later are new, earlier ones are approved or shipped. */
 const row = (number: number) => `[id="e-orders-list.row.${number - 1000}"]`
 const opener = (number: number) => `${row(number)} button`
 const chooser = (number: number) => `${row(number)} input`
@@ -49,7 +49,7 @@ afterAll(async () => {
   await host?.stop()
 })
 
-/** Signs in, in a browser profile of its own. */
+/** Signs in, in a separate browser profile. */
 async function open(username: Username = 'marco', base = host.url) {
   const opened = await openWatched(browser)
   await signIn(opened.page, `${base}${PAGE}`, username)
@@ -57,14 +57,13 @@ async function open(username: Username = 'marco', base = host.url) {
   return opened
 }
 
-/** Opens one of the orders that the list shows. */
 async function openOrder(page: Page, number: number): Promise<void> {
   await page.click(opener(number))
   await page.waitForSelector('#f-order')
   expect(await page.title()).toBe(`Order O-${number}`)
 }
 
-/** A new page of the same user, for what is stored. */
+/** Reads the stored order from a second page of the same user. */
 async function readOrder(page: Page, number: number): Promise<Record<string, string>> {
   const second = await page.context().newPage()
   await second.goto(`${host.url}${PAGE}`)
@@ -84,12 +83,11 @@ async function backToList(page: Page): Promise<void> {
   await page.waitForSelector('#f-orders')
 }
 
-/** What an element says, its spaces alike: languages have several kinds of them. */
+/** The element's text with normalized spaces: languages format numbers and dates with different ones. */
 async function words(page: Page, selector: string): Promise<string> {
   return (await page.innerText(selector)).replace(/\s+/g, ' ').trim()
 }
 
-/** The cells of a column of the list. */
 function column(page: Page, label: string): Promise<string[]> {
   return page.locator(`#e-orders-list td[data-label="${label}"]`).allInnerTexts()
 }
@@ -314,7 +312,7 @@ describe('what a client outlives', () => {
     await page.fill(input('customer'), 'Offline & Sons')
     expect(await faultsOfScreen(page, 'order-offline')).toEqual([])
     await page.focus(input('mail'))
-    // The outage itself: nothing is awaited, the network is away for this long.
+    // Simulates an outage of 10 s; there is no condition to wait for.
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, 10_000 - (performance.now() - cutAt))))
     expect(await page.inputValue(input('notes'))).toBe('Written without a network.')
     network.restore()
@@ -421,7 +419,7 @@ test('the keyboard alone: signing in, finding, sorting, selecting, approving, ch
   await pressUntil(page, 'Shift+Tab', 'e-orders-approve.input')
   await keyboard.press('Enter')
   await page.waitForSelector('text=0 of 1 approved. O-1050 is above €10,000.00')
-  // Nothing is selected any more, so it cannot be pressed again; the focus is not lost for that.
+  // Nothing is selected any more, so the button is disabled, but it keeps the focus.
   expect(await page.isDisabled(filter('approve'))).toBe(true)
   expect(await nameOfFocus(page)).toBe('e-orders-approve.input')
   await pressUntil(page, 'Tab', 'e-orders-list.row.50.open')
@@ -462,7 +460,7 @@ test('the keyboard alone: signing in, finding, sorting, selecting, approving, ch
 })
 
 describe('two users at once', () => {
-  /** What of the forms only some users have: labels, names of elements and tabs, values. */
+  /** Form parts that only some users get: labels, names of elements and tabs, values. */
   const OF_EDITORS = [
     'New order',
     'e-orders-create',
@@ -487,7 +485,7 @@ describe('two users at once', () => {
       await openOrder(page, 1049)
       expect(await page.innerText('h1')).toBe('Order O-1049')
     }
-    // Of one tab alone there is nothing to choose.
+    // A single tab is not shown as a tab.
     expect(await vera.page.getByRole('tab').count()).toBe(0)
     expect(await marco.page.getByRole('tab').allInnerTexts()).toEqual(['General', 'History'])
     expect(await vera.page.locator('main :is(input, select, textarea):enabled').count()).toBe(0)

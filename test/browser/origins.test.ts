@@ -12,9 +12,9 @@ const USER = 'vera-4711'
 const UID = 'uid-of-vera'
 
 /**
- * How a script on a login page tries to learn something of another solution, all at once on one page: the body of an async
- * function that returns what it learned, or null. `victim` is the address of the other solution with `/` at the end, `own` the
- * spy's; `within` waits for a promise and `until` for a value, both for a second and a half.
+ * Ways in which a script on a login page tries to read data of another solution; one page runs all of them together.
+ * Each is the body of an async function that returns what it read, or null. `victim` is the URL of the other solution
+ * with a trailing `/`, `own` the spy's. `within` waits 1.5 s for a promise, `until` polls for a value for 1 s.
  */
 const READS: Readonly<Record<string, string>> = {
   'fetch of the session': `return (await fetch(victim + 'session', { credentials: 'include' })).text()`,
@@ -81,7 +81,7 @@ const READS: Readonly<Record<string, string>> = {
   'its referrer': `return document.referrer`,
 }
 
-/** The same by windows, each on a page of its own. */
+/** The same with windows, each on its own page. */
 const READS_BY_WINDOWS: Readonly<Record<string, string>> = {
   'a window with the page': `return readWindow(open(victim + 'index.html'))`,
   'a window with the session': `return readWindow(open(victim + 'session'))`,
@@ -101,14 +101,14 @@ const READS_BY_WINDOWS: Readonly<Record<string, string>> = {
     return fromHelper(opened, () => opener.document.body.innerText)`,
 }
 
-/** The same of a browser where nobody is signed in yet: who reads the other's form can also read what is typed there. */
+/** The same before anyone signs in: a script that can read the other form can also read what users type into it. */
 const READS_OF_FORM: Readonly<Record<string, string>> = {
   'a window with the login page': `return readWindow(open(victim + 'index.html'))`,
   'a blank window that outlives this login page': `return fromHelper(open('about:blank'), () =>
       opener.document.forms.login_form.elements.csrf_token.value)`,
 }
 
-/** What a script tries to do in the name of the victim's user; the session must survive it. */
+/** What a script tries to do on behalf of the victim's user; the session must survive it. */
 const ACTS: Readonly<Record<string, string>> = {
   'a form to logout': `post(victim + 'logout', {})`,
   'a form to logout in a new window': `post(victim + 'logout', {}, '_blank')`,
@@ -132,8 +132,8 @@ const ACTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Known to remain open on a shared host (docs/security/browser.md): there the form of one solution's page is of the same origin as the
- * page of another, and the contract takes a POST of the same origin. It learns nothing and signs nobody in.
+ * Known gaps on a shared host (docs/security/browser.md): all solutions have the same origin there, and the contract
+ * accepts same-origin POST requests. The script reads nothing and signs nobody in.
  */
 const SIGNS_OUT: readonly string[] = ['a form to logout', 'a form without referrer to logout']
 
@@ -268,7 +268,7 @@ const FORM = `<form method="post" accept-charset="UTF-8" name="login_form" role=
   <input type="checkbox" name="remember"><input type="hidden" name="id_token"><button type="submit">Go</button>
 </form>`
 
-/** A solution with its own login page that lets everybody in whose password is "open". */
+/** A solution with its own login page that accepts any user with the password "open". */
 function solutionOf(name: string, page: string): Promise<Buffer> {
   return zipOf({
     'solution.json': JSON.stringify({ name, version: '1.0.0', authenticator: 'AUTHENTICATOR', modules: ['auth'] }),
@@ -284,7 +284,7 @@ function solutionOf(name: string, page: string): Promise<Buffer> {
 
 const SETUPS: Readonly<Record<string, (port: number) => Record<string, string>>> = {
   'hosts of their own': () => ({ SOLUTION_ORIGIN: 'http://{name}.localhost' }),
-  // To a browser a.localhost and b.localhost are two sites; these here are one, as hosts of one company are.
+  // Browsers treat a.localhost and b.localhost as two sites; these hosts are same-site, like the hosts of one company.
   'hosts of their own on one site': (port) => ({
     PORT: String(port),
     SOLUTION_ORIGIN: `http://{name}.apps.localhost:${port}`,
@@ -296,10 +296,10 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
   const shared = setup === 'one shared host'
   let host: TestHost
   let browser: Browser
-  /** On a shared host headers alone part the windows, which the browser around the engine has a part in; elsewhere origins do. */
+  /** On a shared host only headers isolate windows, which takes the full browser; elsewhere origins isolate them. */
   let browserOfWindows: Browser
   let context: BrowserContext
-  /** The cookies of the victim's user, for browser profiles that need no sign-in of their own. */
+  /** The cookies of the victim's user, for browser profiles that don't need their own session. */
   let signedIn: Awaited<ReturnType<BrowserContext['storageState']>>
 
   beforeAll(async () => {
@@ -335,33 +335,33 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     await page.close()
   }
 
-  /** A browser profile of its own. @param state of somebody who signed in; without it a new user does so by the form */
+  /** Creates a browser profile. @param state of a signed-in user; without it a new user signs in with the form */
   async function newUser(solution = 'victim', state?: typeof signedIn) {
     const own = await browser.newContext(state === undefined ? {} : { storageState: state })
     if (state === undefined) await signIn(own, solution)
     return { context: own, [Symbol.asyncDispose]: () => own.close() }
   }
 
-  /** The session as the server sees it by these cookies. */
+  /** Requests the session from the server with these cookies. */
   function askSession(solution: string, cookies: readonly { name: string; value: string }[]) {
     const { host: name, pathname } = new URL(`${host.addressOf(solution)}session`)
     const cookie = cookies.map((one) => `${one.name}=${one.value}`).join('; ')
     return ask(`${host.url}${pathname}`, { headers: { host: name, cookie } })
   }
 
-  /** The script on the spy's page did what it was told to when it says so or its window is elsewhere. */
+  /** The spy's script is done when it reports a result or its window has left the spy's page. */
   async function requireDone(page: Page): Promise<void> {
     const said = await page.evaluate<string | undefined>(LEARNED).catch(() => undefined)
     if (said === undefined && page.url().startsWith(pageOf('spy'))) throw new Error('the script is not done')
   }
 
-  /** Opens the spy's login page with that probe, in the browser of the victim's user, for what it brings home. */
+  /** Runs the probe on the spy's login page in the victim's browser. @returns what it read */
   async function probe(name: string, options: BrowserContextOptions = {}, within = browser): Promise<unknown> {
     const own = await within.newContext({ storageState: signedIn, ...options })
     const page = await own.newPage()
     await page.goto(`${pageOf('spy')}#${encodeURIComponent(name)}`)
     const text = await waitUntil(async () => {
-      // The window that a probe opened may be the one that says it.
+      // A window that the probe opened may report the result.
       for (const one of own.pages()) {
         const learned = await one.evaluate<string | undefined>(LEARNED).catch(() => undefined)
         if (learned !== undefined) return learned
@@ -372,7 +372,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     return (JSON.parse(text) as { learned: unknown }).learned
   }
 
-  // Hosts of one site are the harder case of hosts of their own.
+  // Same-site hosts are the harder case, so the read probes are skipped for cross-site ones.
   const isEasier = setup === 'hosts of their own'
   const readsByWindows = isEasier ? [] : Object.keys(READS_BY_WINDOWS)
   const readsOfForm = isEasier ? [] : Object.keys(READS_OF_FORM)
@@ -413,7 +413,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     async (name) => {
       const isOpen = shared && SIGNS_OUT.includes(name)
       const plants = name.includes('cookie')
-      // All have one session, and those that plant no cookies one profile too, but those of whom it is known that they lose it.
+      // All share one session, except those known to lose it; those that don't plant cookies also share a profile.
       await using own =
         isOpen || plants
           ? await newUser('victim', isOpen ? undefined : signedIn)
@@ -445,7 +445,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     expect([session?.status(), (await page.content()).includes(USER)]).toEqual([401, false])
     await page.goto(pageOf('victim'))
     expect(await page.innerText('h1')).toBe('Victim')
-    // Not even by the cookie's value under the other's name.
+    // The cookie's value is also rejected under the other solution's cookie name.
     const renamed = cookies.map(({ name, value }) => ({ name: name.replace('spy', 'victim'), value }))
     expect((await askSession('victim', renamed)).status).toBe(401)
   })
@@ -472,7 +472,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
         await indexedDB.databases(),
       ]
     })
-    // Worth nothing without the session's cookie: see "client ids" in test/flows/client-life.test.ts.
+    // Useless without the session cookie: see "client ids" in test/flows/client-life.test.ts.
     const client = { 'client /solution/victim/client': expect.stringMatching(/^[\w-]{43}$/) }
     expect(kept).toEqual([{}, client, '', [], []])
     await page.close()

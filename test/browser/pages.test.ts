@@ -27,7 +27,7 @@ const POLICY = [
 const frame = { locale: 'en', nonce: NONCE }
 const LONG = 'Verwaltungsgemeinschaftsvorsitzendenstellvertreter-Beschaffungsantrag'
 
-/** Every page by its path, and what the Tab key reaches on it, in order. */
+/** Every page by its path, with the controls that the Tab key reaches, in order. */
 const PAGES: Readonly<Record<string, { html: string; controls: readonly string[] }>> = {
   '/error': {
     html: errorPage(frame, {
@@ -74,7 +74,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
   const server = createServer(async (request, response) => {
     const page = PAGES[request.url ?? '']
     if (request.method === 'POST') posted.push(await text(request))
-    // 204: the browser stays where it is, so the page that goes on can be looked at.
+    // 204: the browser stays on the redirecting page, so the test can inspect it.
     if (page === undefined) return response.writeHead(request.url === '/stay' ? 204 : 200).end()
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': POLICY })
     response.end(page.html)
@@ -93,7 +93,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     server.close()
   })
 
-  /** Opens a page in a browser profile of its own; `complaints` is what its console says. */
+  /** Opens a page in its own browser profile; `complaints` are its console messages. */
   async function open(path: string, options: BrowserContextOptions = {}) {
     const context = await browser.newContext(options)
     const page = await context.newPage()
@@ -217,7 +217,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
   })
 })
 
-/** The default template as the host would serve it, with one more style where given. */
+/** The default template as the host would serve it, with an optional extra style. */
 function loginPage(style = '', locale = 'en'): string {
   return defaultLoginTemplate()
     .replace(/%%i18n:([^%]+)%%/g, (_placeholder, key: string) => platformText(locale, key))

@@ -10,8 +10,8 @@ import { openWatched, SCREENSHOTS, signIn } from '../support/client-browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addUser } from '../support/users.ts'
 
-// The pictures of the READMEs: each is shown in one. With README_IMAGES=write this test writes them to docs/images, else beside the other
-// screenshots; fonts differ from machine to machine, so they are not compared.
+// The images of the READMEs: each must be used in one. With README_IMAGES=write this test writes them to docs/images,
+// otherwise next to the other screenshots. Fonts differ between machines, so the images are not compared.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const IMAGES = `${ROOT}docs/images/`
@@ -92,7 +92,7 @@ test.each(Object.entries(PICTURES))(
     writeFileSync(`${folder}${name}.png`, await opened.page.screenshot({ animations: 'disabled', caret: 'hide' }))
     const kept = readFileSync(`${IMAGES}${name}.png`)
     expect(kept.length).toBeLessThan(MOST_BYTES)
-    // PNG, section 11.2.2: width and height are the first of the first chunk.
+    // PNG, section 11.2.2: the first chunk starts with width and height.
     expect({ width: kept.readUInt32BE(16), height: kept.readUInt32BE(20) }).toEqual(size)
     const address = posix.relative(posix.dirname(page), `docs/images/${name}.png`)
     expect(readFileSync(`${ROOT}${page}`, 'utf8')).toMatch(

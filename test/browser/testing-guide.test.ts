@@ -9,13 +9,13 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { addUser, askAdmin } from '../support/users.ts'
 
-// The examples of docs/testing.md run as they stand there, but for the host's address and password. Playwright's own runner
-// is none of our packages: what the example asks of `@playwright/test` is given here.
+// Runs the examples of docs/testing.md unchanged, except for the host's address and password. Playwright's test runner
+// is not a dependency, so this file provides what the example uses from `@playwright/test`.
 
 const GUIDE = readFileSync(new URL('../../docs/testing.md', import.meta.url), 'utf8')
 const IMPORT = "import { expect, test } from '@playwright/test'\n"
 
-/** The one code block of that language that holds the text. */
+/** Finds the only code block in that language that contains the text. */
 function example(language: string, text: string): string {
   const found = [...GUIDE.matchAll(/^```(\w+)\n(.*?)^```$/gms)].filter(
     ([, of, code]) => of === language && code?.includes(text),
@@ -27,7 +27,7 @@ function example(language: string, text: string): string {
 type Options = BrowserContextOptions & { readonly testIdAttribute?: string }
 type PlaywrightTest = { readonly name: string; readonly body: (fixtures: { readonly page: Page }) => Promise<void> }
 
-/** What a file for Playwright declares. */
+/** Runs a Playwright test file and collects its declarations. */
 function read(
   code: string,
   missing?: string,
@@ -43,7 +43,7 @@ function read(
   return { options, tests }
 }
 
-/** Waits as Playwright's own does, but not long for an element that will not be there. */
+/** Retries like Playwright's `expect`, but gives up after 500 ms on the element that is expected to be missing. */
 const expectations = (missing: string | undefined) => (locator: Locator) => {
   const isMissing = missing !== undefined && String(locator).includes(missing)
   const soon = <T>(look: () => Promise<T>) =>

@@ -7,7 +7,7 @@ import { addClientSolution, outputOf } from '../support/client-solution.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// Each kind of input by keyboard alone, against a host that checks what is sent.
+// Every input type, by keyboard only, against a host that validates what it receives.
 
 const options = [
   { value: 'be', label: 'Belgium' },
@@ -60,7 +60,7 @@ else {
       return { ...opened, answered, output: () => outputOf(host, name) }
     }
 
-    /** @returns waits until the host has answered all that the page sent */
+    /** @returns a function that waits until the host has acknowledged everything the page sent */
     function watchAnswers(page: Page) {
       let sent = 0
       let known = 0

@@ -39,7 +39,7 @@ test('help: every command says what its arguments and options are, and no line i
     for (const word of Object.keys(command.arguments)) expect(help).toMatch(new RegExp(`^ {2}${word} +\\S`, 'm'))
     for (const option of Object.keys(command.options))
       expect(help).toMatch(new RegExp(`^ {2}(-., )?--${option}( <\\w+>)? +\\S`, 'm'))
-    // Those of `start` are the texts of the settings.
+    // The help of `start` consists of the settings' descriptions, which may be longer.
     if (name !== 'start') expect(help.split('\n').filter((line) => line.length > 120)).toEqual([])
     expect(helpOfAll(COMMANDS)).toContain(`  ${name} `)
   }

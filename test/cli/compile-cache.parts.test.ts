@@ -26,7 +26,7 @@ test('what Node.js made of the sources is kept in the account’s own folder of 
   const [kept = ''] = readdirSync(join(caches, 'solhost'))
   const countKept = () => readdirSync(join(caches, 'solhost', kept)).length
   const ofVersion = countKept()
-  // A command is loaded when it is asked for, and this asks for none.
+  // Commands are loaded on demand, and this runs none.
   expect(ofVersion).toBeLessThan(30)
   run('help', { HOME: home })
   expect(countKept()).toBeGreaterThan(4 * ofVersion)

@@ -66,7 +66,7 @@ test('folder: what is neither file nor folder is refused, since reading it might
 
 test('folder: more than a solution ever holds is noticed before it is read', () => {
   using folder = temporaryFolder({ ...MANIFEST, 'media/film.mp4': '' })
-  // As large as it looks, and without a block on the disk.
+  // A sparse file: 64 GiB in size, but no blocks on disk.
   truncateSync(join(folder.path, 'media/film.mp4'), 64 * 1024 ** 3)
   expect(problemOf(() => readSolutionFolder(folder.path))).toMatch(/holds more than 512 MB; is it a solution's\?$/)
 })

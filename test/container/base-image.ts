@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What Node.js and the Dockerfile's commands need, in Debian's names. */
+/** Debian packages that Node.js and the Dockerfile's commands need. */
 const PACKAGES = [
   ...['libc6', 'libgcc-s1', 'libstdc++6', 'libatomic1'],
   ...['dash', 'coreutils', 'findutils', 'libacl1', 'libattr1', 'libselinux1', 'libpcre2-8-0', 'libgmp10'],
 ]
 
-/** Of one download or unpacking, in ms. */
+/** Timeout of one download or unpacking, in ms. */
 const TIME = 60_000
 
 /**
- * The root file system of a base such as `node:26-slim`, as far as the image needs it: there is no registry of images
- * where the tests run. It takes Debian's packages, unpacked and not set up, the project's own Node.js and this machine's
- * npm: 2 s, where debootstrap needs 33.
+ * Creates the part of a base image's root file system (such as `node:26-slim`) that the image needs, because no image
+ * registry is available where the tests run. It uses Debian's packages, unpacked but not configured, the project's own
+ * Node.js and this machine's npm. This takes 2 s; debootstrap takes 33 s.
  */
 export function makeBase(folder: string): void {
   for (const path of ['usr/bin', 'usr/sbin', 'usr/lib', 'usr/lib64', 'usr/local/bin', 'usr/local/lib/node_modules']) {
@@ -27,7 +27,7 @@ export function makeBase(folder: string): void {
   mkdirSync(join(folder, 'tmp'))
   execFileSync('chmod', ['1777', join(folder, 'tmp')])
   unpackPackages(folder)
-  // What no program needs.
+  // No program needs these.
   for (const path of ['usr/share/doc', 'usr/share/man', 'usr/share/locale', 'usr/share/info']) {
     rmSync(join(folder, path), { recursive: true, force: true })
   }
@@ -45,7 +45,7 @@ function unpackPackages(folder: string): void {
     try {
       execFileSync('apt-get', download, { cwd: downloads, timeout: TIME, stdio: 'pipe' })
     } catch {
-      // A machine that has not asked for a while what there is.
+      // The machine's package lists are out of date.
       execFileSync('apt-get', ['-qq', 'update'], { timeout: TIME, stdio: 'pipe' })
       execFileSync('apt-get', download, { cwd: downloads, timeout: TIME, stdio: 'pipe' })
     }

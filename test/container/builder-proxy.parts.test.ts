@@ -13,10 +13,10 @@ import { type CertificateFolder, certificateFolder } from '../support/certificat
 import { hasCommand } from '../support/commands.ts'
 import { startTestRegistry } from '../support/registry.ts'
 
-// That the real builder goes through its proxy, wherever a registry leads it.
+// The real builder sends every request through its proxy, wherever a registry redirects it.
 
 const isMissing = !hasCommand('buildah') || process.getuid?.() !== 0
-/** Where something is missing the tests are skipped, but never in CI. */
+/** Skipped when a required program is missing, but never in CI. */
 const isSkipped = isMissing && process.env.CI === undefined
 const title = isSkipped ? 'the way out of buildah (skipped, there is no buildah for root)' : 'the way out of buildah'
 
@@ -41,7 +41,7 @@ describe.skipIf(isSkipped)(title, () => {
 
   const certificate = () => ({ cert: certificates.bytes('registry.pem'), key: certificates.bytes('registry-key.pem') })
 
-  /** Names that nobody but the proxy knows: whatever arrives came through it. */
+  /** Uses names that only the proxy can resolve, so every request that arrives came through it. */
   async function openProxy(ports: readonly number[], fence: BuilderFence | null = null) {
     const names = ['registry.apps.example.test', 'auth.apps.example.test']
     const allowed = names.flatMap((name) => ports.map((port) => `${name}:${port}`))
@@ -64,7 +64,7 @@ describe.skipIf(isSkipped)(title, () => {
     return runBuilder({ words: [...buildah, ...words], folder, wayOut, time: 60_000, signal, say, secrets: [] })
   }
 
-  /** A registry that answers what asks for an image as the test says. */
+  /** A registry that answers image requests as the test specifies. */
   async function startHostile(answer: (path: string, port: number) => Record<string, string> | null) {
     const asked: string[] = []
     const server: Server = createServer(certificate(), (request, response) => {
@@ -137,7 +137,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(await pull(fence)).toContain('ended with')
     expect([asked, hostile.asked.length > 0]).toEqual([[], true])
 
-    // What the fence is for, and what is left open where there is none.
+    // Shows what the fence protects: without it, these addresses are reachable.
     await pull(null)
     expect(asked).toEqual(['/x'])
   })

@@ -8,10 +8,10 @@ import { makeBase } from './base-image.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What the tests of the image need; in CI, `.ci/run` installs it. */
+/** Programs that the image tests need; `.ci/run` installs them in CI. */
 const PROGRAMS = ['buildah', 'podman', 'runc', 'ip', 'openssl', 'apt-get', 'dpkg-deb']
 
-/** The programs that are missing here. They must run as root, too: there is no engine that would do it for others. */
+/** The missing programs. They must also run as root, because no container engine runs them on behalf of other users. */
 export function missingForContainers(): string[] {
   const missing = PROGRAMS.filter((program) => !hasCommand(program))
   return process.getuid?.() === 0 ? missing : [...missing, 'the rights of root']
@@ -20,25 +20,25 @@ export function missingForContainers(): string[] {
 export const BASE = 'localhost/solhost-base:test'
 export const IMAGE = 'localhost/solhost:test'
 
-/** Of one command, in ms; a build downloads packages. */
+/** Timeout of one command, in ms; a build downloads packages. */
 const TIME = 60_000
 const BUILD_TIME = 240_000
 
 export type Ran = { readonly code: number; readonly output: string }
 
-/** Builds images and runs containers without an engine, in a folder of its own that nobody else's images are in. */
+/** Builds images and runs containers without a container engine, in a separate folder that contains no other images. */
 export function createEngine() {
-  // Short: podman refuses paths above 50 characters.
+  // Short, because podman refuses paths longer than 50 characters.
   const folder = mkdtempSync(join(tmpdir(), 'image-'))
   const store = [`--root=${join(folder, 'store')}`, `--runroot=${join(folder, 'run')}`]
   const storage = [...store, `--storage-driver=${driverFor(store)}`]
-  // This machine needs neither systemd nor a newer kernel for them.
+  // With these options podman needs neither systemd nor a newer kernel.
   const podmanOptions = [...storage, '--runtime=runc', '--cgroup-manager=cgroupfs']
   const containers = new Set<string>()
 
   const podman = (...args: string[]) => run('podman', [...podmanOptions, ...args])
 
-  /** `podman` that must succeed; its output without the line's end. */
+  /** Runs a `podman` command that must succeed. @returns its output without the trailing newline */
   async function ask(...args: string[]): Promise<string> {
     const { code, output } = await podman(...args)
     if (code !== 0) throw new Error(`podman ${args.join(' ')}: ${output}`)
@@ -48,7 +48,7 @@ export function createEngine() {
   return {
     podman,
     ask,
-    /** Makes the base, then the image on it. */
+    /** Creates the base, then builds the image on it. */
     async build(): Promise<void> {
       const base = join(folder, 'base')
       makeBase(base)
@@ -62,19 +62,19 @@ export function createEngine() {
       const built = await run('buildah', args, BUILD_TIME)
       if (built.code !== 0) throw new Error(`buildah bud: ${built.output.slice(-4000)}`)
     },
-    /** Starts a container of the image as the guide says it, all that it can do without taken away. */
+    /** Starts a container of the image with the options from the guide and all unneeded privileges removed. */
     async start(name: string, options: readonly string[], ...args: string[]): Promise<void> {
       containers.add(name)
       await ask('run', '--detach', '--name', name, ...HARDENED, ...options, IMAGE, ...args)
     },
-    /** Runs a container of the image to its end. */
+    /** Runs a container of the image until it exits. */
     run: (options: readonly string[], ...args: string[]) =>
       podman('run', '--rm', '--network=none', ...HARDENED, ...options, IMAGE, ...args),
-    /** Ends and removes everything that was started and built. */
+    /** Stops and removes everything that was started and built. */
     async remove(): Promise<void> {
       for (const name of containers) await podman('rm', '--force', '--time=0', name)
       await podman('image', 'umount', '--all')
-      // The store is mounted onto itself.
+      // The store is bind-mounted onto itself.
       spawnSync('umount', [join(folder, 'store', 'overlay')], { stdio: 'ignore' })
       rmSync(folder, { recursive: true, force: true })
     },
@@ -84,15 +84,15 @@ export function createEngine() {
 export type Engine = ReturnType<typeof createEngine>
 
 /**
- * The options that docs/satellite.md recommends; not even /tmp can be written to. The bounds are no higher than those of
- * whoever starts it, which may not raise them, and the engine itself has nobody who asks for the health.
+ * The options that docs/satellite.md recommends; not even /tmp is writable. The resource limits do not exceed those of
+ * the user who runs the test, who may not raise them. Without an engine nothing runs the health check.
  */
 const HARDENED = [
   ...['--read-only', '--read-only-tmpfs=false', '--cap-drop=all', '--security-opt=no-new-privileges'],
   ...['--ulimit=nofile=20000:20000', '--ulimit=nproc=4000:4000', '--no-healthcheck'],
 ]
 
-/** Where folders are overlays already (a container as the CI's machine) they cannot be laid over one another again. */
+/** An overlay cannot be mounted on another overlay, for example when the CI machine is itself a container. */
 function driverFor(store: readonly string[]): 'overlay' | 'vfs' {
   const tried = spawnSync('podman', [...store, '--storage-driver=overlay', 'info'], { timeout: TIME, stdio: 'ignore' })
   if (tried.status === 0) return 'overlay'
@@ -100,7 +100,7 @@ function driverFor(store: readonly string[]): 'overlay' | 'vfs' {
   return 'vfs'
 }
 
-/** Where this machine's npm gets packages, and by which certificates it knows that place. Nothing of it gets into the image. */
+/** This machine's npm registry and the certificates it trusts for it. They are not stored in the image. */
 function buildSecrets(folder: string): string[] {
   const secrets = join(folder, 'secrets')
   mkdirSync(secrets)
@@ -116,7 +116,7 @@ function npmConfig(name: string): string {
   return execFileSync('npm', ['config', 'get', name], { encoding: 'utf8', timeout: TIME, stdio: 'pipe' }).trim()
 }
 
-/** @returns what it printed, both streams in one, and how it ended; -1: it was ended after `time` ms */
+/** @returns the output (both streams together) and the exit code; -1 if it was killed after `time` ms */
 function run(program: string, args: readonly string[], time = TIME): Promise<Ran> {
   return new Promise((resolve) => {
     execFile(program, args, { timeout: time, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {

@@ -22,14 +22,14 @@ import { makeNamespace, type NetworkNamespace } from '../support/network-namespa
 import { waitUntil } from '../support/wait-until.ts'
 import { BASE, createEngine, type Engine, IMAGE, missingForContainers } from './engine.ts'
 
-// The image is built as people build it, and runs with all that it can do without taken away: `HARDENED` in engine.ts.
+// The image is built as users build it, and runs with all privileges it does not need removed: `HARDENED` in engine.ts.
 
 const missing = missingForContainers()
-/** Where something is missing the tests are skipped, but never in CI. */
+/** Skipped when a required program is missing, but never in CI. */
 const isSkipped = missing.length > 0 && process.env.CI === undefined
 const title = isSkipped ? `the container image (skipped, there is no ${missing.join(', ')})` : 'the container image'
 
-/** The account of the image, and what it may write to. */
+/** The image's account, and the paths it can write to. */
 const UID = 10001
 const HOME = '/usr/local/platform'
 const PAGE = '/solution/tenant-login/index.html'
@@ -39,7 +39,7 @@ describe.skipIf(isSkipped)(title, () => {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-image-'))
   let engine: Engine
   let network: NetworkNamespace
-  /** The image's root folder, as this machine sees it. */
+  /** The image's root folder, as seen from this machine. */
   let root: string
   let password: string
   let visitor: Visitor
@@ -214,7 +214,9 @@ describe.skipIf(isSkipped)(title, () => {
   test('a SIGTERM that comes while it is still being loaded ends it too', async () => {
     await engine.start('early', ['--network=none', `--volume=${platformFolder('early')}:${HOME}`])
     const pid = (await inspect('container', 'early', '.State.Pid')) as number
-    // From the first moment on at which it is heeded. SIGHUP is the last that is asked for; SIGTERM Node.js asks for itself before.
+    // Sends SIGTERM as soon as the process handles signals. It registers for SIGHUP last; Node.js itself registers for
+    // SIGTERM before that.
+    // SIGTERM even earlier.
     const caught = () => /^SigCgt:\s*(\S+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'
     await vi.waitUntil(() => BigInt(`0x${caught()}`) & 1n, { timeout: 60_000, interval: 1 })
     process.kill(pid, 'SIGTERM')
@@ -348,7 +350,7 @@ describe.skipIf(isSkipped)(title, () => {
     ])
     await untilReady()
     expect((await visitor.get('/solution/tenant-login/session')).json()).toMatchObject({ username: 'anna' })
-    // Asked for, the admin pages are there, by the address of a port that is published on its machine alone.
+    // If enabled, the admin pages are served, at the address of a port that is published on this machine only.
     const settings = await ask(`${urlOf(8081)}/admin/api/settings`, {
       headers: { authorization: basic('operator', 'a password of the operator'), host: '127.0.0.1:8081' },
     })
@@ -368,7 +370,7 @@ function basic(name: string, password: string): string {
   return `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
 }
 
-/** What a container listens on is reached from here as from outside, and by nobody else. */
+/** Joins the container's network namespace, so only this test can reach the container's ports from outside. */
 function joining({ name }: NetworkNamespace): string {
   return `--network=ns:/run/netns/${name}`
 }

@@ -14,15 +14,15 @@ import { makeTestPipeline, runToItsEnd, uploadPackage } from '../support/pipelin
 import { startTestRegistry, type TestRegistry } from '../support/registry.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// An image as a pipeline builds and pushes it, by the real builder, to a registry on this machine.
+// A pipeline builds an image with the real builder and pushes it to a registry on this machine.
 
 const isMissing = !hasCommand('buildah') || process.getuid?.() !== 0
-/** Where something is missing the tests are skipped, but never in CI. */
+/** Skipped when a required program is missing, but never in CI. */
 const isSkipped = isMissing && process.env.CI === undefined
 const title = isSkipped ? 'the image of a pipeline (skipped, there is no buildah for root)' : 'the image of a pipeline'
 
 const TITLE = 'A "shop" for $HOME \\ more'
-/** What support/pipelines.ts enters. */
+/** The credentials that support/pipelines.ts enters. */
 const KEYS = { id: 'robot$acme+push', secret: 'not-a-real-secret-but-long' }
 
 describe.skipIf(isSkipped)(title, () => {
@@ -80,7 +80,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(images[0].digest).toMatch(/^sha256:[0-9a-f]{64}$/)
     const auth = Buffer.from(`${KEYS.id}:${KEYS.secret}`).toString('base64')
     for (const secret of [KEYS.secret, auth]) expect(`${log}${center.logged()}`).not.toContain(secret)
-    // Neither a file nor an image is left.
+    // Neither files nor images are left.
     expect(readdirSync(join(center.home, 'pipeline-runs'))).toEqual([])
     expect(
       spawnSync('buildah', [...store, 'images', '--quiet', '--all'])
@@ -115,7 +115,7 @@ describe.skipIf(isSkipped)(title, () => {
     }
   })
 
-  /** Pushes an image with nothing in it, and leaves nothing of it here. */
+  /** Pushes an empty image and deletes it locally. */
   async function makeBase(name: string, configuration: readonly string[]): Promise<void> {
     const container = await buildah('from', 'scratch')
     await buildah('config', ...configuration, container)
@@ -126,7 +126,7 @@ describe.skipIf(isSkipped)(title, () => {
     await buildah('rmi', '--force', `localhost/${name}`)
   }
 
-  /** Not synchronously: the registry is in this process. */
+  /** Must not be synchronous: the registry runs in this process. */
   async function buildah(...words: readonly string[]): Promise<string> {
     return (await promisify(execFile)('buildah', [...store, ...words])).stdout.trim()
   }

@@ -87,7 +87,7 @@ test('who must choose another password does that at the sign-in, before anything
   expect([done.status, done.headers.location]).toEqual([303, `/sign-in?password-changed&to=${encodeURIComponent(to)}`])
   const page = await ask(`${center.url}${done.headers.location}`, { headers: NAVIGATION })
   expect(page.text).toContain('Your password was changed.')
-  // The ticket is used up.
+  // The ticket can't be used again.
   expect((await change({ new: 'eight quiet elephants', repeat: 'eight quiet elephants' })).status).toBe(303)
   expect((await signIn(username, WANTED)).status).toBe(303)
 })

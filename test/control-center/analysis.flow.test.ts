@@ -9,7 +9,7 @@ let center: TestCenter
 let east: { id: string; token: string }
 const host = new SimulatedHost()
 const trace = 'd'.repeat(32)
-/** Of another organisation. */
+/** The owner's token of another organisation. */
 let foreign = ''
 
 beforeAll(async () => {
@@ -149,7 +149,7 @@ describe('analysis', () => {
   test('a stop of the control center ends what follows, as a whole answer', async () => {
     const stopped = await startTestCenter()
     const answer = await follow(await stopped.tokenOf('viewer'), '', stopped.url)
-    // Else the stop would wait for the connection, until its patience is over.
+    // Otherwise the stop would wait for the connection until its timeout.
     expect(answer.headers.get('connection')).toBe('close')
     const [text] = await Promise.all([answer.text(), stopped.stop()])
     expect(text).toBe(': the log from now on\n\n')

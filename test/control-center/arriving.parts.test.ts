@@ -33,7 +33,7 @@ afterAll(() => {
   server.close()
 })
 
-/** Sends what it is given and no more; @returns the status and the body of the answer. */
+/** Sends exactly these bytes. @returns the status and the body of the response */
 function raw(head: string, body: string): Promise<[number, string]> {
   const { promise, resolve, reject } = Promise.withResolvers<[number, string]>()
   const socket = connect(port, '127.0.0.1')

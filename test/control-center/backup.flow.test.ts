@@ -75,7 +75,7 @@ async function get(from: TestCenter, path: string): Promise<Buffer> {
   return Buffer.from(await answer.arrayBuffer())
 }
 
-/** What the pipeline made: the bytes of its context, and which those are. */
+/** The context that the pipeline built: artifact id, size and content. */
 async function contextOf(from: TestCenter): Promise<string> {
   const { items } = JSON.parse(String(await get(from, 'packages/shop/artifacts'))) as { items: Artifact[] }
   const [artifact] = items.filter(({ kind }) => kind === 'context')
@@ -91,7 +91,7 @@ const messages = async (from: TestCenter, words: string): Promise<string[]> => {
   return items.map(({ message }) => message)
 }
 
-/** A control center on what was restored: tokens, password, key, bundle, artifact and telemetry are those of before. */
+/** Starts a control center on restored data: tokens, password, key, bundle, artifact and telemetry are unchanged. */
 async function expectWorks(home: string, properties: Record<string, string> = {}, hasTelemetry = true): Promise<void> {
   const restored = await startTestCenter(properties, { home })
   try {
@@ -106,7 +106,7 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
     expect(await registries.secret(acme, registry?.id ?? '')).toMatchObject({ accessKeyId: 'AKIATESTTESTTEST1234' })
     expect(await messages(restored, 'parcel')).toEqual(hasTelemetry ? ['a parcel was lost'] : [])
     expect(await messages(restored, 'łodz')).toEqual(hasTelemetry ? ['Łódź answered'] : [])
-    // What is numbered goes on after what is there, and the Satellite's token is known.
+    // Sequences continue after the restored rows, and the Satellite's token is valid.
     const more = new SimulatedHost()
     const told = await sendOtlp(restored.url, satellite, 'logs', more.logs([{ message: 'after the restore' }]))
     expect(told.status).toBe(200)
@@ -133,7 +133,7 @@ function restoreFrom(file: string, home: string, properties: Record<string, stri
   return restore(CONTROL_CENTER, { settings: settingsOf(home, properties), file, replace: false, force: false })
 }
 
-/** Tables by name: what their rows come to. */
+/** Row count and SHA-256 of each table, by name. */
 async function tablesIn(file: string): Promise<Record<string, string>> {
   const { manifest, close } = await openArchive(file, CONTROL_CENTER)
   close()
@@ -168,7 +168,7 @@ test('backup: every table of the control center and of telemetry is in it, with 
   const telemetry = openKysely(embeddedDialect(join(settings.home, 'telemetry.sqlite')))
   for (const [one, tables, others] of [
     [db, CENTER_TABLES, [...Object.keys(BACKUP_TABLES), ...Object.keys(PLATFORM_TABLES.derived?.tables ?? {})]],
-    // Made of the lines by `makeWords`.
+    // `makeWords` derives it from the log lines.
     [telemetry, TELEMETRY_TABLES, ['log_words']],
   ] as const) {
     const all = (await one.introspection.getTables()).filter(({ name }) => !/^log_words_|_migration/.test(name))

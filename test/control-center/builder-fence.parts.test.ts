@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { findBuilderFence } from '../../control-center/pipelines/builder-fence.ts'
 import { temporaryFolder } from '../support/cli.ts'
 
-/** A builder, and an `unshare` that may do nothing, as for accounts without rights. */
+/** Adds an `unshare` that always fails, like for accounts without the rights to use it. */
 function withoutRights(builder: string): string {
   const folder = temporaryFolder()
   onTestFinished(() => folder[Symbol.dispose]())

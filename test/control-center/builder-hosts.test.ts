@@ -7,7 +7,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'inside.example.org': ['192.168.1.7'],
 }
 
-/** A name that is not in the list is not found. */
+/** Names that are not in the list fail with ENOTFOUND. */
 async function lookUp(name: string) {
   const found = NAMES[name]
   if (found === undefined) throw new Error('ENOTFOUND')

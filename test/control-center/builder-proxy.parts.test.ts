@@ -12,7 +12,7 @@ type Given = {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** A proxy, what it said, and the names that were looked up. */
+/** Opens a proxy; `said` are its log lines, `asked` the host names it resolved. */
 async function openProxy({ names = {}, allowed = [], environment = {} }: Given = {}) {
   const said: string[] = []
   const asked: string[] = []
@@ -32,7 +32,7 @@ async function openProxy({ names = {}, allowed = [], environment = {} }: Given =
   return { proxy, url: new URL(proxy.environment.HTTPS_PROXY ?? ''), said, asked }
 }
 
-/** What a builder asks of its proxy. */
+/** Sends a CONNECT request to the proxy, like a builder. */
 function connectBy(url: URL, place: string, login = `${url.username}:${url.password}`) {
   const { promise, resolve, reject } = Promise.withResolvers<{ answer: IncomingMessage; socket: Socket }>()
   const headers = { 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` }
@@ -65,7 +65,7 @@ function getBy(url: URL, address: string): Promise<{ status: number; text: strin
   return promise
 }
 
-/** A server of lines on loopback that answers each with itself. */
+/** Starts a TCP echo server on loopback. */
 async function startEcho(): Promise<number> {
   const server = createServer((socket) => socket.pipe(socket).on('error', () => {}))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -19,7 +19,7 @@ describe('remote environment tokens', () => {
     })
   })
 
-  /** Any address of what Satellites ask: 401 is what a token that holds never gets. */
+  /** Any Satellite route will do: a valid token never gets a 401. */
   const isLetIn = async (token: string) => {
     const headers = { authorization: `Bearer ${token}` }
     return (await ask(`${center.url}/satellite/v1/solutions/none/login-page`, { headers })).status !== 401

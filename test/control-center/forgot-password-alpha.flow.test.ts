@@ -4,7 +4,7 @@ import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
 import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 
-/** Where each request has a connection of its own, so that what is done at the same time really is. */
+/** On PostgreSQL each request has its own connection, so concurrent requests really run concurrently. */
 describe.skipIf(postgresPath === undefined)('links for a new password on PostgreSQL', () => {
   let server: TestServer
   let center: TestCenter

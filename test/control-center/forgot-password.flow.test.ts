@@ -21,7 +21,7 @@ afterAll(async () => {
 })
 
 let made = 0
-/** A further account: its mail address. */
+/** Creates another account. @returns its mail address */
 async function account(): Promise<string> {
   const username = `member-${++made}@example.org`
   await center.account(username)
@@ -44,7 +44,7 @@ const mailsTo = (address: string) => server.mails.filter(({ to }) => to[0] === a
 const linkIn = (mail: ArrivedMail | undefined) => new URL(/https?:\/\/\S+/.exec(mail?.text ?? '')?.[0] ?? '')
 const tokenIn = (link: URL) => new URLSearchParams(link.hash.slice(1)).get('token') ?? ''
 
-/** Asks for a link and gives its token. */
+/** Requests a link and returns its token. */
 async function tokenFor(username: string): Promise<string> {
   const before = mailsTo(username).length
   await forgot(username)
@@ -203,7 +203,7 @@ describe('the link for a new password', () => {
       await choose(token, 'short'),
       await choose(token, `${name} and more`),
       await choose(token, PASSWORD, 'another one'),
-      // The one that was forgotten.
+      // The current password.
       await choose(token, CENTER_PASSWORD),
     ]) {
       expect([refused.status, refused.text.includes('id="refusal"')]).toEqual([422, true])

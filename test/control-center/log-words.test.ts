@@ -6,7 +6,7 @@ test('words of a log line: case and accents are removed', () => {
 })
 
 test('words of a log line: a text whose characters become 18 each is searched only as far as three times its length', () => {
-  // The ligature becomes 18 characters; together they would be longer than the bound.
+  // The ligature expands to 18 characters, so 1000 of them exceed the limit and the needle is not reached.
   expect(wordsOf(`${'\ufdfa'.repeat(1000)} needle`)).not.toContain('needle')
   expect(wordsOf(`${'\ufdfa'.repeat(100)} needle ${' .'.repeat(1000)}`)).toContain('needle')
 })

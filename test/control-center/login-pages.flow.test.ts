@@ -21,7 +21,7 @@ const pageOf = (design: Design, locale = 'en') => {
   return renderLoginPreview({ template, texts }, { locale, state: 'first' }, 'N').html
 }
 
-/** What somebody could write to get out of his place. */
+/** Injection attempts for every text field. */
 const HOSTILE = [
   '</style><script>alert(1)</script>',
   '"><img src=x onerror=alert(1)>',
@@ -36,7 +36,7 @@ describe('a design', () => {
   test('the first one becomes a template that keeps every rule', () => {
     const { template, texts } = renderDesign(FIRST_DESIGN, FORGOT)
     expect(LoginPageAnswer.safeParse({ template, texts }).success).toBe(true)
-    // `compileDesign` takes no warning.
+    // `compileDesign` also throws on template warnings.
     expect(() => compileDesign(FIRST_DESIGN, FORGOT)).not.toThrow()
     expect(pageOf(FIRST_DESIGN, 'nl')).toContain(`<a href="${FORGOT}">Wachtwoord vergeten?</a>`)
     expect(renderDesign(FIRST_DESIGN, null).template).not.toContain('forgot')
@@ -90,7 +90,7 @@ describe('a design', () => {
       fields: [{ ...fields[0], labels: { default: 'T' }, options: [{ value: 'a', labels: { default: 'T' } }] }],
     })
     const hostile = designed({ logo: PIXEL, texts: { default: texts }, fields })
-    // The markup is the same to the letter; what was written stands in the tables alone.
+    // The markup is identical; the hostile text is only in the text tables.
     expect(renderDesign(hostile, FORGOT).template).toBe(renderDesign(plain, FORGOT).template)
     const tagsOf = (html: string) => html.replace(/<(script|style)[^>]*>.*?<\/\1>/gs, '').match(/<[a-z/!][^\s>]*/gi)
     expect(tagsOf(pageOf(hostile))).toEqual(tagsOf(pageOf(plain)))

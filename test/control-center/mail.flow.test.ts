@@ -122,7 +122,7 @@ describe('handing over', () => {
 let clock = 1_000_000
 const now = () => clock
 
-/** A database of its own, and as many queues on it as asked for. */
+/** Opens a separate database; `queue` creates a mail queue on it. */
 async function database(properties: Record<string, string> = {}) {
   const home = mkdtempSync(join(tmpdir(), 'mail-test-'))
   const db = await openCenterDatabase({ ...settingsOf(properties), home })
@@ -140,7 +140,7 @@ async function database(properties: Record<string, string> = {}) {
     queue: (handOver: (mail: MailText) => Promise<HandedOver>, hourly?: number) =>
       createMail({ db, key, handOver, log, hourly }, now),
     waiting: () => db.selectFrom('mails').selectAll().execute(),
-    /** Puts mails there that are due in an hour. */
+    /** Inserts mails that are due in an hour. */
     async fill(organisation: string, count: number) {
       const at = { created_at: clock, next_at: clock + 3_600_000, attempts: 0 }
       const rows = Array.from({ length: count }, () => ({ id: randomUUID(), organisation, sealed: '', ...at }))
@@ -175,7 +175,7 @@ function testShares(properties: () => Record<string, string>): void {
     await mail.send(to('own'))
     await mail.deliverDue()
     expect(sent.slice(0, 4).sort()).toEqual(['few0', 'few1', 'many0', 'own'])
-    // Some are handed over at the same time.
+    // Several are sent concurrently, so their order within a batch varies.
     expect(sent.slice(4, 8).sort()).toEqual(['many1', 'many2', 'many3', 'many4'])
     expect(sent.toSorted()).toEqual(['few0', 'few1', ...many, 'own'])
   })
@@ -309,7 +309,7 @@ describe('the queue', () => {
     const first = await startTestCenter(properties, { home })
     await first.parts.mail.send(LETTER)
     await first.stop()
-    // As if its wait were over.
+    // Make the mail due now.
     const db = await openCenterDatabase({ ...settingsOf({}), home })
     expect((await db.updateTable('mails').set({ next_at: 0 }).executeTakeFirst()).numUpdatedRows).toBe(1n)
     await db.destroy()

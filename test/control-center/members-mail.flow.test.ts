@@ -21,7 +21,7 @@ test('where mail is set up, an invitation is sent in the inviting owner’s lang
   expect(body.isMailed).toBe(true)
   await expect.poll(() => mail.mails.length).toBe(1)
   expect(mail.mails[0]).toMatchObject({ to: ['anna@example.org'], subject: 'Uitnodiging voor Acme' })
-  // Whoever invited does not see it: it would let him make the account of that address.
+  // The inviter must not see the link: it would let them create the account for that address.
   expect(body.link).toBeUndefined()
   expect(linkOf(mail)).toContain(`${center.url}/invitation#token=`)
   expect((await browser.get('/o/acme/members')).text).toContain(

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => center?.stop())
 
 let made = 0
-/** An organisation of its own with an owner, for tests that change who is in it. */
+/** Creates a separate organisation with an owner, for tests that change its members. */
 async function newOrganisation() {
   const name = `org-${++made}`
   const username = `owner-${made}@example.org`
@@ -141,7 +141,7 @@ describe('invitations', () => {
     const token = tokenOf(await invite('has@example.org'))
     expect((await postInvitation({ token })).text).toContain('This address has an account.')
     expect((await postInvitation({ token, as: 'existing', password: 'wrong' })).status).toBe(401)
-    // No way around the password: the account that is there is not made anew.
+    // The password can't be bypassed: an existing account is not created again.
     expect((await postInvitation({ token, as: 'new', password: 'another long password' })).status).toBe(422)
     expect((await postInvitation({ token, as: 'existing', password: CENTER_PASSWORD })).status).toBe(303)
 

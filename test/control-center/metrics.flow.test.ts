@@ -95,7 +95,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(valuesOf(await figures(environment, '15m'), 'memory', 'host').findLast((value) => value !== null)).toBe(1000)
   })
 
-  /** Environments that each tell 100, 200, … bytes, at intervals and beginnings of their own, in seconds. */
+  /** Creates environments that report 100, 200, 400, … bytes. Each has its own interval and start, in seconds. */
   async function tellMemory(plans: readonly { every: number; from: number; until: number }[]): Promise<string[]> {
     telemetry.time = Math.ceil(telemetry.time / 60_000) * 60_000
     const begin = telemetry.time
@@ -139,7 +139,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
       { every: 10, from: 0, until: 900 },
     ])
     const line = await memoryOf(environments)
-    // The first slot is ten seconds after the beginning.
+    // The first slot is 10 s after the start.
     const at = (second: number) => line?.values[second / 10 - 1]
     expect([at(300), at(420), at(430), at(480), at(490), at(900)]).toEqual([700, 700, 500, 500, 400, 400])
     expect(line?.last).toBe(400)

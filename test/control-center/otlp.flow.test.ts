@@ -67,7 +67,7 @@ test('otlp: without a token, with a wrong or a revoked one the answer is 401 as 
   }
 })
 
-/** A line whose text is a list in a list in a list. */
+/** A log line whose body is a list nested `depth` levels deep. */
 function nested(depth: number): string {
   const value = `${'{"arrayValue":{"values":['.repeat(depth)}{}${']}}'.repeat(depth)}`
   return `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":${value}}]}]}]}`
@@ -147,7 +147,7 @@ test('otlp: what has arrived of unfinished bodies counts for its environment alo
     await Promise.all(held.map(({ begun }) => begun))
     const statusWhenFull = async () => {
       const { status } = await send(own)
-      // Its own few bytes may have refused a body that was growing: another one takes the room.
+      // These few bytes may have caused the rejection of a pending body: start another one to fill the room.
       if (status !== 429) held.push(much())
       return status
     }
@@ -160,7 +160,7 @@ test('otlp: what has arrived of unfinished bodies counts for its environment alo
   }
 })
 
-/** Begins to send a body as long as may be. `begun`: its first bytes were sent. */
+/** Starts a body of the maximum size, but sends only `bytes` of it. `begun` resolves once they are sent. */
 function slowly(by: string, bytes = 1) {
   const sent = request(`${center.url}/otlp/v1/logs`, {
     method: 'POST',

@@ -14,7 +14,7 @@ import { bundleOf } from '../support/zip.ts'
 
 const runsOf = (pipeline: string) => `organisations/acme/pipelines/${pipeline}/runs`
 
-/** Two control centers on one database; a run is performed by the one at which it was started. */
+/** Two control centers on one database; each executes the runs that were started on it. */
 describe.skipIf(postgresPath === undefined)('pipeline runs of two control centers on one PostgreSQL', () => {
   const folder = temporaryFolder()
   let server: TestServer
@@ -24,7 +24,7 @@ describe.skipIf(postgresPath === undefined)('pipeline runs of two control center
 
   beforeAll(async () => {
     server = await sharedPostgres()
-    // At work until the file `go-on` is there.
+    // The builder runs until the file `go-on` exists.
     const builder = join(folder.path, 'builder')
     const wait = `echo "at work"; while [ ! -e ${folder.path}/go-on ]; do sleep 0.05; done; echo "goes on"`
     writeFileSync(builder, `#!/bin/sh\n[ "$1" = build ] || exit 0\n${wait}\n`)
@@ -36,7 +36,7 @@ describe.skipIf(postgresPath === undefined)('pipeline runs of two control center
     for (const name of ['one', 'two', 'three']) {
       await makeTestPipeline(first, { name, package: 'shop', host: 'registry.example.org', baseImage: 'scratch' })
     }
-    // The second one starts while a run of the first one is at work.
+    // The second one starts while the first one executes a run.
     await start(first, 'one')
     second = await startTestCenter(properties)
   }, SERVER_START)
@@ -58,7 +58,7 @@ describe.skipIf(postgresPath === undefined)('pipeline runs of two control center
   const logOf = async (center: TestCenter, pipeline: string) =>
     (await center.api('GET', `${runsOf(pipeline)}/1/log`)).text
 
-  /** The log as it comes, from its beginning. */
+  /** Streams the log from its start. */
   async function follow(center: TestCenter, pipeline: string) {
     const answer = await fetch(`${center.url}/api/${runsOf(pipeline)}/1/log`, {
       headers: { authorization: `Bearer ${await center.tokenOf('viewer')}`, accept: 'text/event-stream' },
@@ -77,24 +77,24 @@ describe.skipIf(postgresPath === undefined)('pipeline runs of two control center
     expect((await second.api('POST', runsOf('one'), {})).body.code).toBe('ERR_RUN_GOING_ON')
     expect((await second.api('DELETE', 'organisations/acme/pipelines/one')).body.code).toBe('ERR_RUN_GOING_ON')
 
-    // Only one is at work, wherever it was started.
+    // Only one run is active, no matter where it was started.
     await start(second, 'two')
     await expect.poll(() => logOf(first, 'two')).toContain('waits for its turn')
     expect(await logOf(first, 'two')).not.toContain('is sound')
 
-    // And another one that waits is cancelled from elsewhere.
+    // The other control center can cancel a queued run.
     await start(first, 'three')
     const cancelled = await second.api('POST', `${runsOf('three')}/1/cancel`)
     expect([cancelled.status, cancelled.body.state]).toEqual([200, 'cancelled'])
     expect((await second.api('POST', `${runsOf('three')}/1/cancel`)).body.code).toBe('ERR_RUN_ENDED')
 
-    // So is the one at work, with its builder.
+    // It can also cancel the active run, which ends its builder.
     expect((await second.api('POST', `${runsOf('one')}/1/cancel`)).body.state).toBe('cancelled')
     await live.ended
     expect(live.text()).toContain('The run was cancelled.')
     expect(live.text()).toContain('"state":"cancelled"')
 
-    // Then the next one has its turn, at the other one.
+    // Then the other control center starts the next run.
     await expect.poll(() => logOf(first, 'two')).toContain('at work')
     expect(existsSync(join(folder.path, 'go-on'))).toBe(false)
     writeFileSync(join(folder.path, 'go-on'), '')

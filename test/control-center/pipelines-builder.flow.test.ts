@@ -10,7 +10,7 @@ import { makeTestPipeline, runToItsEnd, uploadPackage } from '../support/pipelin
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
-/** A builder of a few lines of shell, a real process all the same. */
+/** Writes a builder as a short shell script, so that it runs as a real process. */
 function builderIn(folder: string, script: string): string {
   const file = join(folder, 'builder')
   writeFileSync(file, `#!/bin/sh\n${script}\n`)
@@ -18,7 +18,7 @@ function builderIn(folder: string, script: string): string {
   return file
 }
 
-/** The data of a control center with the package `shop` and the pipeline `image`. Tests copy it: an upload costs a process. */
+/** Control center data with the package `shop` and the pipeline `image`. Tests copy it: each upload takes a process. */
 const prepared = temporaryFolder()
 beforeAll(async () => {
   const center = await startTestCenter({}, { home: prepared.path })
@@ -42,13 +42,13 @@ async function startWithPipeline(builder: string, home?: string): Promise<TestCe
 
 const RUN = 'organisations/acme/pipelines/image/runs/1'
 
-/** One that has ended and was not asked for by its parent yet does nothing more. */
+/** Counts a zombie (exited, but not yet reaped by its parent) as dead. */
 function isAlive(pid: number): boolean {
   const file = `/proc/${pid}/stat`
   return existsSync(file) && !/\) Z /.test(readFileSync(file, 'utf8'))
 }
 
-/** A builder that writes its child's process id down and waits for it. */
+/** A builder that writes its child's process id to a file and waits for the child. */
 const waiting = (folder: string) => `[ "$1" = rmi ] && exit 0\nsleep 1000 &\necho $! >${folder}/pid\nwait`
 
 async function childOf(folder: string): Promise<number> {

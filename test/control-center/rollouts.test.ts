@@ -24,7 +24,7 @@ let organisation: string
 let desiredStates: DesiredStates
 let rollouts: Rollouts
 let places: { id: string; name: string }[]
-/** What the nodes of environments say, by the environment's id. */
+/** Node reports by environment id. */
 let said: Map<string, NodeReport[]>
 const clock = { time: 1_000_000 }
 beforeAll(async () => {
@@ -71,7 +71,7 @@ async function start(more: Partial<Parameters<Rollouts['create']>[0]> = {}): Pro
   return rollouts.create({ ...wanted, createdBy: 'test', environments: places.map(({ id }) => id), ...more })
 }
 
-/** A control center that looks once at all rollouts, and ends. */
+/** Starts a rollout runner that checks all rollouts once, then stops it. */
 async function look(): Promise<void> {
   const runner = createRolloutRunner(
     {
@@ -87,7 +87,7 @@ async function look(): Promise<void> {
   await runner.stop()
 }
 
-/** The environment's Satellite reports what it was asked for, or what is given. */
+/** Reports the desired state as applied for the environment; `more` overrides parts of the report. */
 async function answer(place: number, more: Partial<NodeReport> = {}, node = 'node'): Promise<void> {
   const environment = places[place]?.id ?? ''
   const { number, solutions } = await desiredStates.get(environment)
@@ -164,7 +164,7 @@ test('rollouts: a Satellite that does not answer in time fails with its own word
   clock.time += 60_000
   await look()
   expect(await states(rollout)).toBe('running running waiting waiting')
-  // The control center that looks was started just now: what was before does not count.
+  // A newly started runner doesn't count the time before its start.
   const runner = createRolloutRunner(
     {
       rollouts,

@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => center.stop())
 
-/** What a Satellite asks. */
+/** Sends a request as a Satellite. */
 function ask(token: string, path: string, body?: unknown): Promise<Response> {
   return fetch(`${center.url}/satellite/v1/${path}`, {
     method: body === undefined ? 'GET' : 'POST',
@@ -150,7 +150,7 @@ test('satellites: a report is taken without reading those of the other nodes', a
     )
     const findings = ['The disk is full.', 'x'.repeat(2000)]
     await reports.take(id, report({ health: 'warning', findings }))
-    // What cannot be read shows that nobody did.
+    // Invalid JSON: the next report must not read the stored content.
     await db.updateTable('satellite_reports').set({ content: 'no JSON' }).execute()
     await reports.take(id, report())
     const { health } = await db.selectFrom('environment_states').select('health').executeTakeFirstOrThrow()

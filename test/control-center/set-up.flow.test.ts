@@ -36,7 +36,7 @@ test('the first account is made with the code of the start, and only with it', a
   expect((await setUp({ ...wanted, code, password: 'short' })).text).toContain('at least')
   expect((await setUp({ ...wanted, code })).status).toBe(303)
   expect((await center.parts.organisations.find('acme'))?.title).toBe('Acme')
-  // The way in is closed from now on.
+  // Setup is no longer possible.
   expect((await setUp({ ...wanted, code, username: 'b@example.org' })).headers.location).toBe('/sign-in')
   expect(await center.parts.users.find('b@example.org')).toBeNull()
 })

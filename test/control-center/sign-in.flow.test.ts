@@ -87,7 +87,7 @@ describe('guesses', () => {
     expect((await signIn(2, OWNER, CENTER_PASSWORD)).status).toBe(429)
     expect((await signIn(2, OWNER, CENTER_PASSWORD, known)).status).toBe(303)
     expect((await signIn(2, 'other@example.org', 'wrong', known)).status).toBe(401)
-    // Of another account it says nothing.
+    // The cookie has no effect for another account.
     const member = 'member@example.org'
     await strict.account(member)
     for (let tries = 0; tries < 20; tries++) await signIn(20 + (tries % 4), member, 'wrong')

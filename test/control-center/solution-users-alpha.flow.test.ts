@@ -7,7 +7,7 @@ import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 
 const PASSWORD = 'correct horse battery'
 
-/** Where each request has a connection of its own, so that what is done at the same time really is. */
+/** On PostgreSQL each request has its own connection, so concurrent requests really run concurrently. */
 describe.skipIf(postgresPath === undefined)('users of solutions on PostgreSQL', () => {
   let server: TestServer
   let center: TestCenter

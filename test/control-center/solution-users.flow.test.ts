@@ -23,7 +23,7 @@ afterAll(async () => {
   await server?.stop()
 })
 
-/** What a Satellite asks. */
+/** Sends a request as a Satellite. */
 async function asked(path: string, body: object, token = satellite.token, at = center) {
   const answer = await ask(`${at.url}/satellite/v1/solutions/${path}`, {
     method: 'POST',
@@ -40,7 +40,7 @@ async function signIn(username: string, password: string, solution = 'crm') {
 }
 
 let count = 0
-/** A further user with a permission. */
+/** Creates another user with a permission. */
 async function user(fields: object = {}): Promise<ApiAnswer['body']> {
   const username = `user-${++count}`
   const wanted = { username, email: `${username}@example.org`, permissions: ['Users'], ...fields }
@@ -56,7 +56,7 @@ const post = (page: string, fields: Record<string, string>, headers: Record<stri
     headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams(fields).toString(),
   })
-/** Sends the token of a link on, as the script of its page does. */
+/** Posts the token of a link, like the script of its page. */
 const follow = (link: string, fields: Record<string, string> = {}, headers?: Record<string, string>) => {
   const { origin, pathname, hash } = new URL(link)
   return post(`${origin}${pathname}`, { ...Object.fromEntries(new URLSearchParams(hash.slice(1))), ...fields }, headers)
@@ -202,11 +202,11 @@ describe('what Satellites ask', () => {
     expect(await refresh()).toMatchObject({ outcome: 'accepted', permissions: ['Users'] })
     await center.api('PATCH', `${USERS}/${uid}`, { permissions: ['Orders'] })
     expect(await refresh()).toMatchObject({ permissions: ['Orders'] })
-    // Given before the password was set: there is another one since.
+    // `since` is older than the current password.
     expect(await refresh(1)).toEqual(refused)
     await center.api('PATCH', `${USERS}/${uid}`, { enabled: false })
     expect(await refresh()).toEqual(refused)
-    // Whoever asks again and again fills no activity.
+    // Repeated requests add only one activity entry.
     const acts = await center.api('GET', 'organisations/acme/activity?action=solution-refresh')
     expect(acts.body.items).toHaveLength(1)
     await center.api('DELETE', `${USERS}/${uid}`)
@@ -234,9 +234,9 @@ describe('what Satellites ask', () => {
         expect(Number(answers[3]?.headers['retry-after'])).toBeGreaterThan(0)
       }
       expect((await guess('anna', '198.51.100.7', PASSWORD)).body).toMatchObject({ outcome: 'accepted' })
-      // What one Satellite tells of an account and of a network holds nobody up elsewhere.
+      // Failures that one Satellite reports for an account and network don't throttle users of another Satellite.
       expect((await guess('anna', '192.0.2.4', PASSWORD, second.token)).body).toMatchObject({ outcome: 'accepted' })
-      // Addresses are its word: all of them together have a bound of their own.
+      // The Satellite could make up addresses, so all of them together have a separate limit.
       let status = 200
       for (let at = 0; status === 200 && at < 200; at++) {
         status = (await asked('crm/refresh', { uid: `nobody-${at}`, since: 0 }, token, strict)).status
@@ -265,7 +265,7 @@ describe('links', () => {
     expect(server.mails.at(-1)?.text).toContain('Hallo Änna,')
     const link = linkOf(server)
     expect(JSON.stringify((await center.api('GET', `${USERS}/${uid}`)).body)).not.toContain(link.split('=').at(-1))
-    // What proxies and servers get to see of the link has no token; what it shows is the same for every link.
+    // Proxies and servers never see the token (it is in the fragment), and the page is the same for every link.
     const first = await ask(link, { headers: NAVIGATION })
     expect([first.status, new URL(link).pathname, first.text.includes(username)]).toEqual([200, '/user-link', false])
     expect((await ask(link.replace('#token=', '/'), { headers: NAVIGATION })).status).toBe(404)
@@ -279,7 +279,7 @@ describe('links', () => {
     expect(await signIn(username, PASSWORD)).toEqual(refused)
     expect((await choose(link, PASSWORD)).status).toBe(200)
     expect(await signIn(username, PASSWORD)).toMatchObject({ outcome: 'accepted' })
-    // Whoever came by the mail reads that mailbox.
+    // Anyone who opens the mailed link has access to the mailbox, so the address is verified.
     expect((await center.api('GET', `${USERS}/${uid}`)).body.emailVerifiedAt).toBeGreaterThan(0)
     expect((await choose(link, 'another good password')).status).toBe(404)
     expect((await open(link)).status).toBe(404)
@@ -339,7 +339,7 @@ describe('links', () => {
     expect(await signIn(username, PASSWORD)).toEqual({ outcome: 'refused', reason: 'verify' })
     await mailTo(email)
     const link = linkOf(server)
-    // Scanners of mails look at links: that confirms nothing.
+    // Mail scanners open links, so a GET request must not confirm the address.
     expect((await open(link)).status).toBe(200)
     expect(await signIn(username, PASSWORD)).toMatchObject({ reason: 'verify' })
     expect((await follow(link, { confirm: 'yes' })).status).toBe(200)

@@ -8,8 +8,8 @@ import { ask } from '../support/http.ts'
 import { addPackage, type TestVersion, versionOf } from '../support/managed.ts'
 import { SimulatedHost, sendOtlp } from '../support/otlp.ts'
 
-// Somebody has the token of the environment `mine`, and knows all that is in `theirs`, of the same organisation: the names,
-// the digests, even a user's password. Every route that Satellites have is tried with it, by the router's own list.
+// An attacker has the token of the environment `mine` and knows everything in `theirs`, in the same organisation:
+// names, digests, even a user's password. The test tries every Satellite route of the router with that token.
 
 const PASSWORD = 'seven green bottles stand'
 const SECRET = 'a permission of theirs'
@@ -51,7 +51,7 @@ function askAs(token: string, method: string, path: string, body?: unknown) {
   })
 }
 
-/** Telemetry of which everything that a sender can write says that it is of `theirs`. */
+/** Sends telemetry that names `theirs` in every field that a sender controls. */
 async function send(token: string, message: string): Promise<void> {
   const host = new SimulatedHost()
   const labels = { environment: theirs.id, organisation: 'acme', 'solhost.environment': theirs.id, solution: 'crm' }
@@ -76,7 +76,7 @@ function reportOf(node: string): Report {
   }
 }
 
-/** What somebody who knows all of `theirs` would send to each route. */
+/** The request body for each route, for an attacker who knows everything in `theirs`. */
 const BODIES: Readonly<Record<string, () => unknown>> = {
   '/satellite/v1/report': () => reportOf(theirs.id),
   '/satellite/v1/solutions/:solution/authenticate': () => ({
@@ -87,7 +87,7 @@ const BODIES: Readonly<Record<string, () => unknown>> = {
   '/satellite/v1/solutions/:solution/refresh': () => ({ uid, since: 0 }),
 }
 
-/** All that the owner sees of `theirs`, but for when it was last seen. */
+/** Everything the owner sees of `theirs`, except when it was last seen. */
 async function seenOfTheirs(): Promise<string> {
   const one = 'organisations/acme/environments/theirs'
   const paths = [one, `${one}/desired`, `${one}/tokens`, 'organisations/acme/logs?environment=theirs']
@@ -110,7 +110,7 @@ test('a stolen token reads nothing of another environment and changes nothing of
     if (needed === undefined) throw new Error(`say what ${path} is sent`)
     const answer = await askAs(mine.token, method, address, needed())
     answers[`${method} ${path}`] = answer.status
-    // The description is the same for everybody.
+    // The OpenAPI description is public.
     if (path.endsWith('/openapi.json')) continue
     for (const text of [theirs.id, SECRET, LINE, uid]) expect([path, answer.text.includes(text)]).toEqual([path, false])
   }

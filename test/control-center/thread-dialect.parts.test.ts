@@ -15,7 +15,7 @@ test('telemetry: a thread that cannot be started fails one caller, and the next 
   const first = (await driver.acquireConnection()) as DatabaseConnection & { readonly worker: Worker }
   await driver.releaseConnection(first)
   await first.worker.terminate()
-  // What cannot be sent to a thread makes `new Worker` throw, as a system without threads does.
+  // A function can't be cloned, so `new Worker` throws, like on a system that can't start more threads.
   Object.assign(data, { further: () => {} })
   await expect(driver.acquireConnection()).rejects.toThrow('could not be cloned')
   Object.assign(data, { further: null })

@@ -29,7 +29,7 @@ describe.skipIf(postgresPath === undefined)('on PostgreSQL', () =>
   }),
 )
 
-/** A version that is deleted in the moment in which something comes to need it: one of the two happens, never both. */
+/** A version is deleted while something starts to reference it: exactly one of the two succeeds. */
 function raceOn(start: () => Promise<{ properties: Record<string, string>; stop: () => Promise<void> }>): void {
   const home = mkdtempSync(join(tmpdir(), 'races-test-'))
   let db: CenterDatabase
@@ -66,7 +66,7 @@ function raceOn(start: () => Promise<{ properties: Record<string, string>; stop:
     rmSync(home, { recursive: true })
   })
 
-  /** How each of two that are done at once ended: null, or the code of the error. */
+  /** Runs both concurrently. @returns null for success or the error code, for each */
   async function race(name: string, need: () => Promise<unknown>): Promise<(string | null)[]> {
     await keepTestVersion(db, organisation, name, A)
     const outcome = (work: Promise<unknown>) =>

@@ -8,14 +8,14 @@ const service = (name: string) => at(compose, `services.${name}`) as Described
 const NODES = ['node-one', 'node-two'] as const
 const VARIABLES = { DOMAIN: 'apps.example.org' }
 
-/** As compose fills in `${NAME}`, `${NAME:-default}` and `${NAME:?why}`. */
+/** Expands `${NAME}`, `${NAME:-default}` and `${NAME:?why}` as compose does. */
 function filled(text: string): string {
   return text.replace(/\$\{(\w+)(?::[-?]([^}]*))?\}/g, (_all, name: string, other = '') => {
     return (VARIABLES as Record<string, string>)[name] ?? other
   })
 }
 
-/** What a node is started with, without the secrets, whose files are not here. */
+/** The environment that a node starts with, without the secrets, whose files do not exist here. */
 function environmentOf(name: string): Record<string, string> {
   const entries = Object.entries(service(name).environment as Record<string, string>)
   return Object.fromEntries(entries.map(([key, value]) => [key, filled(value)]))

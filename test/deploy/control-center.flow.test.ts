@@ -40,7 +40,7 @@ test('compose: the settings are those of a control center, and each is allowed',
   })
   const given = Object.keys(environment).map((key) => key.replace(/_FILE$/, ''))
   expect(given.filter((key) => !Object.hasOwn(CENTER_PROPERTIES, key))).toEqual([])
-  // Those of mail, to be taken in.
+  // The mail settings, which are commented out.
   const later = [...textOf('control-center/compose.yaml').matchAll(/# ([A-Z_]+): /g)].map(([, name = '']) => name)
   expect(later.map((name) => Object.hasOwn(CENTER_PROPERTIES, name.replace(/_FILE$/, '')))).toEqual([true, true])
 })

@@ -5,14 +5,14 @@ import { parseAllDocuments } from 'yaml'
 
 const FOLDER = fileURLToPath(new URL('../../deploy/', import.meta.url))
 
-/** What a file of `deploy/` says. */
+/** The parsed content of a file in `deploy/`. */
 export type Described = Record<string, unknown>
 
 export function textOf(file: string): string {
   return readFileSync(join(FOLDER, file), 'utf8')
 }
 
-/** All documents of a YAML file, anchors and merges resolved. @throws Error for what is no YAML, or has a key twice */
+/** All documents of a YAML file, anchors and merges resolved. @throws Error if it is not YAML or has a duplicate key */
 export function documentsOf(file: string): readonly Described[] {
   return parseAllDocuments(textOf(file), { merge: true }).map((document) => {
     const [error] = document.errors
@@ -25,7 +25,6 @@ export function filesOf(pattern: string): readonly string[] {
   return globSync(pattern, { cwd: FOLDER }).sort()
 }
 
-/** Names and values of a file of environment properties. */
 export function propertiesOf(file: string): ReadonlyMap<string, string> {
   const lines = textOf(file)
     .split('\n')

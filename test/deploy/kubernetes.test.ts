@@ -23,12 +23,12 @@ const ports = new Map(
 const properties = propertiesOf(file('settings.env'))
 const settings = readSettings(Object.fromEntries(properties))
 const services = objects.filter(({ kind }) => kind === 'Service')
-/** What `kubectl create secret generic` of the guide makes. */
+/** The secret that `kubectl create secret generic` creates in the guide. */
 const SECRET = 'solhost'
 
 test('kubernetes: the kustomization has every file that is an object of the cluster', () => {
   const files = filesOf(`${FOLDER}/*.yaml`).map((path) => basename(path))
-  // Values of another chart.
+  // prometheus-adapter.yaml contains values of another chart.
   const others = ['kustomization.yaml', 'prometheus-adapter.yaml']
   expect(files.filter((name) => !others.includes(name))).toEqual([...resources].sort())
   for (const one of objects)

@@ -10,7 +10,7 @@ import { askAdmin } from '../support/users.ts'
 const PAGE = '/solution/counter/index.html'
 const LOAD = { logins: 5, sessions: 10, clients: 4 }
 
-// `npm run long -- two-nodes` is the long form: in network namespaces, with more load, and nodes that are killed.
+// `npm run long -- two-nodes` is the long form: it uses network namespaces and more load, and kills nodes.
 describe.skipIf(postgresPath === undefined || haproxyPath === undefined)(
   'two nodes behind the proxy of deploy/',
   () => {
@@ -82,7 +82,7 @@ describe.skipIf(postgresPath === undefined || haproxyPath === undefined)(
       expect(load.clients.map(({ closed, lost }) => ({ closed, lost }))).toEqual(
         Array(LOAD.clients).fill({ closed: null, lost: 0 }),
       )
-      // Some of them were open on that node, and each that was moved once.
+      // Some clients were open on that node, and each of them was moved exactly once.
       const moved = load.clients.map(({ reopened }) => reopened)
       expect(Math.min(...moved)).toBeLessThan(Math.max(...moved))
       expect(Math.max(...moved)).toBe(1)

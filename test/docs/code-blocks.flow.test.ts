@@ -21,9 +21,10 @@ import {
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { type Files, zipOf } from '../support/zip.ts'
 
-// Every fenced block of the guides is run for what it is; `test/support/guides/blocks.ts` says how a block tells that.
+// Every fenced block of the guides is run according to its kind; see `test/support/guides/blocks.ts` for how the kind
+// is marked.
 
-/** Guides whose blocks another test runs: it names each by its language and a text of it. */
+/** Guides whose blocks another test runs: it selects each block by its language and a text in it. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'docs/forms.md': 'test/docs/forms-guide.flow.test.ts',
   'docs/oauth.md': 'test/flows/oauth-docs.test.ts',
@@ -31,7 +32,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'docs/testing.md': 'test/browser/testing-guide.test.ts',
 }
 
-/** What cannot be run here: each is one block, found by a text in it. */
+/** Blocks that cannot be run here, each identified by a text in it. */
 const NOT_RUN: readonly (readonly [guide: string, text: string, why: string])[] = [
   ['README.md', 'npm ci && npm start', 'installs packages; .ci/run does that in a clean clone'],
   ['README.md', 'npm ci && npm test', 'would run all tests within one of them'],
@@ -132,7 +133,7 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 })
 
 const notRun = ({ guide, code }: Block) => NOT_RUN.some(([of, text]) => of === guide && code.includes(text))
 
-/** Whether the test of that guide takes the block: by `example('js', 'a text of it')`, or as an element of forms. */
+/** Whether that guide's test uses the block: through `example('js', 'a text of it')`, or as a form element. */
 function isTakenElsewhere(block: Block): boolean {
   const file = ELSEWHERE[block.guide]
   if (file === undefined) return false
@@ -174,7 +175,7 @@ async function upload(name: string, files: Files): Promise<number> {
   return (await readLog({ host, solution: name })).length
 }
 
-/** What "solhost check" says of the files; `…` is not needed, since all of it is fixed. */
+/** Compares the output of "solhost check" for the files; the output is deterministic, so the block needs no `…`. */
 async function expectCheck(block: Block, files: Readonly<Record<string, string>>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-guide-'))
   writeFiles(folder, files)

@@ -8,10 +8,10 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// The scripts of docs/forms.md run together as one solution, as they stand there. That each element's example is right is
-// shown by test/runtime/forms/form-schema.test.ts.
+// Runs the scripts of docs/forms.md unchanged, together as one solution. test/runtime/forms/form-schema.test.ts checks
+// the example of each element.
 
-/** The one code block of that language that holds the text. */
+/** The only code block in that language that contains the text. */
 function example(guide: string, language: string, text: string): string {
   const content = readFileSync(new URL(`../../docs/${guide}`, import.meta.url), 'utf8')
   const found = [...content.matchAll(/^```(\w+)[^\n]*\n(.*?)^```$/gms)].filter(
@@ -27,7 +27,7 @@ const COLUMNS = [
   { name: 'customer', label: 'Customer' },
   { name: 'total', label: 'Total', type: 'number', sortable: true },
 ]
-/** What the examples take for granted. */
+/** Everything the examples assume to exist. */
 const SURROUNDINGS = {
   'forms/invoices.json': JSON.stringify(
     formWith(
@@ -64,7 +64,7 @@ beforeAll(async () => {
     firstForm: 'customer',
     databases: { own: { server: 'embedded' } },
   }
-  // Nobody is signed in here, so nobody has the permission that the first example asks for.
+  // Nobody is signed in here, so nobody has the permission that the first example requires.
   const { permission, ...customer } = JSON.parse(ofForms('json', 'i18n:customer.title'))
   expect(permission).toBe('Users')
   const bundle = await bundleOf(manifest, {

@@ -7,9 +7,10 @@ import { startTestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
-// The plugin of docs/plugins.md runs as it stands there; test/flows/operator-plugin.test.ts has all else about such plugins.
+// Runs the plugin of docs/plugins.md unchanged; test/flows/operator-plugin.test.ts covers everything else about such
+// plugins.
 
-/** The one code block of that language that holds the text. */
+/** The only code block in that language that contains the text. */
 function example(language: string, text: string): string {
   const found = readBlocks('docs/plugins.md').filter(
     (block) => block.language === language && block.code.includes(text),

@@ -10,8 +10,7 @@ import { bundleOf } from '../support/zip.ts'
 
 const entries = scriptingEntries()
 const globals = entries.filter(({ kind }) => kind === 'global')
-/** What has any names, such as `forms`. */
-/** What scripts declare is in these; the others have what the reference says. */
+/** Scripts declare the members of these; the members of the others are listed in the reference. */
 const OF_SCRIPTS = ['globals', 'scopes']
 const isOpen = ({ name: of, members }: ReferenceEntry) =>
   OF_SCRIPTS.includes(of) || members.some(({ name }) => name.includes('['))
@@ -22,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-/** What a script of an open client gives as JSON. */
+/** The value of an expression in a script of an open client, passed as JSON. */
 async function valueInClient(expression: string): Promise<unknown> {
   const script = `function onSolutionOpen() { application.output(JSON.stringify(${expression})) }`
   const bundle = await bundleOf({ name: 'looks', authenticator: 'NONE' }, { 'globals.js': script })

@@ -17,7 +17,7 @@ function rowsOf(page: string): Row[] {
     .filter(({ shown }) => shown !== 'test')
 }
 
-/** What a row says that is not there: a file, or a part of a test's name in quotation marks after it. */
+/** What a row refers to that does not exist: a file, or part of a test's name, quoted after the file. */
 function missingOf({ shown }: Row): string[] {
   if (shown.startsWith('–')) return []
   const named = [...shown.matchAll(/`([^`]+)`(?: \(("[^)]*)\))?/g)]

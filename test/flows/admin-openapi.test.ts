@@ -22,7 +22,7 @@ function routesOf(layers: readonly Layer[]): string[] {
 }
 
 test('OpenAPI describes every route of the API and no other', () => {
-  // Routes are only added here, none is called, so that nothing else of the host is needed.
+  // Routes are only registered here, never called, so nothing else of the host is needed.
   const parts = { requireAdmin: () => {}, version: 'test', limits: createLimits() } as unknown as AdminApiParts
   const described = Object.entries(document.paths).flatMap(([path, item]) =>
     METHODS.filter((method) => Object.hasOwn(item, method)).map((method) => `${method.toUpperCase()} ${path}`),

@@ -36,7 +36,7 @@ async function upload(manifest: { readonly name: string; readonly [more: string]
 
 const FRAME = { ...NAVIGATION, 'sec-fetch-dest': 'iframe' }
 
-/** Where the page's frame begins, up to the ticket. */
+/** The URL of the page's preview frame, up to and including the ticket. */
 async function previewOf(name: string): Promise<string> {
   const { text } = await admin.get(`/admin/solutions/${name}/login-page`)
   return /src="(\/admin\/[^"]+\/)index\.html/.exec(text)?.[1] ?? ''

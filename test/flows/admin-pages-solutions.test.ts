@@ -8,13 +8,13 @@ import { bundleOf, moduleFile } from '../support/zip.ts'
 
 const HOSTILE = '</title><script>alert(1)</script>'
 const ESCAPED = '&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;'
-/** A native loop: no timeout inside the process ends it. */
+/** A loop in native code: no timeout inside the process can stop it. */
 const HANGS = 'Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1)'
 const PATHS = ['', '/diff', '/log', '/access']
 
 let host: TestHost
 let admin: Awaited<ReturnType<typeof signInToAdmin>>
-/** The two versions of the solution differs. */
+/** The two versions of the solution `differs`. */
 let from: string
 let to: string
 beforeAll(async () => {
@@ -222,7 +222,7 @@ test('log: a host that stops ends the streams by itself, before it cuts anybody 
   const stream = await follow(own.url, { authorization: own.admin })
   await waitUntil(() => expect(stream.lines()).toContain(': the log from now on'))
   await own.stop()
-  // One that is cut off ends with an error instead.
+  // A stream that was cut off would end with an error instead.
   await waitUntil(() => expect(stream.hasEnded()).toBe(true))
 })
 

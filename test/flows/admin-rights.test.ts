@@ -15,7 +15,7 @@ afterAll(() => host.stop())
 
 type Route = { readonly method: string; readonly path: string }
 
-/** What stands for a parameter of a path. */
+/** Values for path parameters. */
 const VALUES: Readonly<Record<string, string>> = {
   name: 'crm',
   secret: 'A',
@@ -24,14 +24,14 @@ const VALUES: Readonly<Record<string, string>> = {
   uid: 'none',
 }
 
-/** Every route of the API, from its own router. Routes are only added here, none is called. */
+/** Every route of the API, from its own router. Routes are only registered here, never called. */
 const ROUTES = routesOf(
   adminApi({ requireAdmin: () => {}, version: 'test', limits: createLimits() } as unknown as AdminApiParts).stack,
 )
 
 function routesOf(layers: readonly Layer[]): readonly Route[] {
   const routes = layers.flatMap(({ path, methods }) => methods.map((method) => ({ path: String(path), method })))
-  // What deletes comes last: the others are asked while there is something.
+  // Deletions come last, so that the other requests still find their objects.
   return routes
     .filter(({ method }) => method !== 'HEAD')
     .sort((one, other) => Number(one.method === 'DELETE') - Number(other.method === 'DELETE'))
@@ -61,14 +61,14 @@ const ALL_SCOPES = [
   'health:read',
 ]
 
-/** The scopes that a needed one is part of. */
+/** The scopes that include the given scope. */
 const including = (scope: string) => {
   const subjects = [scope.replace(/:\w+$/, ''), ...(scope.startsWith('solutions:') ? ['solutions:*'] : [])]
   const kinds = scope.endsWith(':read') ? ['read', 'write'] : ['write']
   return subjects.flatMap((subject) => kinds.map((kind) => `${subject}:${kind}`))
 }
 
-/** The scope that a route needs; null: only the admin account may; any: each token. */
+/** The scope that a route requires; null: admin account only; any: every token. */
 const NEEDED: Readonly<Record<string, string | null>> = {
   'GET /openapi.json': 'any',
   'GET /oauth-providers': 'any',

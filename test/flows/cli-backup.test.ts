@@ -20,7 +20,7 @@ import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 import { bundleOf } from '../support/zip.ts'
 
-/** Writes into its embedded database what the address says. */
+/** Writes a value from the URL into its embedded database. */
 const NOTES = `async function onSolutionOpen(arg, q) {
   await plugins.database.query('own', 'CREATE TABLE IF NOT EXISTS note (text TEXT)')
   await plugins.database.query('own', 'INSERT INTO note VALUES (?)', [q.note])
@@ -66,7 +66,7 @@ function note(text: string): Promise<unknown> {
   return openOnce(host.url, 'notes', createVisitor(host.url), `?note=${text}`)
 }
 
-/** Tables by name: what their rows come to. */
+/** A summary of the rows of each table, by table name. */
 async function tablesIn(file: string): Promise<Record<string, string>> {
   const { manifest, close } = await openArchive(file)
   close()
@@ -82,7 +82,7 @@ async function rowsOf(file: string, table: string): Promise<Record<string, unkno
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Record<string, unknown>]))
 }
 
-/** A host on what was restored: who knew the password or had the cookie comes in, and the key reads the secret. */
+/** Starts a host on the restored data: known passwords and cookies work, and the key decrypts the secret. */
 async function expectWorks(home: string, properties: Record<string, string> = {}): Promise<void> {
   const settings = readSettings({ PLATFORM_HOME: home, ...properties })
   const restored = await startTestHost(properties, { home })
@@ -97,7 +97,7 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
     const versions = (await askAdmin(restored, 'GET', 'solutions/crm')) as { versions: { version: string }[] }
     expect(versions.versions.map(({ version }) => version)).toEqual(['1.0.0', '2.0.0'])
     expect(await askAdmin(restored, 'GET', 'solutions/crm/grants')).toMatchObject({ users: true })
-    // The next line of a table whose rows the database numbers.
+    // Inserts into a table whose rows the database numbers.
     await addUser(restored, 'after-the-restore')
     const db = await openDatabase(settings)
     const key = await openPlatformKey(db, home, settings.platformKey)
@@ -190,7 +190,7 @@ test('key: a backup without it is restored with the right one only', async () =>
   await expectWorks(home, { PLATFORM_KEY })
 })
 
-/** From the embedded database to a server and back, each time with the same rows. */
+/** Copies from the embedded database to a server and back, with the same rows each time. */
 function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServer>): void {
   let server: TestServer
   beforeAll(async () => {
@@ -244,7 +244,7 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
   test(`${kind}: a restore that fails in its last step leaves no rows, no tables and no files`, async () => {
     const home = at(`failed-${kind}`)
     const properties = onServer(home, 'failed')
-    // No folder can be put in its place.
+    // The restore can't replace a symbolic link with a folder.
     mkdirSync(home)
     symlinkSync('nowhere', join(home, 'databases'))
     await expect(restore(backup, properties)).rejects.toMatchObject({ code: 'ENOTDIR' })

@@ -13,7 +13,7 @@ import { sharedHost } from '../support/shared-host.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// `solhost dev` as a process of its own, and pages that are open while files are saved.
+// `solhost dev` as a separate process, with pages open while files are saved.
 
 let shared: DevProcess & Disposable
 let version = 0
@@ -22,11 +22,11 @@ beforeAll(async () => {
 })
 afterAll(() => shared[Symbol.dispose]())
 
-/** The one that most tests use, sequentially: it gets a solution of these files in place of those before. */
+/** The instance that most tests share, sequentially: replaces its solution with these files. */
 async function devWith(files: Readonly<Record<string, string>>): Promise<DevProcess> {
   const manifest = JSON.parse(files['solution.json'] ?? '') as object
   shared.mark()
-  // It stands still meanwhile: the files are one burst, however long the machine takes to write them.
+  // Paused meanwhile, so that the files count as one burst, however long the machine takes to write them.
   process.kill(shared.pid, 'SIGSTOP')
   for (const name of readdirSync(shared.folder).filter((one) => one !== '.state')) {
     rmSync(join(shared.folder, name), { recursive: true })
@@ -36,8 +36,8 @@ async function devWith(files: Readonly<Record<string, string>>): Promise<DevProc
     'solution.json': JSON.stringify({ ...manifest, version: `1.0.${++version}` }),
   })
   process.kill(shared.pid, 'SIGCONT')
-  // The line that names the manifest, wherever it does: removed files are named after it. A line without it is of a save of
-  // the test before, which a page may show before it is printed.
+  // Waits for the line that names the manifest, wherever in the line: removed files are listed after it. A line without
+  // it belongs to a save of the previous test, which a page may show before it is printed.
   await shared.printed(/^(?:.*\bsolution\.json\b.*|.* more): active after/m)
   shared.mark()
   return shared
@@ -45,7 +45,7 @@ async function devWith(files: Readonly<Record<string, string>>): Promise<DevProc
 
 const FOUND = /active after \d+ ms, (.*)\n/
 
-/** Waits until the page has a form with these words in it. */
+/** Waits until a form on the page contains these words. */
 async function shows(page: ClientPage, words: string): Promise<void> {
   await page.until(words, () => page.frames.some((frame) => frame.kind === 'form' && frame.html.includes(words)))
 }
@@ -73,7 +73,7 @@ test('dev: a saved form shows in an open page, which keeps its form and what was
   await dev.printed(/^forms\/main\.json: active/m)
   expect(page.html()).toContain('id="f-main"')
   expect(page.element('main', 'name')).toContain('value="typed"')
-  // What scripts did is theirs to do again.
+  // Changes made by scripts are not restored; the scripts have to make them again.
   expect(page.text('main', 'answer')).toBe('-')
 
   dev.save(
@@ -168,11 +168,11 @@ test('dev: a page whose version cannot be opened waits, and goes on with the nex
   dev.mark()
   dev.save('globals.js', "function onSolutionOpen() { throw new Error('not like this') }\n")
   await dev.printed(/error globals\.js:1:35.*not like this/)
-  // Beside it somebody opens a page for the first time.
+  // Meanwhile another visitor opens the page for the first time.
   const late = await openClientPage(dev.url, 'shop', createVisitor(dev.url))
   late.hello()
   await late.frame('message')
-  // What is done meanwhile is done in the next version.
+  // Input entered meanwhile is applied to the next version.
   await page.enter('main', 'name', 'typed on')
   dev.save('globals.js', '')
   dev.save('forms/main.json', devForm('two'))
@@ -194,7 +194,7 @@ test('dev: new and removed files, files that an editor replaces, and many at onc
   expect(await saved(() => dev.save('scopes/rates.js', 'const rates = 1\n'))).toBe('scopes/rates.js (new)')
   expect(await saved(() => rmSync(join(dev.folder, 'scopes'), { recursive: true }))).toBe('scopes/rates.js (removed)')
   const replaced = await saved(() => {
-    // As vim, and editors that keep a copy.
+    // vim and other editors that keep a backup copy do this.
     writeFileSync(join(dev.folder, 'forms/main.json~'), 'a copy')
     writeFileSync(join(dev.folder, 'forms/.main.json.swp'), 'half of it')
     writeFileSync(join(dev.folder, 'forms/.new'), devForm('replaced'))
@@ -209,7 +209,7 @@ test('dev: new and removed files, files that an editor replaces, and many at onc
   expect(burst).toMatch(/^forms\/main\.json, media\/a\.txt \(new\), media\/b\.txt \(new\) and 2 more$/)
   await shows(page, 'burst 40')
   expect(page.frames.filter((frame) => frame.kind === 'form' && /burst (?!40)/.test(frame.html))).toEqual([])
-  // A file that is no part of the solution changes nothing.
+  // A file that is not part of the solution changes nothing.
   const count = () => dev.out().split('active after').length
   const before = count()
   mkdirSync(join(dev.folder, 'node_modules/x'), { recursive: true })
@@ -257,7 +257,7 @@ test('a host that is not live: an open page finishes on its version, and pages o
   const visitor = createVisitor(host.url)
   const page = await openClient(host.url, 'not-live', visitor)
   await upload('two')
-  // A page that is opened now has the new one, and the other answers as it did.
+  // A page opened now gets the new version; the other one responds as before.
   const other = await openClient(host.url, 'not-live', visitor)
   expect(other.text('main', 'heading')).toBe('two')
   await page.press('main', 'greet')
@@ -344,7 +344,7 @@ test('dev: one of the platform’s users is made with a password of its own, and
   await visitor.get('/solution/shop/index.html')
   expect((await visitor.post('/solution/shop/index.html', { username: 'dev', password })).status).toBe(303)
   const page = await openClient(dev.url, 'shop', visitor)
-  // Who may come in changed: the page asks for itself again, and gets what there is now.
+  // The sign-in requirement changed: the page reloads and gets the current version.
   dev.save('solution.json', JSON.stringify({ ...manifest, authenticator: 'NONE' }))
   expect((await page.frame('go')).href).toBe('/solution/shop/index.html')
   page.close()
@@ -376,7 +376,7 @@ test('dev: after many saves there are no more processes, open files and stored v
   const processes = childrenOf(dev.pid).length
   for (let number = 11; number <= 25; number++) await save(number)
   await shows(page, 'save 25')
-  // The version before ends after its last client has left it.
+  // The previous version ends after its last client has left.
   await waitUntil(
     () => {
       expect(childrenOf(dev.pid).length).toBeLessThanOrEqual(processes + 1)

@@ -29,7 +29,7 @@ async function createToken(...scopes: string[]): Promise<string> {
   return ((await answer.json()) as { token: string }).token
 }
 
-/** A folder with the solution of that name in it, as `init` makes it. */
+/** A folder that contains the solution of that name, as `init` creates it. */
 async function newSolution(name: string) {
   const folder = temporaryFolder()
   expect((await runCli(['init', name], { cwd: folder.path })).code).toBe(0)
@@ -106,7 +106,8 @@ Next: ask the operator for another one.
 Next: ask the operator for one with the scope solutions:crm:write.
 `,
   })
-  // What the check here does not know, such as a limit of that host: all faults, at their lines.
+  // Errors that the local check misses, such as exceeding a limit of that host: all of them are listed with their
+  // lines.
   writeFiles(folder.path, { 'crm/globals.js': 'function a() {\n  return }\n}\n' })
   const refused = await deploy(ADMIN, '--user', 'admin')
   expect([refused.code, refused.out]).toEqual([3, ''])
@@ -123,7 +124,7 @@ Next: ask the operator for one with the scope solutions:crm:write.
   })
 })
 
-/** A server that answers everything in one way. */
+/** A server that sends the same response to every request. */
 async function withServer<T>(answer: RequestListener, use: (url: string) => Promise<T>): Promise<T> {
   const server = createServer(answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -208,7 +209,7 @@ test('deploy: where solutions have host names of their own, the address is that 
 
 const TALKS = 'function onSolutionOpen(arg, { say }) {\n  console.log(say)\n  console.log(say)\n}\n'
 
-/** Opens the solution, which puts a word out twice. */
+/** Opens the solution, which outputs a word twice. */
 async function say(base: string, word: string): Promise<void> {
   const page = await openClient(base, 'talks', createVisitor(base), { query: `?say=${encodeURIComponent(word)}` })
   page.close()
@@ -268,7 +269,7 @@ test('logs: as many lines as asked for, and one JSON object for each', async () 
   )
 })
 
-/** The children of a process and theirs, as far as they live. */
+/** The living descendants of a process. */
 function descendants(pid: number): number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
@@ -278,7 +279,7 @@ function descendants(pid: number): number[] {
   }
 }
 
-/** The launcher's child and its sandbox processes, once there is one. */
+/** The launcher's child and its sandbox processes, once there is at least one. */
 async function runningBelow(launcher: number): Promise<number[]> {
   await until(() => descendants(launcher).length >= 2)
   return descendants(launcher)
@@ -308,7 +309,7 @@ test('check: the death of the launcher ends it too', async () => {
   await until(() => living.every((one) => !existsSync(`/proc/${one}`)))
 })
 
-/** A run on a terminal of its own, which `script` makes. */
+/** A run in a separate terminal, created by `script`. */
 function onTerminal(words: readonly string[], cwd: string) {
   const line = [process.execPath, LAUNCHER, ...words].map((word) => `'${word}'`).join(' ')
   const env = { PATH: process.env.PATH ?? '', TERM: 'xterm', SHELL: '/bin/sh' }

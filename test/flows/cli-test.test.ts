@@ -15,7 +15,7 @@ async function testOf(files: Record<string, string>, ...words: string[]) {
   return await runCli(['test', ...words], { cwd: folder.path })
 }
 
-/** The same of an example solution with these test files beside its own. */
+/** The same for an example solution, with these test files added to its own. */
 async function testOfExample(name: string, files: Record<string, string>) {
   using folder = temporaryFolder()
   cpSync(exampleFolder(name), folder.path, { recursive: true })
@@ -25,7 +25,7 @@ async function testOfExample(name: string, files: Record<string, string>) {
 
 const withoutTimes = (text: string) => text.replace(/ {2}\d+ ms$/gm, '  … ms').replace(/in [\d.]+ s\./, 'in … s.')
 
-/** Names with the messages of those that failed, of all test files or some. */
+/** Test names with the messages of failed tests, from all test files or from those that match `some`. */
 function resultsOf(out: string, some = /^/) {
   const { files } = JSON.parse(out) as {
     files: { file: string; failure: unknown; tests: { name: string; failure: { message: string } | null }[] }[]
@@ -184,7 +184,7 @@ test('test: without tests it says how to write one; a solution with faults is to
   })
 })
 
-/** One solution with the test files of several tests, which are run once. */
+/** One solution with the test files of several tests; it is run once. */
 const MANY = {
   'solution.json': '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE", "http": ["api.example.org"] }',
   'globals.js': `async function rate(currency) {
@@ -202,7 +202,7 @@ function elsewhere() { return plugins.http.fetch('https://other.example.org/') }
     { "type": "label", "name": "answer", "label": "-" }
   ] }] }] }`,
   'forms/main.js': "function go() {}\nfunction greet() { forms.main.elements.answer.label = 'first' }\n",
-  // Some that cannot be loaded.
+  // Files that cannot be loaded.
   'a.test.js': 'test("one", () => {\n',
   'b.test.js': 'missing()\n',
   'c.test.js': 'const nothing = 1\n',
@@ -327,7 +327,7 @@ test('no OAuth', async () => { await solution.getOAuthConfig({}) })
       ['commands', null],
       ['only texts', 'Error: queryParams.custom_tenant must be a text, as forms and addresses have them'],
       ['no OAuth', expect.stringContaining('no getOAuthConfig would be asked ("authenticator": "AUTHENTICATOR")')],
-      // The example's own.
+      // Tests of the example itself.
       ['anna of acme is signed in, with her tenant and its language', null],
       ['a wrong password, tenant or user is refused with the same text', null],
       ['a remembered login is good for seven days, and for the same user', null],
@@ -488,7 +488,7 @@ test('test: Ctrl-C ends it with all its processes and databases, and nothing of 
   }
 })
 
-/** A solution whose authenticator returns what it is given, with these tests. */
+/** A solution whose authenticator returns its input, with these tests. */
 const echoing = (authenticator: string, script: string, tests: string) => ({
   'solution.json': JSON.stringify({
     name: 'crm',

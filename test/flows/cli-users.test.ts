@@ -17,7 +17,7 @@ afterAll(() => host.stop())
 const folder = temporaryFolder()
 afterAll(() => folder[Symbol.dispose]())
 
-/** As the admin account. */
+/** Runs the command as the admin account. */
 function users(words: readonly string[], env: Record<string, string> = {}, run = runCli) {
   const options = { cwd: folder.path, env: { SOLHOST_PASSWORD: ADMIN_PASSWORD, ...env } }
   return run(['users', ...words, '--user', 'admin'], options)

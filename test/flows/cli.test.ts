@@ -39,7 +39,7 @@ test('check: an error that a script throws while it loads is shown at its line, 
     'scopes/rates.js': "function readRates(currency) {\n\tif (currency === 'EUR') throw new Error('no rates')\n}\n",
   }
   const { code, out } = await check(files)
-  // globals.js comes before the scopes, so the function is not there yet.
+  // globals.js runs before the scopes, so the function does not exist yet.
   expect([code, out]).toEqual([
     3,
     `globals.js:1:15  fault script_load  ReferenceError: readRates is not defined

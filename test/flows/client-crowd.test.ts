@@ -5,7 +5,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor, type Visitor } from '../support/http.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// Many clients whose lines are cut at the same moment, with presses on their way.
+// Many clients whose connections drop at the same moment, with presses in transit.
 
 const COUNT = 50
 const PRESSES = 5
@@ -35,7 +35,7 @@ test('clients: fifty whose connections are cut with presses on their way come ba
   expect(new Set(ids).size).toBe(COUNT)
   opened.forEach((page, index) => {
     for (let press = 0; press < PRESSES; press++) page.fire('main', 'up', 'onAction')
-    // Some after a while, so that some of their presses were handled and some of those answered.
+    // Some drop later, so that some of their presses were handled, and some of those acknowledged.
     if (index % 2 === 0) page.drop()
     else setTimeout(page.drop, index)
   })
@@ -44,7 +44,10 @@ test('clients: fifty whose connections are cut with presses on their way come ba
   expect(counts).toEqual(Array.from({ length: COUNT }, () => String(PRESSES)))
 })
 
-/** As the browser's script does: what the host has not handled is sent once more. @returns what the label says in the end */
+/**
+ * Reconnects as the browser's script does: events that the host has not handled are sent again. @returns the label's
+ * final text
+ */
 async function comeBack({ page }: ClientPage, client: string, visitor: Visitor): Promise<string> {
   const again = await openClientPage(host.url, 'crowd', visitor, { client, page })
   again.hello()

@@ -8,8 +8,8 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { addUser, askAdmin, visit } from '../support/users.ts'
 
-// What scripts of an open client do beyond its forms: to the session, to where the browser goes; and what the end of the
-// session does to the client.
+// Effects of a client's scripts outside its forms: on the session and on browser navigation. Also how the end of the
+// session affects the client.
 
 let host: TestHost
 beforeAll(async () => {
@@ -69,7 +69,7 @@ async function signedIn(username = 'anna') {
   const browser = await visit(host, 'effects')
   const { status } = await browser.signIn(username)
   if (status !== 303) throw new Error(`${username} was answered ${status}`)
-  // The page that the client is of, whose hidden token signs out.
+  // Opens the client's page, whose hidden token is needed to sign out.
   await browser.open()
   return browser
 }
@@ -257,7 +257,7 @@ test.each([
   }
   expect(performance.now() - before).toBeLessThan(3000)
   await expect.poll(async () => (await outputOf(host, 'effects')).slice(closes)).toEqual(['closed', 'closed'])
-  // The page connects again, if it did not hear why.
+  // A page that did not receive the reason connects again.
   const late = await openClientPage(host.url, 'effects', anna)
   expect([await late.closed(), late.frames]).toEqual([4401, [{ kind: 'closed', why: 'signed-out' }]])
   await other.press('main', 'hello')

@@ -4,7 +4,7 @@ import { addClientSolution, label } from '../support/client-solution.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { type Ask, ask } from '../support/http.ts'
 
-// What asks for an upgrade is answered like any other request, until it is a client's WebSocket in good order.
+// An upgrade request is answered like any other request unless it is a valid WebSocket handshake of a client.
 
 let host: TestHost
 beforeAll(async () => {

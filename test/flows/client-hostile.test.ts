@@ -10,7 +10,7 @@ import { createVisitor, type Visitor } from '../support/http.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// A browser that sends what no page sends, in whatever way. The host, the solution and its other users go on.
+// A browser that sends frames no page would send. The host, the solution and its other users keep running.
 
 const SHOP = formWith(
   { type: 'label', name: 'done', label: 'nothing' },
@@ -67,7 +67,7 @@ const FILES = {
   'forms/never.js': "function go() { forms.main.elements.done.label = 'never' } function onResize() { go() }",
 }
 const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'toString']
-/** No operator can compare it with a number. */
+/** Any operator that compares it with a number throws. */
 const UNCOMPARABLE = { toString: 1, valueOf: 1 }
 
 let host: TestHost
@@ -76,10 +76,10 @@ let shop: string
 /** The same for users of the users table. */
 let office: string
 let solutions = 0
-/** The network that this test's browsers are in: refusals of one are written once a minute. */
+/** The network of this test's browsers: refusals are logged once a minute per network. */
 let network: Record<string, string>
 let networks = 0
-/** The lines about refused frames that other tests left in the shop's log. */
+/** Number of lines about refused frames that other tests left in the shop's log. */
 let before: number
 
 beforeAll(async () => {
@@ -110,7 +110,7 @@ async function browse(name: string, at = host, headers = network) {
 
 const open = async (name = shop) => openClient(host.url, name, await browse(name))
 
-/** Another load of a page that knows the id of a client. */
+/** Loads a page again that knows the id of a client. */
 async function rejoin(name: string, visitor: Visitor, client: string): Promise<ClientPage> {
   const page = await openClientPage(host.url, name, visitor, { client })
   page.hello()
@@ -118,14 +118,14 @@ async function rejoin(name: string, visitor: Visitor, client: string): Promise<C
   return page
 }
 
-/** @returns lines of the log about refused frames */
+/** @returns log lines about refused frames */
 async function allRefusals(name: string): Promise<string[]> {
   const { items } = await askAdmin(host, 'GET', `solutions/${name}/log?limit=1000`)
   const messages = (items as { message: string }[]).map(({ message }) => message)
   return messages.filter((message) => message.startsWith('a browser sent'))
 }
 
-/** The same, of this test. */
+/** Only the lines of this test. */
 const refusals = async (name = shop) => (await allRefusals(name)).slice(name === shop ? before : 0)
 
 const line = (frames: number) =>
@@ -147,10 +147,12 @@ const event = (element: string, type: string, value: unknown = null, form = 'mai
 })
 const sort = (column: string) => ({ column, direction: 'ascending' })
 
-/** Sends a frame with the page's next number and waits until the host is done with it, if it is a frame at all. */
+/**
+ * Sends a frame with the page's next number and waits until the host has processed it, even if it is not a valid frame.
+ */
 async function forge(page: ClientPage, seq: number, frame: object): Promise<void> {
   page.send({ ...frame, seq })
-  // The answer to what comes after it: what is no frame is not answered.
+  // Waits for the answer to the next frame, because an invalid frame gets none.
   page.send({ ...event('note', 'onElementFocusGained'), seq: seq + 1 })
   await page.until('answer', () => page.frames.some((one) => one.kind === 'idle' && one.seq === seq + 1))
 }
@@ -240,7 +242,7 @@ describe('forged frames', () => {
     const next = await open()
     await next.press('main', 'ok')
     await next.press('main', 'other')
-    // A second click, which the first one took the button from.
+    // A second click on a button that the first click removed.
     await next.press('main', 'ok')
     await next.press('second', 'back')
     expect(next.text('main', 'done')).toBe('pressed ok 1')
@@ -305,7 +307,7 @@ describe('forged frames', () => {
 })
 
 describe('floods', () => {
-  /** Opens connections again and again, as long as `during` runs, which so cannot wait for the end of the flood. */
+  /** Opens connections repeatedly while `during` runs; so `during` cannot wait for the end of the flood. */
   async function whileFlooded(name: string, flood: (page: ClientPage) => void, during: () => Promise<void>) {
     let isOver = false
     const codes: number[] = []
@@ -372,7 +374,7 @@ describe('floods', () => {
   ])(
     '%s: the connections end, and meanwhile another user of the solution is answered',
     async (_what, codes, flood, isAlone = false) => {
-      // Where each connection opens a client these are too many for the one isolate of the shop.
+      // If each connection opens a client, there are too many for the shop's only isolate.
       const name = isAlone ? await addShop() : shop
       const neighbour = await open(name)
       const ended = await whileFlooded(name, flood, async () => {
@@ -381,7 +383,7 @@ describe('floods', () => {
       expect(neighbour.text('main', 'done')).toBe('pressed ok 20')
       expect(ended.length).toBeGreaterThanOrEqual(4)
       expect(ended.filter((code) => !codes.includes(code))).toEqual([])
-      // However many: one line of one network in a minute.
+      // However many were refused: one line per network and minute.
       await waitUntil(async () => expect(await refusals(name)).toHaveLength(1))
       expect(await audited(name)).toContain('user: refused')
     },
@@ -396,7 +398,7 @@ describe('floods', () => {
     page.socket.once('close', () => {
       isOver = true
     })
-    // 90 kB each; as fast as the host takes them.
+    // 90 kB each, as fast as the host reads them.
     const asking = (async () => {
       while (!isOver) {
         page.fire('main', 'large', 'onAction')
@@ -435,7 +437,7 @@ describe('floods', () => {
     socket.resume()
     await once(socket, 'end')
     const closed = new Promise((resolve) => socket.once('close', resolve))
-    // Only a connection that is gone refuses what is written to it.
+    // A write fails only once the connection is closed.
     const writing = setInterval(() => socket.write('more'), 5)
     await closed
     clearInterval(writing)
@@ -445,9 +447,9 @@ describe('floods', () => {
 
 describe('many clients', () => {
   const FEW = { TRUSTED_PROXIES: '127.0.0.1', CLIENTS_ADDRESS: '3', CLIENTS_SESSION: '2' }
-  /** Where a client without its page is soon over. */
+  /** Here a client without a page ends soon. */
   let small: TestHost
-  /** Where it is kept. */
+  /** Here a client without a page is kept. */
   let patient: TestHost
   let smallShop: string
   beforeAll(async () => {
@@ -469,7 +471,7 @@ describe('many clients', () => {
   }
   const ending = (page: ClientPage) =>
     page.until('form or end', () => page.frames.find(({ kind }) => kind === 'form' || kind === 'closed')?.kind)
-  /** The clients of three pages of one network, which are gone without a word. */
+  /** Opens three pages from one network and drops their connections without closing them. */
   async function vanishThree(name: string, at: TestHost): Promise<void> {
     for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::3']) {
       const page = await arrive(name, address, at)
@@ -477,7 +479,7 @@ describe('many clients', () => {
       page.drop()
     }
   }
-  /** Waits until there is room for three. */
+  /** Waits until three clients can be opened. */
   const untilThreeOpen = (openOne: (number: number) => Promise<ClientPage>) =>
     waitUntil(
       async () => {
@@ -487,7 +489,7 @@ describe('many clients', () => {
         } finally {
           for (const page of pages) page.drop()
         }
-        // The clients of one try are over before the next.
+        // The clients of one attempt end before the next attempt.
       },
       { interval: 1000 },
     )
@@ -515,7 +517,7 @@ describe('many clients', () => {
 
   test('who vanishes while its client is looked for leaves none behind', async () => {
     const visitor = await browse(smallShop, small)
-    // The tab that has the client does not answer: the host waits a second for it.
+    // The tab that owns the client does not respond: the host waits 1 s for it.
     const frozen = await openClient(small.url, smallShop, visitor, { answersPings: false })
     const { client } = await frozen.frame('hello')
     for (let count = 0; count < 3; count++) {
@@ -525,7 +527,7 @@ describe('many clients', () => {
       page.drop()
     }
     expect(await frozen.closed()).toBe(4409)
-    // Each that was left behind would hold a place for ever.
+    // Each client left behind would occupy a place forever.
     await untilThreeOpen(async () => {
       const page = await openClientPage(small.url, smallShop, visitor)
       page.hello()

@@ -8,10 +8,10 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor, type Visitor } from '../support/http.ts'
 import { addUser, askAdmin, visit } from '../support/users.ts'
 
-// How long a client lives, whose it is, and what becomes of it when its browser, its version or its host goes.
+// How long a client lives, who owns it, and what happens when its browser, its version or its host goes away.
 
 let host: TestHost
-/** Whose clients are over soon after their browser is, and few. */
+/** A host that allows few clients and ends them soon after their browser disconnects. */
 let hasty: TestHost
 beforeAll(async () => {
   host = await startTestHost({ CALL_TIME: '10s' })
@@ -24,7 +24,7 @@ afterAll(async () => {
   await hasty.stop()
 })
 
-/** What a client puts out begins with the name that it was opened with, by which its test finds it. */
+/** Every output line of a client begins with the name it was opened with, so that its test can find it. */
 const GLOBALS = `
   let name
   function tell(what) { application.output(name + ' ' + what) }
@@ -64,18 +64,18 @@ function addCounter(at: TestHost, name: string, manifest: Record<string, unknown
   return addClientSolution(at, name, { elements: ELEMENTS, script: SCRIPT, globals: GLOBALS, manifest })
 }
 
-/** A browser that has the page of the counter open. */
+/** A browser with the counter's page open. */
 async function browse(at = host): Promise<Visitor> {
   const visitor = createVisitor(at.url)
   await visitor.get('/solution/counter/index.html')
   return visitor
 }
 
-/** @param name of the client, for what it puts out */
+/** @param name of the client, which prefixes its output */
 const open = (name: string, visitor: Visitor, options: ClientPageOptions = {}, at = host) =>
   openClient(at.url, 'counter', visitor, { query: `?argument=${name}`, ...options })
 
-/** What the clients of this name put out. */
+/** The output of the clients with this name. */
 async function outputOfClient(name: string, at = host): Promise<readonly string[]> {
   const lines = await outputOf(at, 'counter')
   return lines.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1))
@@ -83,7 +83,7 @@ async function outputOfClient(name: string, at = host): Promise<readonly string[
 
 const idOf = async (page: ClientPage) => (await page.frame('hello')).client
 
-/** A page that names a client. @returns it once it has a form */
+/** Opens a page that names an existing client. @returns the page, once it shows a form */
 async function comeBack(at: TestHost, name: string, visitor: Visitor, client: string, options: ClientPageOptions = {}) {
   const again = await openClientPage(at.url, name, visitor, { client, ...options })
   again.hello()
@@ -138,7 +138,7 @@ test('client: a copied tab gets a client of its own, and the first goes on', asy
   const client = await idOf(first)
   const copy = await comeBack(host, 'counter', visitor, client)
   expect(await idOf(copy)).not.toBe(client)
-  // Nothing of the original is lost, so the copy has nothing to say.
+  // The original client is not lost, so the copy shows no message.
   expect((await copy.frame('hello')).isNew).toBe(false)
   await copy.press('main', 'up')
   await first.press('main', 'up')
@@ -196,7 +196,7 @@ test('executeLater: a function that was cancelled does not run', async () => {
   const visitor = await browse()
   const page = await open('cancelled', visitor)
   await page.press('main', 'cancelled')
-  // Both had the same time.
+  // Both were scheduled for the same time.
   await page.until('other one', () => page.text('main', 'count') === 'ran')
   await page.press('main', 'up')
   expect(await outputOfClient('cancelled')).toEqual(['opened', 'ran'])
@@ -211,7 +211,7 @@ test('executeLater: a function of a client that is over does not run', async () 
   const second = await open('over', visitor, {}, hasty)
   await second.press('main', 'later')
   await second.until('its own', () => second.text('main', 'count') === 'ran')
-  // Asked for earlier, it would have come before.
+  // If the first client's function had run, its output would appear earlier.
   expect(await outputOfClient('over', hasty)).toEqual(['opened', 'unloaded', 'closed', 'opened', 'ran'])
 })
 

@@ -6,7 +6,7 @@ import { createVisitor } from '../support/http.ts'
 import { addDefaultSolution, askAdmin } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// A login form's client before anybody is signed in, and what is typed into password elements.
+// A login form's client before anybody is signed in, and input in password elements.
 
 const LOGIN = formWith(
   { type: 'label', name: 'said', label: 'nothing' },
@@ -111,7 +111,7 @@ describe('before somebody is signed in', () => {
     expect(refused.map(({ message }) => message)).toEqual(Array(7).fill(REFUSED))
   })
 
-  // Together, since the host waits for each page before it ends the connection.
+  // Concurrently, since the host waits for each page before it closes the connection.
   test.concurrent.each(['enter', 'slowly'])(
     'a press of "%s" signs in, and the client is over with it',
     async (button) => {
@@ -168,7 +168,7 @@ describe('before somebody is signed in', () => {
       await second.page.press('login', 'enter')
       expect((await second.page.frame('message')).level).toBe('error')
       expect([signsIn(first.page), signsIn(second.page)]).toEqual([false, false])
-      // What is no try to sign in is as before.
+      // Anything other than a sign-in attempt works as before.
       await first.page.enter('login', 'user', 'x')
       expect(first.page.text('login', 'said')).toBe('changed false')
     } finally {
@@ -272,7 +272,7 @@ describe('passwords', () => {
     expect(JSON.stringify(lines)).not.toMatch(/zebra/i)
     expect(JSON.stringify(lines)).toContain('from [pin]')
     expect(host.logged()).not.toMatch(/zebra/i)
-    // Nor is one sent back to the browser, but as what the script made a label of.
+    // No password is sent back to the browser, except where the script put it into a label.
     expect(page.frames.some((one) => one.kind === 'patch' && JSON.stringify(one).includes('value=\\"zebra'))).toBe(
       false,
     )

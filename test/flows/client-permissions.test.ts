@@ -4,8 +4,8 @@ import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, visit } from '../support/users.ts'
 
-// Two users of one solution at the same time. Everything that only managers may have carries the word SECRET in whatever
-// place it could be sent from: name, label, hint, value, placeholder, option, row, tab, title, text by key.
+// Two users of one solution at the same time. Everything restricted to managers contains the word SECRET, in every
+// place that could be sent: name, label, hint, value, placeholder, option, row, tab, title, text by key.
 
 const within = (...elements: unknown[]) => [{ columns: [{ elements }] }]
 const managers = { permission: 'Managers' }
@@ -137,7 +137,7 @@ async function open(username: string) {
   return { browser, source: source.text, page: await openClient(host.url, 'board', browser) }
 }
 
-/** All that a user does who tries everything that the page offers. */
+/** Tries every interaction that the page offers. */
 async function tryAll(page: ClientPage): Promise<void> {
   await page.press('main', 'language')
   await page.press('main', 'change')
@@ -183,7 +183,7 @@ test('two users at once: what only one may fire is refused to the other, and his
   expect(anna.page.text('main', 'said')).toBe('saved 1')
 
   for (const [element, type, value] of forged) await maria.page.event('main', element, type, value)
-  // Three buttons, a value and a row; the clients' scripts know nothing of each other.
+  // Three buttons, a value and a row; each client's scripts run independently.
   expect(maria.page.text('main', 'said')).toBe('opened 5')
 })
 

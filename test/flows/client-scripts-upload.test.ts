@@ -3,7 +3,7 @@ import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { bundleOf, type Files } from '../support/zip.ts'
 
-// Main's scripts are tried at the upload as a client runs them: with the forms, and with the forms' own scripts.
+// The upload runs main's scripts as a client does: with the forms and the forms' own scripts.
 
 let host: TestHost
 beforeAll(async () => {

@@ -37,7 +37,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-/** What changes of a user, at the control center. */
+/** Changes a user at the control center. */
 const change = async (body: object) =>
   expect((await center.api('PATCH', `${SOLUTION}/users/${uid}`, body)).status).toBe(200)
 const heading = async () => /<h1[^>]*>([^<]*)/.exec((await (await visit(host, 'harbour')).open()).text)?.[1]

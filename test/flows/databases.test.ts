@@ -31,7 +31,7 @@ afterAll(async () => {
   await server?.stop()
 })
 
-/** Runs the SQL of the URL and writes what came of it into the solution's log. */
+/** Runs the SQL from the URL and writes the result into the solution's log. */
 const SCRIPT = `async function onSolutionOpen(arg, q) {
   try {
     const rows = await plugins.database.query(q.name, q.sql, q.value === undefined ? [] : [q.value])

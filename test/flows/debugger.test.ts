@@ -19,15 +19,15 @@ function onSolutionOpen(arg, queryParams) {
 }
 `
 const FILE = 'modules/auth/globals.js'
-/** The line of `const uid`, as the protocol counts. */
+/** The zero-based line of `const uid`, as the protocol counts lines. */
 const LINE = 3
-/** Of a call, in ms. */
+/** Time limit of a call, in ms. */
 const TIME = 1000
-/** Longer than all limits of a call together, those of the host and its patience included. */
+/** Longer than all limits of a call together, including the host's own timeout. */
 const HELD = 4000
 
 let host: TestHost
-/** One whose scripts have time to use up their memory, and little of it. */
+/** A host that allows long calls but little memory, so that scripts run out of memory first. */
 let slowHost: TestHost
 const opened: DevTools[] = []
 beforeAll(async () => {
@@ -89,7 +89,7 @@ type Paused = {
   }[]
 }
 
-/** The next stop: where it is, and what is asked of its innermost frame. */
+/** The next stop: its position, and a way to evaluate expressions in its innermost frame. */
 async function nextStop(tools: DevTools) {
   const { callFrames, reason } = (await tools.event('Debugger.paused')) as unknown as Paused
   const [frame] = callFrames
@@ -107,7 +107,7 @@ async function nextStop(tools: DevTools) {
   }
 }
 
-/** Waits until the clock of the stopped script has gone on so far. */
+/** Waits until the stopped script's clock has advanced by this much. */
 async function holdFor(milliseconds: number, stop: Awaited<ReturnType<typeof nextStop>>): Promise<void> {
   const from = Number(await stop.value('Date.now()'))
   await waitUntil(async () => expect(Number(await stop.value('Date.now()')) - from).toBeGreaterThan(milliseconds), {
@@ -216,7 +216,7 @@ test('debugger: a client that grows is stopped before its memory is used up, and
   expect(await tools.closed).toBe(1001)
   await pressed
 
-  // The page's client is opened anew in the isolate that the next session looks into.
+  // The page's client is reopened in the isolate that the next session attaches to.
   const again = await attach('solhost://filling/main', slowHost)
   await again.ask('Debugger.setBreakpointByUrl', { url: 'forms/main.js', lineNumber: 1 })
   const second = await openClient(slowHost.url, 'filling', createVisitor(slowHost.url))
@@ -224,7 +224,7 @@ test('debugger: a client that grows is stopped before its memory is used up, and
   await nextStop(again)
   await again.ask('Debugger.resume')
   await looked
-  // The one that was full is listed until the kernel has ended it.
+  // The process that ran out of memory is listed until the kernel has removed it.
   const processes = () => slowHost.processes().filter(({ key }) => key?.startsWith('filling@'))
   await expect.poll(() => processes().length).toBe(1)
 })

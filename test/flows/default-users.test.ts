@@ -67,7 +67,7 @@ test('who has to change the password chooses one before anything else, and signs
   expect((await browser.signIn('fred')).status).toBe(401)
   expect((await browser.signIn('fred', 'one blue boat sails')).status).toBe(303)
   expect(await askAdmin(host, 'GET', `users/${uid}`)).toMatchObject({ mustChangePassword: false })
-  // The ticket was for the password before.
+  // The ticket was issued for the previous password.
   await browser.open()
   const again = await browser.post('/solution/crm/password', {
     ticket,

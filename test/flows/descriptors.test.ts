@@ -14,7 +14,7 @@ import { ask, createVisitor } from '../support/http.ts'
 const PAGE = '/solution/tenant-login/index.html'
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
 
-/** @returns the status, or the code of the error */
+/** @returns the HTTP status, or the error's code */
 function statusFrom(url: string, localAddress: string): Promise<number | string> {
   const { promise, resolve } = Promise.withResolvers<number | string>()
   const asked = request(url, { agent: false, localAddress }, (answer) => {
@@ -28,7 +28,7 @@ function statusFrom(url: string, localAddress: string): Promise<number | string>
 
 async function openIdle(url: string): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  // Those that the host refuses.
+  // The host refuses some of these connections.
   socket.on('error', () => {}).resume()
   await once(socket, 'connect')
   return socket

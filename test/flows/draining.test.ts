@@ -50,7 +50,8 @@ test('draining: SIGTERM makes a host unready at once, it serves on and ends kept
   expect((await anna.signIn('anna')).status).toBe(303)
   expect((await anna.session()).status).toBe(200)
 
-  // Not within half a second: the launcher passes a signal on that the whole group got.
+  // A second signal ends the drain, but only after 500 ms: until then the host takes it for the same signal, which the
+  // launcher forwards after the whole process group received it.
   const asked = () => {
     child.kill('SIGTERM')
     return statusOf(`${url}/health/live`).catch((error: NodeJS.ErrnoException) => error.code)
@@ -99,13 +100,14 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database', () => {
     const pages = await Promise.all(Array.from({ length: 5 }, () => openClient(one.url, 'counter', anna)))
     await pages[0]?.press('main', 'up')
     expect(pages[0]?.text('main', 'count')).toBe('1')
-    // Each leaves at a random time of the second half: at its beginning, so that what is asked after it is not too late.
+    // Each client leaves at a random time in the second half of the drain time. Here it leaves at the start of that
+    // half, so that the requests after it are not too late.
     const { random } = Math
     vi.spyOn(Math, 'random').mockImplementation(() => random() / 100)
     const stopped = one.stop()
     expect(await statusOf(`${one.url}/health/ready`)).toBe(503)
 
-    // Whoever is led here in spite of that is served: the page of a new client, and what was signed in here.
+    // Requests that still arrive here are served: the page of a new client, and existing sessions.
     const late = await openClient(one.url, 'counter', anna)
     const moved = await Promise.all(
       pages.map(async (page) => {
@@ -147,7 +149,7 @@ function uploadTo({ url }: TestHost): TestHost['upload'] {
     })
 }
 
-/** @returns an answer's status and what it says of the connection, for a browser that would keep it */
+/** @returns the response's status and `Connection` header, for a browser that asks for keep-alive */
 function connectionOf(url: string): Promise<[number | undefined, string | undefined]> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { headers: { connection: 'keep-alive' }, agent: false }, (answer) => {

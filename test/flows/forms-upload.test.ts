@@ -9,7 +9,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
-// Forms on their way from a bundle through the sandbox process of its upload into the platform's database.
+// Forms from a bundle, through the upload's sandbox process, into the platform's database.
 
 let host: TestHost
 beforeAll(async () => {
@@ -32,7 +32,7 @@ async function send(name: string, packed: Uint8Array): Promise<{ status: number;
   return { status: answer.status, answer: (await answer.json()) as Answer }
 }
 
-/** The row of a version, read and written beside the host. */
+/** Reads or writes the row of a version directly in the database, while the host runs. */
 function withRow<T>(work: (database: DatabaseSync) => T): T {
   const file = (readdirSync(host.home, { recursive: true }) as string[]).find((name) => name.endsWith('.sqlite'))
   const database = new DatabaseSync(join(host.home, file as string), { timeout: 5000 })

@@ -8,10 +8,10 @@ import { startTestHost } from '../support/host.ts'
 import { bundleOf } from '../support/zip.ts'
 
 const disk = temporaryFolder()
-/** Takes rights that many machines don't give. */
+/** Mounting requires privileges that many machines don't grant. */
 const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk.path]).status === 0
 
-/** Leaves no byte free. */
+/** Fills the disk completely. */
 function fill(): void {
   const file = join(disk.path, 'fill')
   for (let size = 1024 ** 2; size >= 1; size = Math.floor(size / 4)) {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { fuzz } from '../support/fuzz.ts'
 import { startFuzzTargets } from '../support/fuzz-targets.ts'
 
-// The short form of `npm run long -- fuzz`. LONG_SEED sends again what a run sent that failed.
+// The short form of `npm run long -- fuzz`. Set LONG_SEED to repeat a failed run.
 
 const SEED = Number(process.env.LONG_SEED ?? Date.now() % 2 ** 31)
 
@@ -15,6 +15,6 @@ test(`malformed requests and frames end no process and stop none from answering 
   })
   expect(failures).toEqual([])
   expect([requests, sockets]).toEqual([1600, 120])
-  // Otherwise nothing of it reached a server.
+  // Otherwise no request reached a server.
   expect([answered > 200, upgraded > 50]).toEqual([true, true])
 }, 600_000)

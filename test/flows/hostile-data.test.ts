@@ -7,11 +7,11 @@ import { openOnce } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
-/** What must stand in no log, no audit and no answer to a script. */
+/** Must not appear in any log, audit entry or answer to a script. */
 const SECRET = 'secret-of-the-operator'
 const GUESS = 'a guess of thirty letters here'
 
-/** Runs the code of the URL; the solution's log tells what came of it, after a line by which it is found. */
+/** Runs the code from the URL and logs the result, after a line that identifies the run. */
 const RUNS_CODE = `async function onSolutionOpen(arg, q) {
   if (q.code === undefined) return
   application.output('run ' + q.run)
@@ -23,7 +23,7 @@ const RUNS_CODE = `async function onSolutionOpen(arg, q) {
   }
 }`
 
-/** An authenticator that lets everybody in as an administrator, or so it says. */
+/** An authenticator that signs everybody in and claims that they are administrators. */
 const SAYS_ADMINISTRATOR = `async function onSolutionOpen(arg, q) {
   if (!q.username) return
   security.login(q.username, q.custom_uid, ['Administrators'])
@@ -36,17 +36,17 @@ const service = createServer((request, response) => {
 })
 const received: string[] = []
 let host: TestHost
-/** The uid of one who administrates the users table, and of one who does not. */
+/** The uids of a user who may manage the users table (`boss`) and of one who may not (`plain`). */
 let boss: string
 let plain: string
-/** Where the service listens, which is listed; and the host itself, which is not. */
+/** The address of the service, which is on the list of allowed hosts, and the host itself, which is not. */
 let place: string
 let port: string
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
   place = `127.0.0.1:${(service.address() as AddressInfo).port}`
-  // Guesses are counted as they are by default.
+  // Password guesses are limited as by default.
   host = await startTestHost({
     THROTTLE_ACCOUNT_NETWORK: '5',
     THROTTLE_ACCOUNT: '20',
@@ -55,7 +55,7 @@ beforeAll(async () => {
     // Longer than five sign-ins take on a busy machine.
     QUERY_TIME: '10s',
     CALL_TIME: '15s',
-    // One browser runs one code after the other, each in a client of its own.
+    // One browser runs many pieces of code sequentially, each in its own client.
     CLIENTS_SESSION: '1000',
   })
   port = new URL(host.url).port
@@ -72,7 +72,7 @@ afterAll(async () => {
 type Browser = Awaited<ReturnType<typeof visit>>
 type Line = { readonly message: string; readonly correlationId?: string; readonly level: string }
 
-/** A solution that runs what it is told, for users of the users table. */
+/** A solution that runs any code it receives, for users of the users table. */
 function addRunning(name: string): Promise<void> {
   const databases = { own: { server: 'embedded' }, crm: { server: 'alpha', database: 'crm' } }
   const http = [place, `127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]
@@ -83,7 +83,7 @@ function grant(solution: string, more: Record<string, unknown>): Promise<unknown
   return askAdmin(host, 'PUT', `solutions/${solution}/grants`, { databases: {}, http: [], users: false, ...more })
 }
 
-/** Each signs in from a network of its own, so that they do not share a counter. */
+/** Each sign-in uses a different network, so that they do not share a throttle counter. */
 let networks = 0
 async function signedIn(solution: string, username: string): Promise<Browser> {
   const browser = await visit(host, solution, { 'x-forwarded-for': `10.0.${networks >> 8}.${networks++ & 255}` })
@@ -96,7 +96,7 @@ async function logOf(solution: string): Promise<readonly Line[]> {
   return (await askAdmin(host, 'GET', `solutions/${solution}/log?limit=1000`)).items as Line[]
 }
 
-/** Runs code in a client that opens. @returns the lines that this wrote into the solution's log */
+/** Runs code in a new client. @returns the lines that it wrote into the solution's log */
 async function linesOf(solution: string, browser: Browser, code: string): Promise<readonly string[]> {
   const run = randomUUID()
   await openOnce(host.url, solution, browser, `?${new URLSearchParams({ code, run })}`)
@@ -105,7 +105,7 @@ async function linesOf(solution: string, browser: Browser, code: string): Promis
   return lines.filter(({ correlationId }) => correlationId === id).map(({ message }) => message)
 }
 
-/** The same, for what came of it alone. */
+/** Runs code in a new client. @returns only its result */
 async function run(solution: string, browser: Browser, code: string): Promise<string> {
   return (await linesOf(solution, browser, code)).find((line) => /^(result|refused) /.test(line)) ?? 'nothing'
 }
@@ -396,7 +396,7 @@ describe('the embedded database', () => {
     } catch (error) { application.output('ended ' + error); throw error }`
     let isOver = false
     const opened = linesOf('closed', browser, endless).finally(() => (isOver = true))
-    // A host that waits for the query would answer none of them before it is over.
+    // A host blocked by the query could not answer any of them until the query ends.
     for (const other of others) expect((await other.signIn('boss')).status).toBe(303)
     expect(isOver).toBe(false)
     expect((await opened).some((line) => line.startsWith('ended Error'))).toBe(true)
@@ -414,7 +414,7 @@ describe('what belongs to another solution', () => {
     thief.cookies.set(`${kind}-closed`, { value, path: '/solution/closed/' })
     expect((await thief.open()).text).toContain('name="login_form"')
     expect((await thief.session()).status).toBe(401)
-    // And its own series is not ended by that.
+    // The attempt does not end the user's own series either.
     browser.close()
     await browser.open()
     expect((await browser.session()).status).toBe(200)

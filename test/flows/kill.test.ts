@@ -20,7 +20,7 @@ async function addSlow(name: string) {
   return visitor
 }
 
-/** A login of a second under way. */
+/** Starts a sign-in that takes about 1 s. */
 async function startSlowLogin(name: string) {
   const visitor = await addSlow(name)
   const login = visitor.post(pageOf(name), { username: 'anna', password: 'p', custom_wait: 'yes' })
@@ -75,7 +75,7 @@ test('a killed spare process is replaced, and the next solution gets a process',
   expect((await visitor.post(pageOf('spare'), { username: 'a', password: 'b' })).status).toBe(303)
 })
 
-// `npm run long -- kill-uploads` does it 50 times.
+// `npm run long -- kill-uploads` does this 50 times.
 test('kill -9 of the host during an upload, 5 times: the database opens, the old or the new version is active', async () => {
   expect(await killUploads(5)).toBeGreaterThan(1)
 })

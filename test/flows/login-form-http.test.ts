@@ -13,8 +13,8 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
-// What the page of a client posts when a script signed somebody in or out. The tokens come from what a client of another
-// host of the same database would make them with.
+// The request that a client's page posts after a script signed a user in or out. The tokens are issued the way another
+// host with the same database would issue them.
 
 const KEY = 'a key that this test and its host know'
 
@@ -64,7 +64,7 @@ const ANNA = {
   showUrl: null,
 }
 
-/** A browser in which a client without a user is open: its page has a form token, its connection brings the cookie. */
+/** A browser with an open client and no user: its page has a form token, its connection sends the cookie. */
 function openBrowser({ host, formTokens, signIns, targets }: Place = place, solution = 'crm') {
   const visitor = createVisitor(host.url)
   const scope = { solution, secure: false, ownHost: false }
@@ -86,7 +86,7 @@ function openBrowser({ host, formTokens, signIns, targets }: Place = place, solu
     signIn: (more: object = {}) => post(PAGE, { id_token: issue(more) }),
     session: () => visitor.get(`${path}session`),
     cookie: (kind: string) => visitor.cookies.get(`${kind}-${solution}`)?.value,
-    /** Signs out by the page of a client whose script said where to go on. */
+    /** Signs out through the page of a client whose script set the redirect target. */
     async signOut(target: SignOutTarget, headers: Record<string, string> = {}) {
       const { items } = await askAdmin(host, 'GET', `sessions?solution=${solution}`)
       const [{ id }] = items as [{ id: string }]
@@ -100,7 +100,7 @@ async function newestSignIn({ host }: Place = place): Promise<unknown> {
   return (items as unknown[])[0]
 }
 
-/** Ends the sessions of the tests before, so that `signOut` finds its own. */
+/** Ends the sessions of previous tests, so that `signOut` finds its own. */
 const endAll = () => createSessions(place.db, createLimits()).endAll('crm')
 
 test('login form: what its script decided becomes a session of a new id, with tenant and locale, at the page asked for', async () => {
@@ -186,7 +186,7 @@ test.each<[string, (browser: Browser) => Record<string, string> | Promise<Record
       const cookie = browser.cookies.get('login-crm') as { value: string; path: string }
       await browser.post(PAGE, { id_token })
       await browser.post('/solution/crm/logout', {})
-      // It was the cookie that the token is bound to.
+      // Restores the cookie that the token is bound to.
       browser.cookies.set('login-crm', cookie)
       return { id_token }
     },
@@ -257,7 +257,7 @@ test('login form: in maintenance nobody signs in, and the token stays whole', as
 
 test('login form: guesses are counted per network; then a page in the user’s language says when to come back', async () => {
   const own = await startPlace({ THROTTLE_NETWORK: '3' })
-  // What ends well costs nothing.
+  // Successful sign-ins do not count.
   for (let time = 0; time < 5; time++) expect((await openBrowser(own).signIn()).headers.location).toBe(PAGE)
   const browser = openBrowser(own)
   for (let guess = 0; guess < 3; guess++) expect((await browser.post(PAGE, { id_token: 'x.x' })).status).toBe(303)

@@ -95,7 +95,7 @@ test('login preview: it is the page that a browser gets, but for token, nonce, r
   expect(previews.map(bare)).toEqual(shown.map(bare))
 })
 
-/** Without what belongs to one answer. */
+/** The page without the parts that differ in each response. */
 function bare(html: string): string {
   return html
     .replace(

@@ -35,7 +35,7 @@ async function restart(properties: Record<string, string> = {}, token = TOKEN): 
   satellite = await startSatellite(center, token, properties, { home })
 }
 
-/** Starts anew, so that no pause after a refusal is waited for; then the Satellite runs what it ran before. */
+/** Restarts the Satellite to skip the pause after a refusal; then it must run the same version as before. */
 async function expectRefused(statement: string, why: RegExp): Promise<void> {
   const before = await activeOf(satellite)
   center.says(statement)

@@ -11,10 +11,10 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 let host: TestHost
-/** Stands for what a busy host holds; the test runs in its process. */
+/** Simulates the memory that a busy host uses; the test runs in the host's process. */
 let ballast: Uint8Array | null = null
 beforeAll(async () => {
-  // With the children that hosts and servers of other files have in this process.
+  // Includes the child processes that hosts and servers of other test files have in this process.
   const bound = createMemoryBound({ configured: Number.POSITIVE_INFINITY })
   const { used } = bound.measure({ known: [], begun: [], leaving: [] })
   host = await startTestHost({ RUNTIME_XMX: `${Math.ceil(used / MEGABYTE) + 300}m` })
@@ -59,7 +59,7 @@ test('memory: a host that is full refuses uploads and sign-ins with 503 and Retr
   expect((await host.upload('shop', await bundle('2.0.0'))).status).toBe(201)
 })
 
-/** The host looks four times a second. */
+/** Polls; the host measures its memory four times per second. */
 async function untilAnswered<A extends { readonly status: number }>(status: number, ask: () => Promise<A>): Promise<A> {
   for (;;) {
     const answer = await ask()

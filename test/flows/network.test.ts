@@ -11,7 +11,8 @@ import { exampleFolder } from '../../host/solutions/examples.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 
-// What somebody on the way can do who is neither browser nor solution: a neighbour in the network, a proxy, a slow client.
+// Attacks by someone on the network path who is neither browser nor solution: a neighbour in the network, a proxy, a
+// slow client.
 
 const PAGE = '/solution/tenant-login/index.html'
 
@@ -34,7 +35,7 @@ afterAll(() => Promise.all([open.stop(), proxied.stop()]))
 async function raw(url: string, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.write(bytes)
-  // What the host did not read any more is reset, which may come before the end.
+  // If the host stops reading, the connection is reset, possibly before the end of the answer.
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
   await new Promise((resolve) => socket.on('error', resolve).on('end', resolve).on('close', resolve))
@@ -42,7 +43,7 @@ async function raw(url: string, bytes: string): Promise<string> {
   return String(Buffer.concat(chunks))
 }
 
-/** The statuses of all answers in it. */
+/** The status codes of all responses in the text. */
 const statuses = (text: string) => [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]))
 
 async function guess(host: TestHost, forwardedFor: string): Promise<number> {
@@ -82,7 +83,7 @@ test('a trusted proxy is believed its host name, but where PUBLIC_URL is https i
   const { status, headers } = await ask(`${proxied.url}${PAGE}`, { headers: said })
   expect(status).toBe(200)
   expect(headers['set-cookie']?.[0]).toMatch(/^__Secure-login-tenant-login=[^;]+; .*; secure; httponly$/i)
-  // Of several the first counts: a proxy has to put its own in place of the browser's, not behind it.
+  // The first of several values counts: a proxy has to replace the browser's value, not append its own.
   const added = { ...said, 'x-forwarded-host': 'evil.example, apps.example.org' }
   expect((await ask(`${proxied.url}${PAGE}`, { headers: added })).status).toBe(421)
 })
@@ -175,7 +176,7 @@ test('a slow client keeps nobody waiting, and has a minute for its headers and f
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
   const [socket] = await once(server, 'connection')
-  // As Node tells that the time is over.
+  // Node.js reports a request timeout with this event.
   server.emit('clientError', Object.assign(new Error('too slow'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket)
   expect(String(Buffer.concat(await client.toArray()))).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\nConnection: close/)
   server.close()

@@ -16,7 +16,7 @@ beforeAll(async () => {
   played = await sharedPlayedHost()
 })
 
-/** To the provider, which answers at once: where it sends the browser. */
+/** Starts a sign-in; the provider responds immediately. @returns the URL that it redirects the browser to */
 async function goToProvider(visitor: Visitor, query = ''): Promise<string> {
   const { answer, location } = await visitor.start(query)
   if (answer.status !== 302) throw new Error(`the page answered ${answer.status}: ${textOf(answer.text)}`)
@@ -52,7 +52,7 @@ test('an author cannot lead users elsewhere once the operator says where the pro
   expect((await anna.start()).location).toContain(`${before.issuer}/authorize?`)
   expect((await signIn(anna)).status).toBe(303)
   expect(thief.got).toEqual([])
-  // The provider that the operator replaces is asked nothing about users whom it signed in.
+  // The replaced provider gets no more requests about the users it signed in.
   anna.person.close()
   await askAdmin(host, 'PUT', 'solutions/redirected/oauth', { issuer: after.issuer })
   const asked = before.requests.length
@@ -128,7 +128,7 @@ test('twenty returns at once with one code make one session', async () => {
   const anna = comeTo(host, solution)
   const back = await goToProvider(anna, `?stage=${stage.name}`)
   const cookies = [...anna.person.cookies(host.url)].map(([name, value]) => `${name}=${value}`).join('; ')
-  // Each as if it came first: with the cookies of the start.
+  // Each request looks like the first one: it sends the cookies from the start of the sign-in.
   const pages = await Promise.all(
     Array.from({ length: 20 }, () => ask(back, { headers: { accept: 'text/html', cookie: cookies } })),
   )

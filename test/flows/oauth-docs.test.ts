@@ -15,7 +15,7 @@ import { type SharedOAuthHost, sharedOAuthHost } from '../support/shared-oauth-h
 import { askAdmin } from '../support/users.ts'
 import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
-// The examples of docs/oauth.md run as they stand there, but for the names of host and provider.
+// The examples of docs/oauth.md run unchanged, except for the names of host and provider.
 const GUIDE = readFileSync(fileURLToPath(new URL('../../docs/oauth.md', import.meta.url)), 'utf8')
 
 let provider: OidcProvider
@@ -34,7 +34,7 @@ beforeAll(async () => {
   }
 })
 
-/** The one code block of that language that holds the text. */
+/** The only code block in that language that contains the text. */
 function example(language: string, text: string): string {
   const found = [...GUIDE.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
     .filter(([, of, code]) => of === language && code?.includes(text))
@@ -47,7 +47,7 @@ function example(language: string, text: string): string {
     .replaceAll('the secret that the provider gave', CLIENT_SECRET)
 }
 
-/** The texts of a table's first column, of the section that begins so. */
+/** The first column of the table in the section whose heading begins with `heading`. */
 function firstColumn(heading: string): string[] {
   const section = GUIDE.slice(GUIDE.indexOf(`\n## ${heading}\n`)).split('\n## ')[1] ?? ''
   return [...section.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell]) =>
@@ -103,7 +103,7 @@ test('docs, Custom: single addresses suffice, and the signed-out page says where
   expect((await anna.session()).status).toBe(401)
 })
 
-/** `queryParams` of the last two sign-ins, as the script wrote them into the log. */
+/** `queryParams` of the last two sign-ins, as the script logged them. */
 async function askedWith(): Promise<Record<string, Record<string, unknown>>[]> {
   const lines = (await logOf(host, 'crm')).filter(({ message }) => message.startsWith('asked '))
   return lines.slice(-2).map(({ message }) => JSON.parse(message.slice('asked '.length)).q)
@@ -187,14 +187,14 @@ test('docs, why an e-mail alone is risky: who was invited is found by e-mail onc
   )
   await setSecret()
 
-  // Carl claims the address of anna, unverified; bram was not invited.
+  // Carl claims anna's address, which is unverified; bram was not invited.
   const refused = []
   for (const account of ['carl', 'bram']) refused.push((await comeTo(host, 'crm').signIn({ account })).status)
   expect(refused).toEqual([403, 403])
   const anna = comeTo(host, 'crm')
   expect((await anna.signIn()).status).toBe(303)
   expect((await anna.session()).json()).toMatchObject({ uid: 'u-1' })
-  // The address is given to another account, and verified there; anna has a new one.
+  // Another account gets the address and verifies it; anna has a new address.
   const change = (name: string, claims: object) =>
     provider.accounts.splice(
       provider.accounts.findIndex((one) => one.name === name),

@@ -97,7 +97,7 @@ function testFlows(): void {
   }
 }
 
-/** The address that a page which goes on leads to. */
+/** The URL that a redirecting page links to. */
 function endSessionIn({ text }: Page): string {
   return (/href="(http[^"]+)"/.exec(text)?.[1] ?? '').replaceAll('&amp;', '&')
 }

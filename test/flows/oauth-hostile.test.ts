@@ -16,7 +16,7 @@ import {
   whatCameOf,
 } from '../support/played-sign-ins.ts'
 
-/** One of each kind; all of them are played in memory (test/host/oauth/hostile-*.test.ts). */
+/** One attack of each kind; test/host/oauth/hostile-*.test.ts plays all of them in memory. */
 const ONE_OF_A_KIND = [
   'signature flipped',
   'algorithm none',
@@ -35,7 +35,7 @@ const ONE_OF_A_KIND = [
 const PLAYED = [...HOSTILE, ...HOSTILE_USER_INFO].filter(({ name }) => ONE_OF_A_KIND.includes(name))
 
 let played: PlayedHost
-/** Of every sign-in of this file. */
+/** The secrets of every sign-in in this file. */
 const secrets: string[] = []
 
 beforeAll(async () => {

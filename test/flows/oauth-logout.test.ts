@@ -20,7 +20,7 @@ beforeAll(async () => {
   })
 })
 
-/** The address that a page which goes on leads to. */
+/** The URL that a redirecting page links to. */
 function leadsTo(html: string): string {
   return (/href="(http[^"]+)"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&')
 }
@@ -38,7 +38,7 @@ test('signing out leads to the provider, which ends its session, and from there 
   const signedOut = await anna.person.open(back.url, { from: back.from })
   expect(signedOut.status).toBe(200)
   expect(textOf(signedOut.text)).toContain('You are signed out')
-  // Nobody is signed in there any more: the provider asks for the password again.
+  // Nobody is signed in at the provider any more, so it asks for the password again.
   expect((await anna.session()).status).toBe(401)
   expect((await anna.signIn()).status).toBe(303)
 })
@@ -100,7 +100,7 @@ test('the provider’s own sign-out ends the sessions of all browsers of that us
   await expect.poll(async () => [(await one.session()).status, (await two.session()).status]).toEqual([401, 401])
   expect((await bram.session()).status).toBe(200)
   expect(provider.backchannel.filter(({ fault }) => fault !== null)).toEqual([])
-  // Its remembered login is over too.
+  // The session's remembered login has ended too.
   one.person.close()
   expect((await one.open()).status).toBe(302)
 })
@@ -125,7 +125,7 @@ test('signing out is a POST of our own page: another site’s is refused', async
   expect((await anna.session()).status).toBe(200)
 })
 
-/** A solution whose provider names no end-session address, so that users stay signed in there. */
+/** A solution whose provider has no end-session endpoint, so that users stay signed in there. */
 async function addWithoutEndSession(name: string): Promise<void> {
   const found = await fetch(`${provider.issuer}/.well-known/openid-configuration`)
   const { authorization_endpoint, token_endpoint, jwks_uri } = (await found.json()) as Record<string, string>
@@ -142,12 +142,12 @@ test('after a sign-out that the provider does not follow it is asked to prompt, 
   await anna.signIn()
   expect((await anna.logOut()).headers.location).toMatch(/signed-out/)
   expect(promptOf((await anna.start()).location)).toBe('login')
-  // One that was begun and left changes nothing.
+  // Starting a sign-in without finishing it changes nothing.
   expect(promptOf((await anna.start()).location)).toBe('login')
   expect((await anna.signIn()).status).toBe(303)
   anna.person.close()
   expect(promptOf((await anna.start()).location)).toBeNull()
-  // Of a session that was over too, and what the settings ask for is kept.
+  // The same applies to a session that had already ended. Parameters from the settings are kept.
   await askAdmin(host, 'PUT', 'solutions/lasting/oauth', OFFLINE)
   const bram = comeTo(host, 'lasting')
   await bram.signIn({ account: 'bram' })

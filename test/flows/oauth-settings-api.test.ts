@@ -155,7 +155,7 @@ test('oauth settings: OpenAPI names them', async () => {
   expect(Object.keys(components.schemas.OAuthSettingsForm?.properties ?? {})).toContain('token_endpoint_auth_method')
 })
 
-// What an upload says of them
+// What an upload reports about them
 
 test('upload: OAUTH without settings, and a secret in the manifest, are warned of', async () => {
   const codes = async (name: string, manifest: object) =>
@@ -191,7 +191,7 @@ test('upload: getOAuthConfig may be in the authenticator or in main’s own scri
   expect(await statusWith({ 'modules/auth/scopes/own.js': configure })).toBe(201)
   expect(await statusWith({ 'globals.js': configure })).toBe(201)
   expect(await statusWith({ 'modules/base/globals.js': configure })).toBe(422)
-  // Main runs alone only where it is asked.
+  // The upload runs main without the other modules only if main provides the settings.
   const needsBase = { 'modules/base/globals.js': 'var shared = 1', 'globals.js': 'shared++' }
   expect(await statusWith({ ...needsBase, 'modules/auth/scopes/own.js': configure })).toBe(201)
   expect(await statusWith({ ...needsBase, 'scopes/own.js': configure })).toBe(422)

@@ -36,13 +36,13 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
     await server?.stop()
   })
 
-  /** The balancer gives each request to the next host. */
   const tokenRequests = () => provider.requests.filter(({ path }) => path.endsWith('/token')).length
 
   test('what one host began the other ends', async () => {
     for (let n = 0; n < 4; n++) {
       const anna = comeTo(group, 'crm')
-      // One more request each time, so that either host gets to begin and to end.
+      // The balancer alternates between the hosts. One more request every second time swaps the host that starts a
+      // sign-in and the one that finishes it.
       if (n % 2 === 1) await anna.session()
       expect((await anna.signIn({}, `?n=${n}`)).headers.location).toBe(`/solution/crm/index.html?n=${n}`)
       expect((await anna.session()).status).toBe(200)
@@ -72,7 +72,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
   test('the provider’s own sign-out ends the session on both hosts', async () => {
     const anna = comeTo(group, 'crm')
     await anna.signIn()
-    // Both hosts know the session by now.
+    // These requests reach both hosts, so both have loaded the session afterwards.
     for (let n = 0; n < 4; n++) expect((await anna.session()).status).toBe(200)
     await provider.sessionsEnd('sub-of-anna')
     await expect

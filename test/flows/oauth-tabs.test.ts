@@ -81,16 +81,16 @@ test('login CSRF: a return in a browser that did not begin it signs nobody in an
   const fooled = await deliver(anna.person, back)
   expect(fooled.status).toBe(400)
   expect(fooled.text).toContain('href="/solution/offline/index.html"')
-  // With a sign-in of her own open as well.
+  // The victim also has a sign-in of her own in progress.
   await anna.start()
   expect((await deliver(anna.person, back)).status).toBe(400)
-  // With a cookie of the right name and another value.
+  // The victim has a cookie of that name with another value.
   const name = attacker.cookieNames().find((cookie) => cookie.startsWith('oauth-')) ?? ''
   anna.person.plant(host.url, name, 'x'.repeat(43), '/solution/offline/')
   expect((await deliver(anna.person, back)).status).toBe(400)
   expect(tokenRequests()).toBe(asked)
   expect((await anna.session()).status).toBe(401)
-  // Whose it is still can.
+  // The browser that started the sign-in can still finish it.
   expect((await deliver(attacker.person, back)).status).toBe(303)
 })
 

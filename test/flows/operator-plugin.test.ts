@@ -19,7 +19,7 @@ function addPlugin(folder: string, host: string, guest = 'export default functio
   writeFileSync(join(home, 'plugins', folder, 'guest.ts'), guest)
 }
 
-/** The steps of docs/plugins.md. */
+/** The setup steps of docs/plugins.md. */
 const HOST = `
 const written: string[] = []
 export default (api: any) => ({
@@ -125,7 +125,7 @@ test.each([
 })
 
 test('a start that fails leaves no sandbox process and no open database behind', async () => {
-  // Those of hosts that this worker's files share.
+  // Child processes of the hosts that this worker's test files share.
   const others = childProcesses()
   addPlugin(
     'wrong',
@@ -144,7 +144,7 @@ function childProcesses(): string[] {
   )
 }
 
-/** Nothing when it was closed since it was listed. */
+/** An empty array if the descriptor was closed since it was listed. */
 function linkOf(path: string): string[] {
   try {
     return [readlinkSync(path)]

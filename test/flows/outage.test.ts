@@ -74,7 +74,7 @@ describe.each([
   })
 })
 
-// It waits for the time-outs of the host, which are real seconds.
+// At full scale only: waits for the host's timeouts, which are real seconds.
 testAtFullScale(
   'a PostgreSQL that stands still: pages come in time, the form says no, and the host goes on when it does',
   async () => {

@@ -7,7 +7,7 @@ import { addAuthenticatorSolution, askAdmin, visit } from '../support/users.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 let host: TestHost
-/** Where memory ends before time does. */
+/** Here scripts run out of memory before they run out of time. */
 let small: TestHost
 beforeAll(async () => {
   host = await startTestHost({ AUTHENTICATOR_TIME: '200ms', CALL_TIME: '200ms' })
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([host.stop(), small.stop()]))
 
-/** A native loop: no timeout inside the process ends it. */
+/** A loop in native code: no timeout inside the process can stop it. */
 const HANGS = 'Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1)'
 
 test('a solution that was killed three times pauses: 503 with Retry-After, in its log and in the API; others go on', async () => {

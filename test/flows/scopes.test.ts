@@ -5,7 +5,7 @@ import type { TestHost } from '../support/host.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addAuthenticatorSolution, visit } from '../support/users.ts'
 
-// `globals` and `scopes` as scripts meet them in open clients and in sign-ins, after an upload.
+// `globals` and `scopes` as scripts see them in open clients and in sign-ins, after an upload.
 
 let host: Omit<TestHost, 'stop'>
 beforeAll(async () => {
@@ -24,7 +24,7 @@ const SCOPES = {
   'scopes/plain.js': 'let state = 1; function plain() { return state }',
 }
 
-/** What a solution says of itself by functions of its scopes, as one text. */
+/** Reports the solution's state through functions of its scopes, as one string. */
 const SAYS = `function says() {
     globals.plainVar += 1
     globals.lexical = globals.lexical + '!'

@@ -9,16 +9,19 @@ import { askAdmin, PASSWORD, visit } from '../support/users.ts'
 
 const SEED = 20_261
 const AT_ONCE = 8
-/** How many times the mix of operations is played. */
+/** How often the mix of operations is played. */
 const TIMES = scaled(1, 10)
 const NARROW = scaled(1, 6)
 const WIDE = scaled(1, 2)
-/** A remembered cookie that was exchanged this long ago is a stolen one, in ms; no two tabs at once are that far apart. */
+/**
+ * Using a remembered cookie this long after it was exchanged counts as theft, in ms; two concurrent tabs are never that
+ * far apart.
+ */
 const GRACE = 10 * 60_000
-/** What one host does holds on the other within this, in ms. */
+/** A change on one host takes effect on the other within this time, in ms. */
 const WITHIN = 1000
 
-/** The throttle as it is where nobody sets it: other tests switch it off. */
+/** The default throttle settings; other tests switch the throttle off. */
 const THROTTLE = { THROTTLE_ACCOUNT_NETWORK: '5', THROTTLE_ACCOUNT: '20', THROTTLE_NETWORK: '200' }
 
 describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed operations', () => {
@@ -32,7 +35,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
       ...sharedProperties('alpha', server),
       ...THROTTLE,
       REMEMBER_GRACE: `${GRACE}ms`,
-      // For its clock alone.
+      // Needed only to move the clock.
       PLATFORM_TESTING_MODE: 'true',
     }
     group = await startHostGroup(2, properties)
@@ -121,7 +124,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     thief.cookies.set('remember-crm', { value: stolen, path: '/' })
     expect((await thief.open()).text).toContain('name="password"')
     const ended = performance.now()
-    // Who asks from then on is refused, however long the answer takes.
+    // Requests sent from then on are refused, however long the answer takes.
     while (performance.now() - ended <= WITHIN) await new Promise((resolve) => setTimeout(resolve, 50))
     expect((await owner.session()).status).toBe(401)
     owner.close()

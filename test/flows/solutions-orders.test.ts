@@ -8,7 +8,7 @@ import { createExampleLab, type ExampleLab, type Person } from '../support/examp
 import { startTestHost } from '../support/host.ts'
 import { PASSWORD } from '../support/users.ts'
 
-// The example `orders` and its variant `orders-login-form`, as they are in the folder `solutions`.
+// The example `orders` and its variant `orders-login-form`, unchanged from the folder `solutions`.
 
 const VIEWER = ['Orders']
 const EDITOR = ['Edit', 'Orders']
@@ -33,7 +33,7 @@ function rowsOf(person: Person): Row[] {
   return person.see('list').rows as never
 }
 
-/** The newest order that fits: the samples are the same at each start. */
+/** The newest order that matches: the sample data is the same at each start. */
 function orderWith(person: Person, fits: (row: Row) => boolean): Row {
   const found = rowsOf(person).find(fits)
   if (found === undefined) throw new Error('no order fits')
@@ -44,7 +44,7 @@ const totalOf = (rows: readonly Row[]) => rows.reduce((total, { amount }) => tot
 const isLarge = (row: Row) => row.status === 'New' && row.amount > 10_000
 const isSmall = (row: Row) => row.status === 'New' && row.amount <= 10_000
 
-/** What the form's line for messages says; null while it is not there. */
+/** The text of the form's message line; null if the line is not shown. */
 function messageOf(person: Person): string | null {
   const { visible, label } = person.see('message')
   return visible ? (label ?? '') : null
@@ -271,7 +271,7 @@ describe('an order', () => {
 })
 
 describe('permissions', () => {
-  /** What of these each page has. */
+  /** Those of these parts that each page contains. */
   const PARTS = ['orders-create', 'orders-approve', 'order-save', 'order-history', 'tab.past']
 
   test.each<[string, string[], string[]]>([

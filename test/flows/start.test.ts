@@ -14,7 +14,10 @@ import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/solhost.js', import.meta.url))
 
-/** The machine's own Node.js, which may be an old one; npm puts the fitting one of the packages before it. */
+/**
+ * The Node.js installed on the machine, which may be too old; npm puts the right one from the packages before it in
+ * PATH.
+ */
 const MACHINE_NODE =
   (process.env.PATH ?? '')
     .split(':')
@@ -22,14 +25,14 @@ const MACHINE_NODE =
     .map((folder) => join(folder, 'node'))
     .find((file) => existsSync(file)) ?? process.execPath
 
-// Each starts several processes; how long that takes is the machine's.
+// Each test starts several processes, which takes long on a slow machine.
 vi.setConfig({ testTimeout: 240_000 })
 
 let home: string
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'solhost-start-'))
 })
-/** Launchers; a host ends with its own. */
+/** Launchers; a host ends when its launcher ends. */
 const launchers: ChildProcess[] = []
 afterEach(async () => {
   for (const child of launchers.splice(0)) {
@@ -46,14 +49,14 @@ type Started = {
   output: () => string
   code: Promise<number | null>
   url: string
-  /** How long it took until it ran, in ms. */
+  /** How long the start took, in ms. */
   took: number
 }
 
-/** A stop ends within 5 s, in ms; where the machine is so slow that a start takes longer than that, so may a stop. */
+/** Time limit of a stop, in ms: 5 s, or more on a machine that is so slow that it also starts slowly. */
 const endsWithin = ({ took }: Started) => Math.max(5000, 2 * took)
 
-/** Through the launcher, as `npm start` does it. */
+/** Starts the host through the launcher, as `npm start` does. */
 async function start(properties: Record<string, string> = {}): Promise<Started> {
   const env = {
     PATH: process.env.PATH ?? '',
@@ -72,7 +75,10 @@ async function start(properties: Record<string, string> = {}): Promise<Started> 
   return { child, output, code, url, took: performance.now() - begun }
 }
 
-/** Until it says so, or has ended. Without looking again and again: the host that starts needs the processor. */
+/**
+ * Waits until the host reports that it runs, or has ended. Does not poll, because the starting host needs the
+ * processor.
+ */
 async function untilItRuns(child: ChildProcess, ended: Promise<unknown>): Promise<() => string> {
   let output = ''
   const runs = new Promise<void>((resolve) => {
@@ -110,7 +116,7 @@ test('an empty PLATFORM_HOME gets the examples; the start prints addresses, user
   expect(await code).toBe(0)
   expect(performance.now() - before).toBeLessThan(endsWithin(first))
 
-  // A second start keeps everything: password, sessions, solutions.
+  // A second start keeps password, sessions and solutions.
   const second = await start()
   expect(second.output()).not.toContain('password of the admin account')
   expect((await ask(`${second.url}/admin/api/solutions`, { headers: { authorization } })).status).toBe(200)
@@ -123,7 +129,7 @@ test('an empty PLATFORM_HOME gets the examples; the start prints addresses, user
   second.child.kill('SIGINT')
   expect(await second.code).toBe(0)
 
-  // Examples that were deleted do not come back.
+  // Deleted examples are not created again.
   const third = await start()
   expect(third.output()).toContain('No solution is listed yet')
   third.child.kill('SIGTERM')
@@ -157,7 +163,7 @@ test('SIGTERM and the launcher’s death while the host starts end it as well', 
     const closed = new Promise((resolve) => child.once('close', resolve))
     await new Promise((resolve) => setTimeout(resolve, 250))
     child.kill(signal)
-    // The output is closed when the last process that holds it is gone.
+    // The output is closed when the last process that has it open ends.
     await closed
   }
 })
@@ -212,13 +218,13 @@ test('a port in use and a foreign key stop the start with a sentence that says w
   expect(taken.output()).toContain(`Port ${port} of 127.0.0.1 is in use. Stop what uses it, or set PORT`)
   others.close()
 
-  // The failed one had made the password, and did not keep it.
+  // The failed start had created the password but did not store it.
   const { child, output, code, url } = await start({ ENVIRONMENT: 'prod' })
   expect(output()).toContain(join(home, 'admin-password'))
   child.kill('SIGKILL')
   await expect.poll(() => ask(`${url}/health/live`).catch(() => null)).toBe(null)
   expect(existsSync(home)).toBe(true)
-  // The output is closed when the last process that holds it is gone.
+  // The output is closed when the last process that has it open ends.
   await code
 
   const foreign = await start({ ENVIRONMENT: 'prod', PLATFORM_KEY: 'k'.repeat(40) })

@@ -18,7 +18,7 @@ const OFTEN = { interval: 20 }
 let collector: Collector
 let host: TestHost
 
-/** @param hasExample false where nobody signs in: a check of an upload is a process of its own */
+/** @param hasExample false for tests without a sign-in: it saves the upload, whose check starts a process */
 async function startHost(properties: Record<string, string> = {}, hasExample = true): Promise<void> {
   host = await startTestHost({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -116,7 +116,7 @@ describe('a host with a collector', () => {
     expect(text).toContain(`\n${script} 2\n`)
     expect(text).toMatch(/^solhost_memory_limit_bytes \d+$/m)
     expect((await ask(url, { headers: { Origin: 'http://evil.example' } })).status).toBe(403)
-    // DNS rebinding: over http a page's own name is all that tells it from a tool.
+    // DNS rebinding: over http only the host name distinguishes a request by a page from one by a tool.
     const port = new URL(url).port
     for (const name of ['evil.example', 'rebound.evil.example', 'localhost.evil.example'])
       expect((await ask(url, { headers: { Host: `${name}:${port}` } })).status).toBe(421)
@@ -234,9 +234,9 @@ describe('what a collector does', () => {
       OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
     }
     await startHost(properties, false)
-    // A trace to export.
+    // Creates a trace to export.
     await ask(`${host.url}/`)
-    // It also asks what it is to run, since this is its control center.
+    // The collector also gets requests for the desired state, since it is this host's control center.
     const metrics = () => collector.received.filter(({ path }) => path === '/otlp/v1/metrics')
     await waitUntil(() => expect(Math.min(other.received.length, metrics().length)).toBeGreaterThan(0), OFTEN)
     await other.stop()
@@ -250,7 +250,7 @@ describe('what a collector does', () => {
 
   test('one that answers nothing holds up no sign-in and no stop', async () => {
     collector.reply = () => 'hang'
-    // Longer than a test may take: whoever waited for the answer would fail it.
+    // Longer than a test's timeout: a test that waited for the answer would fail.
     await startHost({ OTEL_EXPORTER_OTLP_TIMEOUT: '60000' })
     expect(await signIn()).toBe(303)
     await waitUntil(() => expect(collector.tries.length).toBeGreaterThan(0), OFTEN)
@@ -306,7 +306,7 @@ test('an event of an open client is a trace of its own, with the lines and reque
   await waitUntil(() => expect(line()).toBeDefined(), OFTEN)
   expect(line()?.traceId).toBe(pressed()?.traceId)
   const asked = { name: 'plugin request', traceId: pressed()?.traceId, attributes: { 'solhost.binding': 'http.fetch' } }
-  // Where the event takes long the line is written to the database within it, which is a span of its own.
+  // If the event takes long, its log line is written to the database during the event, which adds another span.
   const below = () => spansOf(collector).filter((span) => span.parent === pressed()?.spanId && span.name === asked.name)
   await waitUntil(() => expect(below()).toMatchObject([asked]), OFTEN)
   expect(new Set(events().map(({ traceId }) => traceId)).size).toBe(events().length)

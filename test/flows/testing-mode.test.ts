@@ -5,7 +5,7 @@ import { exampleFolder } from '../../host/solutions/examples.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 
-// PLATFORM_TESTING_MODE: what end-to-end tests may change of a host, and that nobody else can.
+// PLATFORM_TESTING_MODE: what end-to-end tests can change on a host, and that nobody else can.
 
 let host: TestHost
 beforeAll(async () => {
@@ -47,7 +47,7 @@ test('testing mode: the clock set forward ends a session that was idle too long,
 test('testing mode: a remembered login is there after six days and gone after eight', async () => {
   const visitor = await signedIn({ remember: 'on' })
   await set({ clockOffsetMs: 6 * DAY })
-  // The example's script asks for the tenant each time.
+  // The example's script requires the tenant at each request.
   const page = `${PAGE}?custom_tenant=acme`
   expect((await visitor.get(page)).text).toContain('Signed in as anna')
   await set({ clockOffsetMs: 8 * DAY })

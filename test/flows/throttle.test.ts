@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-/** A browser in a network of its own. */
+/** A browser in its own network. */
 const from = (network: number, solution = 'crm') => visit(host, solution, { 'x-forwarded-for': `192.0.2.${network}` })
 
 test('the sixth try on an account from one network gets 429 with Retry-After, in the user’s language, before anything is checked', async () => {
@@ -67,7 +67,7 @@ test('twenty tries from many networks hold up an account, but not a browser that
   expect((await (await from(60)).signIn('dora')).status).toBe(429)
   await own.open()
   expect((await own.signIn('dora')).status).toBe(303)
-  // The cookie is for that account alone, and worth nothing when it was changed.
+  // The cookie works for that account only, and is invalid if it was modified.
   const known = own.cookie('known') ?? ''
   const thief = await from(61)
   thief.cookies.set('known-crm', { value: `ffffffff${known.slice(8)}`, path: '/solution/crm/' })

@@ -19,7 +19,7 @@ import { type Answer, ask, createVisitor } from '../support/http.ts'
 import { type AskTls, askByHttp1, askByHttp2 } from '../support/tls-clients.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// A host that serves TLS itself: what browsers, tools, a renewal and somebody hostile meet there.
+// A host that serves TLS itself: how it behaves towards browsers, tools, attackers and certificate renewals.
 
 const PAGE = '/solution/tenant-login/index.html'
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
@@ -32,7 +32,7 @@ let by1: AskTls
 let by2: ReturnType<typeof askByHttp2>
 let bundle: Buffer
 
-/** What `startTestHost` uploads goes through `fetch`, which trusts no authority of ours. */
+/** Replaces the uploads of `startTestHost`: they use `fetch`, which does not trust the test's certificate authority. */
 function overTls(plain: TestHost): TestHost {
   const headers = { authorization: plain.admin, 'content-type': 'application/zip' }
   const upload = async (name: string, body: Uint8Array) => {
@@ -277,7 +277,7 @@ describe('HSTS and the port without TLS', () => {
 })
 
 describe('what HTTP/2 brings besides', () => {
-  /** A connection of its own, with how it ended. */
+  /** A separate connection. @returns its session, and a promise of the GOAWAY code when it closes */
   async function hostile(): Promise<{ session: ClientHttp2Session; ended: Promise<number | null> }> {
     const session = connectHttp2(host.url, { ca })
     let code: number | null = null
@@ -288,7 +288,7 @@ describe('what HTTP/2 brings besides', () => {
     return { session, ended }
   }
 
-  /** The status, or the error's code. */
+  /** @returns the HTTP status, or the error's code */
   const tried = (session: ClientHttp2Session, headers: Record<string, string | string[] | undefined>) =>
     new Promise((resolve) => {
       const stream = session.request({ ':path': '/', ...headers } as Record<string, string>)
@@ -305,7 +305,7 @@ describe('what HTTP/2 brings besides', () => {
     expect(await tried(session, { ':method': 'CONNECT', ':path': undefined, ':authority': 'evil.example:25' })).toBe(
       405,
     )
-    // Of other schemes HTTP/2 asks no path, and ours would be read as an address.
+    // HTTP/2 requires no path for other schemes, and ours would be parsed as a URL.
     expect(await tried(session, { ':scheme': 'other', ':path': '?' })).toBe(400)
     expect(await tried(session, { expect: 'nonsense' })).toBe(417)
     expect(await tried(session, { cookie: Array.from({ length: 200 }, (_, index) => `c${index}=1`) })).toBe(200)
@@ -389,7 +389,7 @@ describe('what HTTP/2 brings besides', () => {
 })
 
 describe('the certificate', () => {
-  /** A file takes another's place at once. */
+  /** Replaces a file atomically. */
   function put(file: string, name: string): void {
     folder.write(`${file}.part`, folder.bytes(name))
     renameSync(join(folder.path, `${file}.part`), join(folder.path, file))
@@ -484,7 +484,7 @@ test('the command line speaks to a host whose authority NODE_EXTRA_CA_CERTS name
   const env = { SOLHOST_PASSWORD: ADMIN_PASSWORD }
   const words = ['deploy', exampleFolder('tenant-login'), host.url, '--user', 'admin']
   const without = await runCli(words, { cwd: folder.path, env })
-  // Node.js reads the variable when a process starts.
+  // Node.js reads the variable only when a process starts.
   const trusted = { ...env, NODE_EXTRA_CA_CERTS: folder.authority }
   const trusting = await runCliProcess(words, { cwd: folder.path, env: trusted })
   expect(without.err).toContain(
@@ -497,7 +497,7 @@ test('a stop ends while connections hold a request of HTTP/2 that does not end, 
   const own = await startTestHost(properties())
   const { session, ask: asks } = askByHttp2(own.url, ca)
   await asks(`${own.url}/`)
-  // A form whose end never comes.
+  // A form that never ends.
   const stream = session.request({
     ':method': 'PUT',
     ':path': '/admin/api/solutions/x',
@@ -515,7 +515,7 @@ test('a stop ends while connections hold a request of HTTP/2 that does not end, 
   await new Promise<void>((resolve) => silent.once('connect', () => resolve()))
   const gone = new Promise((resolve) => session.once('goaway', resolve))
   const closed = [session, idle.session, silent].map((one) => new Promise((resolve) => one.once('close', resolve)))
-  // Longer than the stop's grace, and less than what a handshake may take.
+  // Longer than the grace period of a stop, and shorter than the timeout of a handshake.
   const ended = own.stop().then(() => true)
   const tooLong = new Promise((resolve) => setTimeout(resolve, 6000, false).unref())
   expect(await Promise.race([ended, tooLong])).toBe(true)

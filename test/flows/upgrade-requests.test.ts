@@ -7,8 +7,8 @@ import { startTestCenter, type TestCenter } from '../support/center.ts'
 import { CERTIFICATE_PASS, type CertificateFolder, certificateFolder } from '../support/certificates.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 
-// Node hands an upgrade request over while its body still arrives, and while earlier requests of the connection wait for their
-// answers. On every server a request like that gets an answer, and the process lives.
+// Node.js hands over an upgrade request while its body is still arriving, and while earlier requests of the connection
+// wait for their answers. Every server answers such a request and keeps running.
 
 let folder: CertificateFolder
 let host: TestHost
@@ -16,7 +16,7 @@ let secureHost: TestHost
 let center: TestCenter
 let secureCenter: TestCenter
 let inspector: Awaited<ReturnType<typeof startDebugger>>
-/** The addresses of all servers, by name. */
+/** The URLs of all servers, by name. */
 let servers: Readonly<Record<string, string>>
 
 beforeAll(async () => {
@@ -59,7 +59,10 @@ async function connect(url: string): Promise<Socket> {
   return socket
 }
 
-/** Sends bytes and reads until `count` answers are there. @returns their statuses, and whether the server closed the connection */
+/**
+ * Sends bytes and reads until `count` answers have arrived. @returns their statuses, and 'closed' if the server closed
+ * the connection
+ */
 async function send(url: string, bytes: string, count: number, isClosing: boolean): Promise<(number | 'closed')[]> {
   const socket = await connect(url)
   let text = ''

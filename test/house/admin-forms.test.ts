@@ -18,7 +18,7 @@ test('a form of the pages says its method; what the script sends is a POST witho
   expect(wrong).toEqual([])
   const shared = templates.flatMap(({ text }) => text.match(/\bit\.form\(/g) ?? [])
   expect([...forms.filter(({ tag }) => isSent(tag)), ...shared].length).toBeGreaterThan(20)
-  // The template of those has the attributes in a variable.
+  // The template of these has the attributes in a variable.
   expect(forms.filter(({ file }) => file === 'form.eta').map(({ tag }) => tag.slice(0, 20))).toEqual([
     '<form method="post"<',
   ])

@@ -7,8 +7,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FOLDERS = ['runtime', 'plugins', 'base', 'host', 'control-center', 'cli']
 
 /**
- * The casts that silence a type, with their number in each file: beside each a comment says why no type can. A file that is
- * not here gets types instead.
+ * The casts that silence the type checker, with their number in each file. A comment beside each says why no type can
+ * replace it. In files that are not listed here, use types instead.
  */
 const CASTS: Readonly<Record<string, number>> = {
   'base/database/alpha.ts': 1,
@@ -18,7 +18,7 @@ const CASTS: Readonly<Record<string, number>> = {
   'runtime/forms/element-schemas.ts': 1,
 }
 
-/** Not in comments: these begin with a star or two slashes. */
+/** Skips comments, which begin with a star or two slashes. */
 const CAST = /^(?!\s*(?:\/?\*|\/\/)).*?(?:\bas unknown as\b|\bas never\b|\bvalue\('[A-Z_]+'\) as\b)/gm
 
 test('types: casts that silence a type are only where the list has them', () => {

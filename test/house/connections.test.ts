@@ -17,9 +17,10 @@ test('only base/outbound, host/outbound, the drivers of databases and telemetry 
   const imported = sources.flatMap(([file, text]) =>
     [...text.matchAll(modules)].map(([, names, module]) => `${file}: ${names} of ${module}`),
   )
-  // A sandbox process and the embedded databases' have their file descriptor as a Socket; a server listens, and answers
-  // handshakes; outbound.ts checks each address that it connects to; the rest are functions of texts. The command line goes to the
-  // host that its user names, in a process of its own, which a running host never loads (test/cli/apart.test.ts).
+  // The sandbox and embedded-database processes use their file descriptor as a Socket; a server listens and answers
+  // handshakes; outbound.ts checks each address that it connects to; the rest are functions on strings. The command
+  // line connects to the host that its user names. It runs in a separate process, which a running host never loads
+  // (test/cli/apart.test.ts).
   expect(imported.sort()).toEqual([
     'base/http/answer-errors.ts: { STATUS_CODES } of http',
     'base/http/early-answer.ts: { STATUS_CODES } of http',
@@ -48,11 +49,13 @@ test('only base/outbound, host/outbound, the drivers of databases and telemetry 
     'runtime/bundle/manifest-schema.ts: { isIPv6 } of net',
     'runtime/sandbox/main.ts: { Socket } of net',
   ])
-  // The property `fetch` of `ProviderRequests` goes through `Outbound`, as openid-client is told to.
+  // The property `fetch` of `ProviderRequests` uses `Outbound`; openid-client is configured to call it.
   const calls =
     /(?<!requests\.|async )\b(?:fetch|connect|WebSocket|EventSource|XMLHttpRequest)\(|\b(?:require|getBuiltinModule)\(/
-  // The drivers of databases, which the operator's settings and grants name; telemetry, to the collector that the settings
-  // name; what asks the control center, at CLOUD_URL; the binding by which scripts ask the host; advice on what to write; and what runs in browsers, where the policy of the page lets it connect to its own origin alone.
+  // Database drivers, which connect to what the operator's settings and grants name; telemetry, to the collector in the
+  // settings; requests to the control center, at CLOUD_URL; the binding through which scripts send requests to the
+  // host; advice texts; and code that runs in browsers, where the page's policy allows connections to its own origin
+  // only.
   const known =
     /^(?:base\/(?:database|web\/scripts)\/|host\/(?:solution-databases|web\/(?:client|admin))\/|base\/outbound\/post\.ts$|runtime\/sandbox\/replaced-names\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)

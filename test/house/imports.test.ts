@@ -7,8 +7,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FOLDERS = ['runtime', 'plugins', 'base', 'host', 'control-center', 'cli']
 
 /**
- * What each folder may import from (design section 3): base → plugins → runtime, plugins never from each other. Both services,
- * the host and the control center, stand on base, and neither knows anything of the other. The command line stands on the host.
+ * What each folder may import from (design section 3): base → plugins → runtime; plugins never import each other. Both
+ * services, the host and the control center, build on base and do not import each other. The command line builds on the
+ * host.
  */
 const MAY_IMPORT: Record<string, (file: string, target: string) => boolean> = {
   runtime: (_file, target) => target.startsWith('runtime/'),
@@ -20,8 +21,8 @@ const MAY_IMPORT: Record<string, (file: string, target: string) => boolean> = {
 }
 
 /**
- * The folders of each, in their order: one imports only from those before it, types included. Files directly in `base`, `host` and
- * `control-center` come last.
+ * The folders of each, in order: a folder imports only from those before it, types included. Files directly in `base`,
+ * `host` and `control-center` come last.
  */
 const ORDER: Record<string, readonly string[]> = {
   base: [
@@ -155,13 +156,13 @@ test('what a sandbox process runs stays below runtime/sandbox and what it import
     ({ file, target, isType }) =>
       /^(?:base|host)\//.test(file) &&
       target.startsWith('runtime/sandbox/') &&
-      // The global of test files runs inside an isolate too (host/solution-tests/).
+      // The global of test files also runs inside an isolate (host/solution-tests/).
       !(isType && file.endsWith('/guest.ts')),
   )
   expect(host).toEqual([])
 })
 
-/** Its place in the order of `top`; files in no folder come last. */
+/** The file's position in the order of `top`; files outside the folders come last. */
 function placeOf(top: string, file: string): number {
   const [, folder = '', ...below] = file.split('/')
   return below.length === 0 ? Number.POSITIVE_INFINITY : (ORDER[top] ?? []).indexOf(folder)
@@ -182,8 +183,8 @@ test.each(Object.keys(ORDER))('no import in %s goes against the order of its fol
 test('no file imports itself by others, types included', () => {
   const left = new Map(sources.map((file) => [file, new Set<string>()]))
   for (const { file, target } of imports) if (left.has(target)) left.get(file)?.add(target)
-  // What imports nothing of the rest, or is imported by nothing of it, is in no cycle. Without those only cycles are left, and
-  // what lies between two of them.
+  // A file that imports none of the remaining files, or that none of them imports, is not part of a cycle. Once those
+  // are removed, only cycles and the files between two cycles are left.
   for (let before = 0; before !== left.size; ) {
     before = left.size
     for (const [file, targets] of left) {

@@ -9,7 +9,7 @@ afterAll(() => {
   logins.stop()
 })
 
-/** `run` evaluates code; what it gives is JSON. */
+/** `run` evaluates code and returns the result as JSON. */
 const SCRIPT = `let said = []
   function say(...what) { said.push(what.join(' ')) }
   function take() { return JSON.stringify(said.splice(0)) }
@@ -22,7 +22,7 @@ async function open() {
   const client = await lab.hosted(SCRIPT)
   return {
     ...client,
-    /** What a function that waits under this number says when its time has come. */
+    /** Runs the scheduled function with this id. @returns what it said */
     said: async (id: number) => {
       await client.call('application.runLater', [id])
       return JSON.parse((await client.result('take')) as string)

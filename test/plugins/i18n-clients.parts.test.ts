@@ -38,7 +38,7 @@ test('setI18NMessage: in a client a text lasts, is told with all others, and goe
     ['__proto__', 'P'],
     ['b', 'B'],
   ])
-  // What the host kept was not touched.
+  // The host's stored texts are unchanged.
   expect(first.messages).toEqual(messages)
 })
 
@@ -70,7 +70,7 @@ test('setI18NMessage: a client keeps 200 texts and 64 KB, those of earlier calls
 test('setI18NMessage: the host takes no more either, whatever a guest sends', async () => {
   const client = await lab.hosted(`${SCRIPT}; i18n.forge = 1`)
   const messages = new Map(Array.from({ length: 200 }, (_, index) => [`k${index}`, 'x']))
-  // The guest is told of none of them, as one that was tampered with would see it.
+  // Simulates a compromised guest: it doesn't get the stored texts, so it can't enforce the limit.
   const { outcome } = await client.call('run', ["i18n.setI18NMessage('new', 'y'); i18n.setI18NMessage('k0', 'y')"])
   const { effects } = lab.applied(outcome, { messages })
   expect([effects.messages.size, effects.messages.has('new'), effects.messages.get('k0')]).toEqual([200, false, 'y'])

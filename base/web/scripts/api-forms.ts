@@ -5,12 +5,13 @@ import { isSure } from './question.ts'
 import { say, sayAfterLoad } from './said.ts'
 
 /**
- * A form with `data-api` is sent to the API: its value is the method, `action` the address; fields make the JSON body (see
- * form-body.ts), but for GET and DELETE. In the address `{name}` is the field of that name, which the body then lacks.
- * - `data-sure`: the question that is asked before
- * - `data-done`: what is told when it is done
- * - `data-then`: `reload` (the default), an address, or `stay`
- * When it is done and the page stays, the form gets the event `api-done` with the answer as `detail`.
+ * Sends a form with `data-api` to the API: its value is the method, `action` is the URL, and the fields make up the
+ * JSON body (see form-body.ts), except for GET and DELETE. `{name}` in the URL is replaced by the field of that name,
+ * which is then left out of the body.
+ * - `data-sure`: a question to confirm first
+ * - `data-done`: a message shown on success
+ * - `data-then`: `reload` (the default), a URL, or `stay`
+ * With `stay`, the form gets the event `api-done` with the response as `detail`.
  */
 export function takeOverForms(): void {
   document.addEventListener('submit', (event) => {
@@ -38,7 +39,7 @@ async function send(form: HTMLFormElement): Promise<void> {
 
 type ApiRequest = { readonly address: string; readonly body: Record<string, unknown> }
 
-/** null: a field holds what cannot be sent; that was told. */
+/** null: a field has an invalid value, which was reported. */
 function requestOf(form: HTMLFormElement, place: HTMLElement): ApiRequest | null {
   try {
     const body = bodyOf(form)

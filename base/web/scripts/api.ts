@@ -1,4 +1,4 @@
-/** What the API says of a request that it refused (RFC 9457). */
+/** A problem document of the API (RFC 9457). */
 export type Problem = {
   readonly status: number
   readonly code?: string
@@ -12,20 +12,23 @@ export type Fault = {
   readonly column?: number
   readonly message: string
   readonly code?: string
-  /** The line that it is about. */
+  /** The source line with the error. */
   readonly source?: string | null
-  /** What to change. */
+  /** How to fix it. */
   readonly advice?: string | null
 }
 
 export type Answer = { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly problem: Problem }
 
-/** What each request of a page carries, to show that it is ours. */
+/** Sent with each request of a page to prove that the page made it. */
 export function csrfToken(): string {
   return document.querySelector<HTMLMetaElement>('meta[name=csrf-token]')?.content ?? ''
 }
 
-/** Asks the API. Status 0: it could not be reached. Who is signed out meanwhile goes to the sign-in and comes back. */
+/**
+ * Calls the API. Status 0: it is unreachable. If the user was signed out meanwhile, redirects to the sign-in, which
+ * leads back here.
+ */
 export async function askApi(method: string, address: string, body?: unknown): Promise<Answer> {
   const headers = { 'X-CSRF-Token': csrfToken(), ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) }
   try {
@@ -41,7 +44,7 @@ export async function askApi(method: string, address: string, body?: unknown): P
   }
 }
 
-/** Reads an answer that came with this status. */
+/** Converts a response body and its status. */
 export function answerOf(status: number, text: string): Answer {
   const body = parsed(text)
   if (status >= 200 && status < 300) return { ok: true, body }

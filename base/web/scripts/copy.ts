@@ -1,8 +1,8 @@
 import { say } from './said.ts'
 
 /**
- * A button with `data-copy` puts the text of the element of that id (of a field its value) onto the clipboard, and says
- * its `data-copied`.
+ * A button with `data-copy` copies the text (of a field, the value) of the element with that id to the clipboard, and
+ * announces its `data-copied`.
  */
 export function takeOverCopying(): void {
   document.addEventListener('click', (event) => {
@@ -19,7 +19,8 @@ async function copyText(source: HTMLElement, done: string): Promise<void> {
     await navigator.clipboard.writeText(text)
     say(done)
   } catch {
-    // Not on http, but on loopback: the text is selected, so that the keys for copying do it.
+    // Browsers refuse this over http, except on loopback. The text is selected, so that the user can press the copy
+    // keys.
     if (isField) source.select()
     else getSelection()?.selectAllChildren(source)
   }

@@ -1,12 +1,12 @@
 import { answerOf, csrfToken, signInAgain } from './api.ts'
 import { problemPlace, showProblem } from './problem.ts'
 
-/** Of a host, and of a control center. */
+/** Download links of a host and of a control center. */
 const DOWNLOADS = 'a[download][href^="/admin/api/"], a[download][href^="/api/"]'
 
 /**
- * A link with `download` to the API is fetched by the script: over http, where browsers do not say which page a request
- * comes from, the token of the page says it; and a refusal is shown in the page.
+ * Fetches a link with `download` to the API by script. Over http, browsers do not send which page made a request, so
+ * the page's token is needed; and the page can show an error.
  */
 export function takeOverDownloads(): void {
   document.addEventListener('click', (event) => {
@@ -36,7 +36,7 @@ function fileNameOf(answer: Response): string {
   return /filename="([^"]+)"/.exec(answer.headers.get('Content-Disposition') ?? '')?.[1] ?? 'download'
 }
 
-/** Hands a file over to the browser, which asks or puts it where downloads go. */
+/** Passes a file to the browser, which asks where to save it or puts it in the download folder. */
 function keepFile(file: Blob, name: string): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(file)

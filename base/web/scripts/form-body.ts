@@ -1,10 +1,10 @@
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
 /**
- * The JSON body that a form stands for: one property for each named control. `data-as` says what the API takes: `text` (the
- * default), `boolean` (that of a checkbox), `lines` (an array, one for each line that is not empty) or `json`. An empty
- * control is left out, or is null with `data-empty="null"`. `data-as="choice"` is for the page alone and not sent.
- * @throws SyntaxError for a control of `json` that holds none
+ * The JSON body of a form: one property for each named control. `data-as` sets the type: `text` (the default),
+ * `boolean` (a checkbox), `lines` (an array of the non-empty lines) or `json`. An empty control is left out, or is null
+ * with `data-empty="null"`. A control with `data-as="choice"` is used by the page only and not sent.
+ * @throws SyntaxError if a `json` control has invalid JSON
  */
 export function bodyOf(form: HTMLFormElement): Record<string, unknown> {
   const body: Record<string, unknown> = {}

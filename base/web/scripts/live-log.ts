@@ -13,25 +13,25 @@ type LogLine = {
 }
 
 type LiveLog = {
-  /** The address of the log, with the filter of the page. */
+  /** The URL of the log, with the page's filter. */
   readonly address: string
-  /** Holds the texts of the states. */
+  /** The element with the status texts. */
   readonly bar: HTMLElement
   readonly rows: HTMLElement
-  /** Aborts what follows the log now; null while it is paused. */
+  /** Aborts the running stream; null while paused. */
   following: AbortController | null
-  /** Lines that came since they were last told. */
+  /** Lines received since the last announcement. */
   untold: number
 }
 
-/** Rows of the page; older ones go as new ones come. */
+/** Maximum rows on the page; the oldest are removed. */
 const MOST_ROWS = 500
-/** The connection is tried again after so long, in ms. */
+/** Delay before reconnecting, in ms. */
 const TRY_AGAIN = 2000
-/** How many lines came is told at most this often, in ms: a screen reader reads it aloud. */
+/** Minimum interval in ms between announcements of new lines, since a screen reader reads them aloud. */
 const TELL_EVERY = 5000
 
-/** Follows the log of a solution where the page shows its newest lines. New ones come first. */
+/** Streams new lines of a solution's log into a page that shows the newest ones, newest first. */
 export function followLiveLog(): void {
   const bar = document.querySelector<HTMLElement>('[data-log]')
   const rows = document.getElementById('log-rows')
@@ -59,7 +59,7 @@ async function follow(live: LiveLog): Promise<void> {
   live.following = mine
   showLogState(live, 'connecting')
   while (!mine.signal.aborted) {
-    // It is the same to the reader whether it ended or failed.
+    // The reader sees the same state whether the stream ended or failed.
     const refusal = await readStream(live, mine.signal).catch(() => null)
     if (mine.signal.aborted) return
     showLogState(live, 'lost', refusal?.reason)
@@ -70,7 +70,7 @@ async function follow(live: LiveLog): Promise<void> {
 /** `wait` in ms. */
 type Refusal = { readonly reason: string; readonly wait: number }
 
-/** Ends when the connection does. @returns why there is none where too many are followed already */
+/** Resolves when the connection ends. @returns the refusal if there are already too many streams */
 async function readStream(live: LiveLog, signal: AbortSignal): Promise<Refusal | null> {
   const answer = await askLog(live.address.replace(/&?limit=\d+/, ''), 'text/event-stream', signal)
   if (answer.status === 429) return refusalOf(answer)
@@ -83,7 +83,7 @@ async function readStream(live: LiveLog, signal: AbortSignal): Promise<Refusal |
   const known = ((await newest.json()) as { items: readonly LogLine[] }).items
   showNewest(live, known)
   showLogState(live, 'following')
-  // A line that was written between the two requests is in both.
+  // A line written between the two requests is in both responses.
   const shown = new Set(known.map((line) => JSON.stringify(line)))
   for await (const line of linesOfStream(answer.body)) {
     if (shown.delete(JSON.stringify(line))) continue
@@ -97,7 +97,7 @@ async function refusalOf(answer: Response): Promise<Refusal> {
   return { reason: detail, wait: 1000 * (Number(answer.headers.get('Retry-After')) || 30) }
 }
 
-/** As what a page asks by itself: a log that is left open keeps nobody signed in. */
+/** Marked as unattended: a log page left open does not extend the session. */
 async function askLog(address: string, accept: string, signal: AbortSignal): Promise<Response> {
   const headers = { Accept: accept, 'X-CSRF-Token': csrfToken(), 'X-Unattended': '1' }
   const answer = await fetch(address, { headers, signal })
@@ -105,7 +105,7 @@ async function askLog(address: string, accept: string, signal: AbortSignal): Pro
   return answer
 }
 
-/** Server-sent events, each with one `data` of JSON; comments keep the connection. */
+/** Parses server-sent events, each with one `data` line of JSON; comments are keep-alives. */
 async function* linesOfStream(body: ReadableStream<Uint8Array>): AsyncGenerator<LogLine> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
@@ -121,9 +121,9 @@ async function* linesOfStream(body: ReadableStream<Uint8Array>): AsyncGenerator<
   }
 }
 
-/** What was written while nobody followed is in it too. */
+/** Replaces the rows, to include lines written while the stream was down. */
 function showNewest({ rows }: LiveLog, known: readonly LogLine[]): void {
-  // A row that has the focus would lose it.
+  // Replacing a row would lose its focus.
   if (known.length === 0 || rows.contains(document.activeElement)) return
   rows.replaceChildren(...known.map(rowOf).reverse())
   showRows()
@@ -141,7 +141,7 @@ function showRows(): void {
   document.getElementById('log-empty')?.setAttribute('hidden', '')
 }
 
-/** The row that the server makes for a line, filled in. */
+/** Fills in the row template that the server rendered. */
 function rowOf(given: LogLine): Node {
   const { time, level, message, code, file, line, column, correlationId } = given
   const template = document.getElementById('log-row') as HTMLTemplateElement
@@ -164,7 +164,7 @@ function rowOf(given: LogLine): Node {
   return row
 }
 
-/** What else a page shows of a line, each by its name; a link leads to what is `below` an address. */
+/** Shows a further property of the line, named by `data-field`; a link gets its URL from `data-below`. */
 function fillField(place: HTMLElement, line: object): void {
   const value = (line as Readonly<Record<string, unknown>>)[place.dataset.field ?? '']
   place.textContent = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
@@ -180,7 +180,7 @@ function fill(row: DocumentFragment, selector: string, text: string): void {
   place.hidden = text === ''
 }
 
-/** As the server writes times. */
+/** The same format as on the server. */
 function timeText(time: number): string {
   return timeFormat(document.documentElement.lang, 'second').format(time)
 }

@@ -1,13 +1,12 @@
 import { csrfToken, signInAgain } from './api.ts'
 
-/** What a live page shows is asked for this often, in ms. */
+/** Refresh interval in ms. */
 const REFRESH_EVERY = 15_000
 
 /**
- * Keeps a page as it is on the host: the element with `data-live` names the address that gives its parts anew. Only parts
- * that changed are put in, never the one where the focus is; what was folded out stays so. A person can pause it.
- * `data-every`, in ms, is how often that is done; 15 s unless given. The element `live-lost` is shown while the host does not
- * answer.
+ * Keeps a page up to date: the element with `data-live` names the URL that returns its current parts. Only changed
+ * parts are replaced, and never the one with the focus; open details stay open. The reader can pause it. `data-every`
+ * is the interval in ms; default 15 s. The element `live-lost` is shown while the host is unreachable.
  */
 export function keepPageLive(): void {
   const live = document.querySelector<HTMLElement>('[data-live]')
@@ -40,7 +39,7 @@ async function refresh(live: HTMLElement): Promise<void> {
   }
 }
 
-/** null: it could not be had; the next time it may. */
+/** null: the request failed; the next one may succeed. */
 async function askForParts(address: string): Promise<string | null> {
   try {
     const answer = await fetch(address, { headers: { 'X-CSRF-Token': csrfToken(), 'X-Unattended': '1' } })

@@ -1,7 +1,7 @@
-/** Letters and digits that nobody takes for one another: 32, so that a byte's five lowest bits choose evenly. */
+/** 32 letters and digits that are not easily confused, so that the lowest five bits of a byte choose evenly. */
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 
-/** The buttons at the field for a user's new password: make one, show it. */
+/** The buttons at the field for a user's new password: generate and show. */
 export function takeOverNewPasswords(): void {
   for (const place of document.querySelectorAll<HTMLElement>('[data-password]')) {
     const field = place.querySelector('input')

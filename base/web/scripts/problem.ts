@@ -1,11 +1,11 @@
 import type { Fault, Problem } from './api.ts'
 import { scriptText } from './question.ts'
 
-/** Shows why something was refused, in an element of the page that is an alert, with every fault at its place. */
+/** Shows in the page's alert element why a request was refused, with the position of every error. */
 export function showProblem(place: HTMLElement, { status, detail, faults = [] }: Problem): void {
   const text = document.createElement('p')
   text.textContent = status === 0 ? scriptText('unreachable') : (detail ?? `${scriptText('failed')} (${status})`)
-  // The API speaks English.
+  // The API's messages are in English.
   if (detail !== undefined) text.lang = 'en'
   place.replaceChildren(text, ...(faults.length > 0 ? [faultList(faults)] : []))
   place.hidden = false
@@ -13,7 +13,7 @@ export function showProblem(place: HTMLElement, { status, detail, faults = [] }:
   place.focus()
 }
 
-/** Each at its place, with the line that it is about and what to change, where the API says so. It speaks English. */
+/** Lists each error with its position, and with its source line and fix if the API sends them. In English. */
 export function faultList(faults: readonly Fault[]): HTMLElement {
   const list = document.createElement('ul')
   list.lang = 'en'
@@ -32,7 +32,7 @@ function faultLine({ file = '', line, column, message, source, advice }: Fault):
   return item
 }
 
-/** The line as it is written; the character that the fault is at is marked. */
+/** The source line; the character at the error's column is marked. */
 function sourceLine(source: string, column = 0): HTMLElement {
   const line = document.createElement('code')
   line.className = 'fault-source'
@@ -51,7 +51,7 @@ function adviceLine(advice: string): HTMLElement {
   return line
 }
 
-/** The element of a form that shows why it was refused; it is made where there is none. */
+/** The alert element of a form; created if missing. */
 export function problemPlace(form: HTMLElement): HTMLElement {
   const known = form.querySelector<HTMLElement>('.problem')
   if (known !== null) return known

@@ -1,16 +1,16 @@
-/** The texts of the page's script, which stand in the page in the reader's language. */
+/** The texts for scripts, which the page contains in the reader's language. */
 export function scriptText(name: 'failed' | 'unreachable'): string {
   return dialog().dataset[name] ?? ''
 }
 
-/** Asks before something is done that cannot be undone. Enter alone does not do it. */
+/** Asks for confirmation before something that cannot be undone. Pressing Enter does not confirm. */
 export function isSure(question: string): Promise<boolean> {
   const box = dialog()
   const text = box.querySelector('#admin-question-text')
   if (text !== null) text.textContent = question
   box.returnValue = 'no'
   box.showModal()
-  // By hand: browsers complain of `autofocus` where the reader is already in a field while the page loads.
+  // Focused by script: browsers warn about `autofocus` if a field already has the focus.
   box.querySelector<HTMLButtonElement>('button[value=no]')?.focus()
   return new Promise((resolve) => {
     box.addEventListener('close', () => resolve(box.returnValue === 'yes'), { once: true })

@@ -1,6 +1,6 @@
 const KEPT = 'solhost-said'
 
-/** Tells what was done, now or, when the page is loaded anew, on the next one. */
+/** Announces what was done, on this page or, if the page is loaded again, on the next one. */
 export function say(text: string): void {
   const place = document.querySelector('#admin-said')
   if (place !== null) place.textContent = text
@@ -10,7 +10,7 @@ export function sayAfterLoad(text: string): void {
   sessionStorage.setItem(KEPT, text)
 }
 
-/** A live region tells what changes in it: what the page before left to say is put in once the page stands. */
+/** A live region announces only changes, so the message of the previous page is inserted after the page has loaded. */
 export function showWhatWasSaid(): void {
   const text = sessionStorage.getItem(KEPT)
   sessionStorage.removeItem(KEPT)

@@ -1,7 +1,8 @@
 /**
- * A form with `data-result` stays, and when it is done the element of that id takes its place. Inside, `data-value` names
- * the property of the answer, or with `form:` the field of the form, that an element shows; where it is empty, the element
- * with `data-if` of that name goes. In the address of a link with `data-address` `{name}` is such a property.
+ * A form with `data-result` does not reload: on success the element with that id replaces it. In that element,
+ * `data-value` names the property of the response to show, or with the prefix `form:` the field of the form; an element
+ * with `data-if` is hidden if that value is empty. In the URL of a link with `data-address`, `{name}` is replaced by
+ * such a value.
  */
 export function showResults(): void {
   document.addEventListener('api-done', (event) => {

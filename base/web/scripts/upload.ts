@@ -1,7 +1,7 @@
 import { type Answer, answerOf, csrfToken, type Fault, signInAgain } from './api.ts'
 import { faultList, problemPlace, showProblem } from './problem.ts'
 
-/** What the API says of an upload that it took. */
+/** The API's response to a successful upload. */
 type UploadedVersion = { readonly name: string; readonly version: string; readonly warnings: readonly Fault[] }
 
 type UploadForm = {
@@ -13,8 +13,8 @@ type UploadForm = {
 }
 
 /**
- * The form with `data-upload` sends a bundle to the API, with a bar for what is sent: its value is the method, `action` the
- * address, `data-address` where users find the solution `{name}`. A file can be dropped anywhere on the form's card.
+ * The form with `data-upload` sends a bundle to the API and shows its progress: the value is the method, `action` the
+ * URL, and `data-address` the URL of the solution `{name}` for users. Files can be dropped anywhere on the form's card.
  */
 export function takeOverUploads(): void {
   const form = document.querySelector<HTMLFormElement>('form[data-upload]')
@@ -49,7 +49,7 @@ function takeDrops(parts: UploadForm, card: HTMLElement): void {
   })
 }
 
-/** What was dropped stands in the form as if it had been chosen there; the button sends it. */
+/** Puts a dropped file into the form as if it had been chosen there; the user still presses the button. */
 function takeDropped(parts: UploadForm, dropped: DataTransfer): void {
   const { form, input } = parts
   if (form.getAttribute('aria-busy') === 'true') return
@@ -65,7 +65,7 @@ function takeDropped(parts: UploadForm, dropped: DataTransfer): void {
   form.querySelector<HTMLButtonElement>('button[type=submit]')?.focus()
 }
 
-/** Whether it is a zip by its name; all else is the host's to check. */
+/** Whether the file name ends with .zip; the host checks everything else. */
 function isChecked(parts: UploadForm, { name }: File): boolean {
   if (/\.zip$/i.test(name)) return true
   refuseFile(parts, uploadText(parts.form, 'kind').replace('{0}', name))
@@ -96,19 +96,19 @@ async function uploadFile(parts: UploadForm, file: File): Promise<void> {
   else showProblem(place, answer.problem)
 }
 
-/** @param sent percent; from 100 on the host has all of it and checks it, for as long as that takes */
+/** @param sent percent; at 100 the upload is complete and the host checks the bundle */
 function showSent({ form, bar, state }: UploadForm, sent: number): void {
   const isSent = sent >= 100
   if (isSent) bar.removeAttribute('value')
   else bar.value = sent
-  // Quarters: a screen reader reads each change aloud.
+  // In steps of 25, since a screen reader reads each change aloud.
   const told = isSent
     ? uploadText(form, 'checking')
     : uploadText(form, 'sending').replace('{0}', String(sent - (sent % 25)))
   if (state.textContent !== told) state.textContent = told
 }
 
-/** By XMLHttpRequest, which alone tells how much was sent. */
+/** Uses XMLHttpRequest because fetch does not report upload progress. */
 function sendFile(form: HTMLFormElement, file: File, onSent: (percent: number) => void): Promise<Answer> {
   const request = new XMLHttpRequest()
   request.open(form.dataset.upload ?? 'POST', form.getAttribute('action') ?? '')

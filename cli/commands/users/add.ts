@@ -51,7 +51,7 @@ export const usersAddCommand = command({
   },
 })
 
-/** Without a permission nobody signs in. */
+/** Suggests adding a permission, since users without one cannot sign in. */
 function next({ username, permissions }: User, url: string): string {
   if (permissions.length > 0) return 'Next: pass name and password on; the first sign-in asks for another password.\n'
   const line = `${SOLHOST} users set ${shellWord(username)} ${url} --permissions <list>`

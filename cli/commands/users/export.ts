@@ -40,7 +40,7 @@ ${USERS_NOTES}`,
   },
 })
 
-/** For its owner alone, and never over a file that is there. */
+/** Creates the file for its owner only; never overwrites one. */
 async function create(path: string) {
   try {
     return await open(path, 'wx', 0o600)

@@ -45,7 +45,7 @@ function stateOf({ enabled, mustChangePassword }: User): string {
   return mustChangePassword ? 'new password' : 'enabled'
 }
 
-/** One line each, whatever a name has. */
+/** Keeps each user on one line, whatever characters a name has. */
 function cell(text: string): string {
   return printable(text).replace(/\s+/g, ' ')
 }

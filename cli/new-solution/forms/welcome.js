@@ -1,4 +1,4 @@
-/** What the button does: welcome.json names it as `onAction`. */
+/** Called when the button is clicked: welcome.json sets it as `onAction`. */
 function greet(event) {
   const { name, answer } = forms.welcome.elements
   answer.label = i18n.getI18NMessage('welcome.answer', [name.value])

@@ -3,15 +3,15 @@ import { kindOf } from '../../../base/database/kinds.ts'
 import type { TelemetryDatabase, TelemetryTables } from './tables.ts'
 
 /*
- * Many values as one parameter: a statement with a parameter for each would be built and prepared anew for every number of
- * rows. Both kinds read JSON.
+ * Passes many values as one JSON parameter, which both database kinds can read: with one parameter per value, the
+ * statement would be built and prepared again for every number of rows.
  */
 
-/** `whole` has no fraction, `part` may. */
+/** `whole`: integer; `part`: number with a fraction. */
 export type ColumnKind = 'text' | 'whole' | 'part'
 const ALPHA_TYPES = { text: 'text', whole: 'bigint', part: 'double precision' } as const
 
-/** Of one statement; more are several. */
+/** Maximum rows per statement; more rows take several statements. */
 const MOST_ROWS = 1000
 
 /**
@@ -37,7 +37,7 @@ export async function insertMany<T extends keyof TelemetryTables & string>(
   return count
 }
 
-/** A `select` that gives the rows. `where true`: SQLite would take `on conflict` for part of a join. */
+/** A `select` that returns the rows. `where true`: without it, SQLite parses `on conflict` as part of a join. */
 function rowsOf(
   db: TelemetryDatabase,
   kinds: readonly ColumnKind[],
@@ -52,7 +52,6 @@ function rowsOf(
   return sql`select ${sql.join(values)} from json_array_elements(${json}::json) as rows(value) where true`
 }
 
-/** A condition: the column is one of the values. */
 export function isOneOf(
   db: TelemetryDatabase,
   column: string,

@@ -4,19 +4,20 @@ import { type DatabaseSettings, openDatabase } from '../../../base/database/open
 import { TELEMETRY_SCHEMA, type TelemetryDatabase, type TelemetryTables, telemetryTables } from './tables.ts'
 import { threadDialect } from './thread-dialect.ts'
 
-/** The database of telemetry: what reads does not wait for what writes. */
+/** The telemetry database, with separate access for writing and reading, so that reads don't wait for writes. */
 export type OpenTelemetryDatabase = {
   readonly writing: TelemetryDatabase
   readonly reading: TelemetryDatabase
   close(): Promise<void>
 }
 
-/** The file of the embedded kind, in PLATFORM_HOME. */
+/** The file name of the embedded database in PLATFORM_HOME, without extension. */
 export const TELEMETRY_FILE = 'telemetry'
 
 /**
- * Opens it and brings its schema up to date. Embedded it is a file of its own, each side in a thread; on a server it is in the
- * control center's database, with connections of its own. @throws as `openDatabase`
+ * Opens the database and migrates its schema. The embedded kind is a separate file with one thread each for writing and
+ * reading; on a server the tables are in the control center's database, with separate connections.
+ * @throws as `openDatabase`
  */
 export async function openTelemetryDatabase(where: DatabaseSettings): Promise<OpenTelemetryDatabase> {
   if (where.database.kind !== 'embedded') {

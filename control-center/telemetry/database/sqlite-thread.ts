@@ -1,9 +1,9 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
-/* The thread that has a connection to SQLite: it answers one statement after the other. */
+/* The thread that owns a SQLite connection; it executes statements sequentially. */
 
-/** What the thread is started with. */
+/** The thread's `workerData`. */
 export type ThreadData = { readonly file: string; readonly readOnly: boolean }
 
 export type Question = { readonly id: number; readonly sql: string; readonly parameters: readonly unknown[] }
@@ -13,15 +13,15 @@ export type Answer = { readonly id: number } & (
   | { readonly error: { readonly message: string; readonly errcode: unknown } }
 )
 
-/** Prepared statements that are kept; the longest unused go first. */
+/** Maximum cached prepared statements; the least recently used are evicted first. */
 const STATEMENTS = 200
 
 const { file, readOnly } = workerData as ThreadData
 const database = new DatabaseSync(file, { timeout: 5000, readOnly })
-// A commit is on the disk when it is told: `full` stops this thread alone, and not the service.
+// A commit is on disk before it is reported; FULL sync blocks only this thread, not the service.
 if (!readOnly)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;')
-// In KiB: inner pages of the indexes stay in memory.
+// A negative cache size is in KiB. 32 MiB keep the inner pages of the indexes in memory.
 database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;')
 const kept = new Map<string, ReturnType<DatabaseSync['prepare']>>()
 
@@ -36,12 +36,12 @@ parentPort?.on('message', (question: Question | null) => {
 
 function answerTo({ id, sql, parameters }: Question): Answer {
   try {
-    // An error such as that of a full disk undid the transaction; a second one here would hide it.
+    // An error such as a full disk has already rolled the transaction back; a second error here would hide it.
     if (sql === 'rollback' && !database.isTransaction) return { id, rows: [], changes: 0 }
     const statement = prepared(sql)
     const values = parameters as SQLInputValue[]
     if (statement.columns().length > 0) return { id, rows: statement.all(...values), changes: null }
-    // Also told is the last row's number, and those of the search's own tables are no safe numbers.
+    // `run` also returns the last row id, which for the search's internal tables can exceed the safe integer range.
     statement.setReadBigInts(true)
     return { id, rows: [], changes: Number(statement.run(...values).changes) }
   } catch (error) {

@@ -5,13 +5,15 @@ import type { Schema, Steps } from '../../../base/database/migrations.ts'
 import type { Database } from '../../../base/database/open.ts'
 
 /**
- * What Satellites tell of themselves. Times are epoch ms but where it is said; `environment` is an environment's id, JSON is kept
- * as text.
+ * Satellite telemetry. Times are epoch ms unless noted; `environment` is an environment's id; JSON is stored as text.
  */
 export type TelemetryTables = {
-  /** Requests that were stored, so that one that is sent again is not stored twice. `hash`: of the body. */
+  /** Requests already stored, so that a retry isn't stored twice. `hash`: of the body. */
   telemetry_batches: { environment: string; hash: string; time: number }
-  /** A metric with its attributes. `hash` is of metric, kind, attributes and bounds; `bounds` is JSON, of histograms. */
+  /**
+   * A metric with its attributes. `hash` covers metric, kind, attributes and bounds; `bounds` is JSON, for histograms
+   * only.
+   */
   metric_series: {
     id: Generated<number>
     environment: string
@@ -22,19 +24,19 @@ export type TelemetryTables = {
     hash: string
     last_at: number
   }
-  /** The last point of a series that each process told: what the next one is compared with. `counts` is JSON, of histograms. */
+  /** Each process's last point of a series; the next one is compared with it. `counts` is JSON, for histograms only. */
   metric_states: {
     series: number
     instance: string
     time: number
-    /** Between the last two points, in ms. */
+    /** Time between the last two points, in ms. */
     every: number
     value: number
     counts: string | null
   }
   /**
-   * Sums over a slot of time of `step` seconds. `bucket` -1: a counter's difference in `sum`; a gauge's values, or a
-   * histogram's, as `count` and `sum`; `last` and `highest` of a gauge's values. From 0 on: `count` of a histogram's buckets.
+   * Aggregates over a time slot of `step` seconds. `bucket` -1: a counter's increase in `sum`; `count` and `sum` of a
+   * gauge's or histogram's values; `last` and `highest` of a gauge. `bucket` from 0: `count` per histogram bucket.
    */
   metric_points: {
     series: number
@@ -46,7 +48,9 @@ export type TelemetryTables = {
     last: number | null
     highest: number | null
   }
-  /** One row: the highest id of `log_lines`. Who writes lines holds it until the commit, so ids become visible in their order. */
+  /**
+   * One row: the highest id of `log_lines`. A writer locks it until its commit, so that ids become visible in order.
+   */
   log_numbers: { name: string; last: number }
   log_lines: {
     id: number
@@ -62,10 +66,10 @@ export type TelemetryTables = {
     correlation: string
     trace: string
     attributes: string
-    /** In bytes, about. */
+    /** Approximate size in bytes. */
     size: number
   }
-  /** How much is kept of an environment. */
+  /** Stored amounts per environment. */
   telemetry_usage: { environment: string; lines: number; line_bytes: number; spans: number }
   /** `start` in epoch µs, `duration` in µs; `root` and `failed` are 0 or 1. */
   spans: {
@@ -85,14 +89,14 @@ export type TelemetryTables = {
 
 export type TelemetryDatabase = Kysely<TelemetryTables>
 
-/** A database that has the tables of telemetry, for what knows those alone. */
+/** Narrows a database that includes the telemetry tables to those tables. */
 export function telemetryTables(db: Database): TelemetryDatabase {
   return db.$extendTables<TelemetryTables>().$pickTables<keyof TelemetryTables>()
 }
 
 const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
   const isEmbedded = kindOf(db).name === 'embedded'
-  // Rows are where their key is: half the size, and a range of a series lies together.
+  // Rows are stored in the primary key's index: half the size, and the points of a series are adjacent.
   const end = isEmbedded ? sql`without rowid` : sql``
   return [
     schema
@@ -157,7 +161,7 @@ const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
       .addColumn('attributes', text, (column) => column.notNull())
       .addColumn('size', 'integer', (column) => column.notNull())
       .addPrimaryKeyConstraint('log_lines_key', ['id']),
-    // All that a filter without words asks of: what does not fit is passed over without a look at the line.
+    // Covers all filters except words, so that lines that don't match are skipped without reading the row.
     schema.createIndex('log_lines_order').on('log_lines').columns(['environment', 'id', 'time', 'level', 'solution']),
     schema.createIndex('log_lines_time').on('log_lines').columns(['time']),
     schema
@@ -193,8 +197,9 @@ const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
 }
 
 /**
- * The words of the lines: `log-search/` fills and asks it. The words are found by us, so that both kinds find the same: SQLite's
- * ascii tokenizer takes any other character for part of a word, and no text is kept a second time.
+ * The word index of log lines, filled and queried by `log-search/`. We split the words ourselves so that both database
+ * kinds find the same lines. SQLite's ascii tokenizer treats all non-ASCII characters as part of a word. The text
+ * itself is not stored a second time.
  */
 function embeddedWords(db: OpenDatabase) {
   const table = sql`create virtual table log_words using fts5(words, content='', contentless_delete=1, detail=none,
@@ -209,7 +214,7 @@ function alphaWords(db: OpenDatabase) {
   ]
 }
 
-/** Beside the other tables on a server, in a file of its own on the embedded kind. */
+/** On a server in the same database as the other tables; with the embedded kind in a separate file. */
 export const TELEMETRY_SCHEMA: Schema = {
   versions: {
     '001-telemetry': TELEMETRY_STEPS,

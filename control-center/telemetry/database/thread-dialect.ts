@@ -12,8 +12,9 @@ import {
 import type { Answer, Question, ThreadData } from './sqlite-thread.ts'
 
 /**
- * Kysely's dialect for a file of SQLite that a thread of its own reads or writes. Telemetry comes all the time, a search reads much
- * and clearing up deletes much: on the main thread every page would wait for it (node:sqlite is synchronous).
+ * Kysely dialect for an SQLite file that a separate thread reads or writes. node:sqlite is synchronous; telemetry
+ * arrives constantly, searches read a lot and retention deletes a lot, so on the main thread they would block every
+ * page.
  */
 export function threadDialect(data: ThreadData): Dialect {
   return {
@@ -29,7 +30,7 @@ type Waiting = { readonly resolve: (answer: Answer) => void; readonly reject: (e
 class ThreadDriver implements Driver {
   private readonly data: ThreadData
   private connection: ThreadConnection | null = null
-  /** Whoever uses the connection has it alone. */
+  /** Only one caller at a time uses the connection. */
   private last: Promise<void> = Promise.resolve()
   private letNext = () => {}
 
@@ -52,7 +53,8 @@ class ThreadDriver implements Driver {
       // The queries of a terminated thread have failed; the next caller gets a new thread.
       if (this.connection.hasFailed()) this.connection = new ThreadConnection(this.data)
     } catch (error) {
-      // No thread can be started, such as without file descriptors. The caller releases nothing, so let the next one in.
+      // No thread can be started, for example without file descriptors. The caller has nothing to release, so let the
+      // next one in.
       resolve()
       throw error
     }

@@ -2,7 +2,10 @@ import { sql } from 'kysely'
 import type { LogSearch } from './log-search.ts'
 import type { WordQuery } from './words.ts'
 
-/** PostgreSQL's text search with an index of words. @see https://www.postgresql.org/docs/current/datatype-textsearch.html */
+/**
+ * PostgreSQL full-text search with a GIN index of words. @see
+ * https://www.postgresql.org/docs/current/datatype-textsearch.html
+ */
 export const alphaSearch: LogSearch = {
   async add(db, lines) {
     const rows = JSON.stringify(lines.map(({ id, words }) => [id, words]))
@@ -15,12 +18,12 @@ export const alphaSearch: LogSearch = {
   },
   id: sql<number>`log_words.id`,
   has: (query) => sql<boolean>`log_words.words @@ ${textOf(query)}::tsquery`,
-  // An index of operators answers no "is true".
+  // `is true` keeps the planner from using the index, which only supports the bare operator.
   hasByLine: (query) => sql<boolean>`(log_words.words @@ ${textOf(query)}::tsquery) is true`,
 }
 
 function textOf(query: WordQuery): string {
-  // Words are letters and digits, and so need no escape within their quotes.
+  // Words contain only letters, digits and `_`, so they need no escaping inside quotes.
   const groups = query.map((group) => group.map(({ word, isStart }) => `'${word}'${isStart ? ':*' : ''}`).join(' | '))
   return groups.map((group) => `(${group})`).join(' & ')
 }

@@ -12,7 +12,7 @@ export const embeddedSearch: LogSearch = {
   },
   id: sql<number>`log_words.rowid`,
   has(query) {
-    // Words are letters and digits, and so need no escape within their quotes.
+    // Words contain only letters, digits and `_`, so they need no escaping inside quotes.
     const groups = query.map((group) => group.map(({ word, isStart }) => `"${word}"${isStart ? '*' : ''}`).join(' OR '))
     return sql<boolean>`log_words match ${groups.map((group) => `(${group})`).join(' AND ')}`
   },

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 import { LEVELS } from '../otlp/read-logs.ts'
 
-/** Characters of a word; words of a line. Further ones cannot be searched for. */
+/** Maximum characters per word and words per line. Anything above is not searchable. */
 const LONGEST = 64
 const MOST = 400
 /**
- * How many times as long a text may become when its accents are removed; the rest is not searchable. A Korean syllable becomes
- * three letters, but the single character U+FDFA becomes 18, at the same cost each.
+ * Maximum factor by which a text may grow when its accents are removed; the rest is not searchable. A Korean syllable
+ * becomes three letters, but the single character U+FDFA becomes 18, at the same cost each.
  */
 const MOST_GROWTH = 3
 /** Characters that are normalised together. */
 const PIECE = 256
 
-/** The words of a text, each once: letters and digits, without case and accents. */
+/** The unique words of a text: letters and digits, without case and accents. */
 export function wordsOf(text: string): string[] {
   const words = new Set<string>()
   for (const [word] of plainOf(text).matchAll(/[\p{L}\p{N}]+/gu)) {
@@ -22,7 +22,7 @@ export function wordsOf(text: string): string[] {
   return [...words]
 }
 
-/** Piece by piece, so that no more is normalised than is used. */
+/** Normalises in pieces, so that no more is normalised than is used. */
 function plainOf(text: string): string {
   // ASCII has no accents, and most lines are plain ASCII.
   if (/^[\x00-\x7f]*$/.test(text)) return text.toLowerCase()
@@ -40,12 +40,12 @@ function plainOf(text: string): string {
   return plain.slice(0, most).toLowerCase()
 }
 
-/** A condition on a line's words: all groups hold, of each group at least one word. */
+/** A condition on a line's words: an AND of groups, each an OR of words. */
 export type WordQuery = readonly (readonly { readonly word: string; readonly isStart: boolean }[])[]
 
 /**
- * What somebody typed: each word is in the line; one with `*` at its end is the start of a word.
- * @returns null where no word is in it: nothing fits
+ * Parses a search text: a line must contain all words; a word ending in `*` matches as a prefix.
+ * @returns null if the text has no words: then nothing matches
  */
 export function queryOf(text: string): WordQuery | null {
   const query = text.split(/\s+/).flatMap((part) => {
@@ -56,8 +56,8 @@ export function queryOf(text: string): WordQuery | null {
 }
 
 /*
- * What a line is of is kept among its words, so that a search looks at no line of others. No text has such a word: those of texts
- * have no underscore.
+ * A line's environment, solution and level are also stored as words, so that a search doesn't read lines outside its
+ * scope. They start with an underscore, which words of texts never contain.
  */
 
 function environmentWord(environment: string): string {
@@ -72,7 +72,7 @@ function levelWord(level: number): string {
   return `_l${level}`
 }
 
-/** Those of a line. */
+/** A line's scope words. */
 export function scopeWords(environment: string, line: { readonly solution: string; readonly level: number }): string[] {
   return [
     environmentWord(environment),
@@ -83,7 +83,7 @@ export function scopeWords(environment: string, line: { readonly solution: strin
 
 export type Scope = {
   readonly environments: readonly string[]
-  /** The lowest; absent: all. */
+  /** The lowest level; undefined for all. */
   readonly level?: number | undefined
   readonly solution?: string | undefined
 }

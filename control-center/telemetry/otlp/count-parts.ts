@@ -1,11 +1,12 @@
 import protobuf from 'protobufjs/light.js'
 
 /*
- * A message of two bytes becomes an object of some hundred once it is read. What a request would become is counted by a walk over its
- * bytes, which makes nothing of them: a packed body of a few kB could fill the memory of everybody else.
+ * A decoded message takes some hundred bytes of memory, even if its encoding is only two bytes. So a small compressed
+ * body could exhaust the memory for everyone. These functions walk over the encoded bytes to count the objects that
+ * decoding would create, without creating them.
  */
 
-/** Messages, and numbers of lists, in a request of protobuf; counting ends above `most`. @throws for what is no such message */
+/** Counts messages and list numbers in a protobuf request; stops above `most`. @throws if the body is malformed */
 export function countMessages(type: protobuf.Type, body: Uint8Array, most: number): number {
   const reader = protobuf.Reader.create(body)
   const open = [{ type, end: body.length }]
@@ -30,7 +31,7 @@ export function countMessages(type: protobuf.Type, body: Uint8Array, most: numbe
       count++
       open.push({ type: inner, end })
     } else {
-      // Numbers that are packed into one field have a byte at least.
+      // Packed numbers take at least one byte each.
       if (field?.repeated) count += Math.max(1, /fixed|double/.test(field.type) ? length / 4 : length)
       reader.skip(length)
     }
@@ -40,7 +41,7 @@ export function countMessages(type: protobuf.Type, body: Uint8Array, most: numbe
 
 const [QUOTE, BACKSLASH, COMMA, BRACE, BRACKET] = [...'"\\,{['].map((one) => one.charCodeAt(0))
 
-/** Objects, lists and their entries in JSON, whether it is sound or not. */
+/** Counts objects, lists and their entries in JSON, whether it is valid or not. */
 export function countValues(body: Uint8Array): number {
   let count = 0
   let isText = false

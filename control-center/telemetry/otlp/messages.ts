@@ -4,7 +4,7 @@ import type { Signal } from '../../../base/config/telemetry-settings.ts'
 import { PlatformError } from '../../../runtime/errors.ts'
 import { countMessages, countValues } from './count-parts.ts'
 
-/** How a request or an answer is written. */
+/** The encoding of a request or response. */
 export type Format = 'pb' | 'json'
 
 export const CONTENT_TYPES = { pb: 'application/x-protobuf', json: 'application/json' } as const satisfies Record<
@@ -12,11 +12,11 @@ export const CONTENT_TYPES = { pb: 'application/x-protobuf', json: 'application/
   string
 >
 
-/** A message with its fields by name; those that were not sent have protobuf's defaults. Numbers of 64 bits are texts. */
+/** A message with its fields by name; missing fields have protobuf's defaults. 64-bit integers are strings. */
 export type Message = Readonly<Record<string, unknown>>
 
 const root = protobuf.Root.fromJSON(JSON.parse(readFileSync(new URL('descriptor.json', import.meta.url), 'utf8')))
-/** `google.rpc.Status`, which every refusal is written as. @see https://opentelemetry.io/docs/specs/otlp/#failures-1 */
+/** `google.rpc.Status`, the body of every error response. @see https://opentelemetry.io/docs/specs/otlp/#failures-1 */
 const Status = new protobuf.Type('Status')
   .add(new protobuf.Field('code', 1, 'int32'))
   .add(new protobuf.Field('message', 2, 'string'))
@@ -38,15 +38,21 @@ function typeOf(part: string, name: string): protobuf.Type {
   return root.lookupType(`opentelemetry.proto.collector.${part}.v1.${name}`)
 }
 
-/** Ids are hexadecimal in OTLP/JSON, where other bytes are base64. @see https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding */
+/**
+ * OTLP/JSON encodes ids as hexadecimal, other bytes as base64. Values are lengths in bytes. @see
+ * https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
+ */
 const IDS = { traceId: 16, spanId: 8, parentSpanId: 8 } as const
 
-/** Messages of a request, attributes and their values included: each is an object. A host sends about a thousand. */
+/**
+ * Maximum messages per request, including attributes and their values, since each becomes an object. A host sends about
+ * a thousand.
+ */
 const MOST_MESSAGES = 300_000
-/** The same in JSON, with the entries of lists and objects: several for a message. */
+/** The same limit for JSON, which counts entries of lists and objects too: several per message. */
 const MOST_VALUES = 3 * MOST_MESSAGES
 
-/** @throws ERR_BAD_REQUEST for what is no such request, ERR_BODY_TOO_LARGE for one of too many parts */
+/** @throws ERR_BAD_REQUEST if the body is not such a request, ERR_BODY_TOO_LARGE if it has too many parts */
 export function readRequest(signal: Signal, body: Uint8Array, format: Format): Message {
   const { request } = SERVICES[signal]
   try {
@@ -72,7 +78,7 @@ export function readRequest(signal: Signal, body: Uint8Array, format: Format): M
   }
 }
 
-/** What `readRequest` reads. */
+/** The inverse of `readRequest`. */
 export function writeRequest(signal: Signal, message: Message, format: Format): Uint8Array {
   const { request } = SERVICES[signal]
   if (format === 'pb') return request.encode(request.fromObject(message as Record<string, unknown>)).finish()
@@ -81,14 +87,14 @@ export function writeRequest(signal: Signal, message: Message, format: Format): 
   return Buffer.from(JSON.stringify(copy, (_key, value) => (value instanceof Uint8Array ? base64(value) : value)))
 }
 
-/** The answer to what was taken; `rejected` of its items were not, and `why` says so to people. */
+/** The success response. If items were rejected, it reports their number, and `why` as the message. */
 export function writeAnswer(signal: Signal, rejected: number, why: string, format: Format): Buffer {
   const isWhole = rejected === 0
   const partialSuccess = { [SERVICES[signal].rejected]: String(rejected), errorMessage: why }
   return written(ANSWERS[signal], isWhole ? {} : { partialSuccess }, format)
 }
 
-/** How many items of a request a collector's answer says it rejected. @throws for what is no answer */
+/** Returns the number of items that a collector's response reports as rejected. @throws if the response is malformed */
 export function messageAnswer(signal: Signal, answer: Uint8Array, format: Format): number {
   const type = ANSWERS[signal]
   const message =
@@ -97,7 +103,7 @@ export function messageAnswer(signal: Signal, answer: Uint8Array, format: Format
   return Number(partialSuccess?.[SERVICES[signal].rejected] ?? 0)
 }
 
-/** @param code of gRPC @see https://grpc.io/docs/guides/status-codes/ */
+/** @param code gRPC status code @see https://grpc.io/docs/guides/status-codes/ */
 export function writeStatus(code: number, message: string, format: Format): Buffer {
   return written(Status, { code, message }, format)
 }
@@ -114,7 +120,7 @@ function plain(type: protobuf.Type, message: protobuf.Message): Message {
   return type.toObject(message, { longs: String, enums: Number, arrays: true })
 }
 
-/** Changes ids wherever they are; a walk without recursion, since nobody bounds how deep a value is. */
+/** Converts ids at any depth, without recursion because the nesting depth of values is unbounded. */
 function withIds(from: Record<string, unknown>, change: (value: unknown, bytes: number) => unknown): void {
   const open: Record<string, unknown>[] = [from]
   for (let one = open.pop(); one !== undefined; one = open.pop()) {

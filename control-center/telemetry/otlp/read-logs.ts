@@ -2,12 +2,15 @@ import type { Message } from './messages.ts'
 import type { ReadItems } from './read-metrics.ts'
 import { type Attributes, attributesOf, idOf, listOf, messageOf, millisecondsOf, plainValueOf } from './values.ts'
 
-/** The lowest severity number of each level. @see https://opentelemetry.io/docs/specs/otel/logs/data-model/#field-severitynumber */
+/**
+ * The lowest severity number of each level.
+ * @see https://opentelemetry.io/docs/specs/otel/logs/data-model/#field-severitynumber
+ */
 export const LEVELS = { debug: 5, info: 9, warn: 13, error: 17, fatal: 21 } as const
 export type Level = keyof typeof LEVELS
 export const LEVEL_NAMES = Object.keys(LEVELS) as Level[]
 
-/** A line of a log. `level` is one of `LEVELS`; `time` in epoch ms; what is not known is ''. */
+/** A log line. `level` is one of `LEVELS`; `time` in epoch ms; unknown texts are ''. */
 export type LogLine = {
   readonly time: number
   readonly level: number
@@ -16,22 +19,22 @@ export type LogLine = {
   readonly scope: string
   readonly solution: string
   readonly code: string
-  /** Where in a script, such as `scripts/main.js`, with its line; '' and 0. */
+  /** The script file, such as `scripts/main.js`, and the line in it; '' and 0 if unknown. */
   readonly file: string
   readonly line: number
   readonly correlation: string
   readonly trace: string
-  /** All others. */
+  /** Attributes without a field above. */
   readonly attributes: Attributes
 }
 
 export const MOST_LINES = 10_000
-/** Characters of all further attributes of a line together; what is over it is left out. */
+/** Maximum total characters of a line's other attributes; the rest is dropped. */
 const MOST_ATTRIBUTE_TEXT = 16_000
-/** Characters of a name, such as a solution's. */
+/** Maximum characters of a name, such as a solution's. */
 const LONGEST = 200
 
-/** What of a line's attributes has a field of its own. */
+/** Attributes that have their own field. */
 const FIELDS = {
   'solhost.solution': 'solution',
   'solhost.code': 'code',
@@ -67,7 +70,7 @@ function lineOf(record: Message, scope: string, now: number): LogLine {
   }
   const time = millisecondsOf(record.timeUnixNano) || millisecondsOf(record.observedTimeUnixNano) || now
   return {
-    // A clock that is ahead would keep its lines on top.
+    // Otherwise, lines from a clock that is ahead would stay on top.
     time: Math.min(time, now),
     level: levelOf(Number(record.severityNumber ?? 0)),
     message: String(plainValueOf(record.body)),

@@ -2,8 +2,8 @@ import type { Message } from './messages.ts'
 import { type Attributes, attributesOf, cleanText, instanceOf, listOf, messageOf, millisecondsOf } from './values.ts'
 
 /**
- * One point of a metric, as it came. `counter` and `histogram` are cumulative since `started` unless `isDelta`. Times are epoch
- * ms; `counts` has one more than `bounds`, whose values are upper edges.
+ * One point of a metric, as received. `counter` and `histogram` are cumulative since `started` unless `isDelta`. Times
+ * are epoch ms. `bounds` are upper edges; `counts` has one more entry than `bounds`.
  */
 export type MetricPoint = {
   readonly metric: string
@@ -22,18 +22,18 @@ export type MetricPoint = {
     }
 )
 
-/** What was read of a request; `rejected` of its items are not in it, and `why` says the first reason. */
+/** The items read from a request. `rejected` is the number of items left out, `why` the first reason. */
 export type ReadItems<T> = { readonly items: readonly T[]; readonly rejected: number; readonly why: string }
 
-/** Of one request. A host sends about a hundred. */
+/** Maximum points per request. A host sends about a hundred. */
 export const MOST_POINTS = 10_000
 const LONGEST_METRIC = 200
 const MOST_BOUNDS = 100
-/** Characters of all attributes of a point: they name a series, and are kept for each. */
+/** Maximum characters of a point's attributes: they identify a series and are stored with it. */
 const LONGEST_ATTRIBUTES = 1000
 const DELTA = 1
 const LARGEST = 1e18
-/** A clock may be ahead by so much, in ms. */
+/** Tolerated clock skew into the future, in ms. */
 const AHEAD = 10 * 60_000
 
 export function readMetrics(request: Message, now: number): ReadItems<MetricPoint> {
@@ -69,7 +69,7 @@ export function readMetrics(request: Message, now: number): ReadItems<MetricPoin
 
 type Common = Omit<MetricPoint, 'kind' | 'value' | 'sum' | 'counts' | 'bounds'>
 
-/** @returns the reason where a metric cannot be kept */
+/** @returns the reason as text if the metric can't be stored */
 function readerOf(metric: Message) {
   const name = cleanText(metric.name, LONGEST_METRIC)
   if (name === '') return 'a metric has no name'
@@ -105,7 +105,7 @@ function histogramPoint(common: Common, point: Message): MetricPoint | null {
   return { ...common, kind: 'histogram', sum, counts, bounds }
 }
 
-/** Sums of larger ones would end in what is no number, and in no column of a database. */
+/** Sums of larger values would overflow to Infinity, which no database column can store. */
 function isSummable(value: number): boolean {
   return Number.isFinite(value) && Math.abs(value) <= LARGEST
 }

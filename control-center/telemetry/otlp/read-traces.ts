@@ -2,14 +2,14 @@ import type { Message } from './messages.ts'
 import type { ReadItems } from './read-metrics.ts'
 import { type Attributes, attributesOf, cleanText, idOf, listOf, messageOf, microsecondsOf } from './values.ts'
 
-/** A part of a request. `start` in epoch µs, `duration` in µs. */
+/** A span of a request. `start` in epoch µs, `duration` in µs. */
 export type Span = {
   readonly trace: string
   readonly span: string
-  /** '' for the first of its process. */
+  /** '' if it has no parent. */
   readonly parent: string
   readonly name: string
-  /** Whether it is the request itself: it has no parent, or one in another process. */
+  /** Whether it is the request's own span: it has no parent, or one in another process. */
   readonly isRoot: boolean
   readonly start: number
   readonly duration: number
@@ -20,7 +20,7 @@ export type Span = {
 
 export const MOST_SPANS = 10_000
 const LONGEST_NAME = 200
-/** A week, in µs. */
+/** Maximum duration: a week, in µs. */
 const LONGEST_TIME = 7 * 86_400_000_000
 const SERVER = 2
 const ERROR = 2

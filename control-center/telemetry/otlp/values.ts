@@ -1,14 +1,14 @@
 import type { Message } from './messages.ts'
 
-/** Attributes as they are kept: texts and numbers by name. */
+/** Stored attributes, by name. */
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 
-/** Attributes of one item; further ones are left out. */
+/** Maximum attributes per item; the rest is dropped. */
 const MOST_ATTRIBUTES = 64
 const LONGEST_NAME = 200
-/** Characters of a text; further ones are cut. */
+/** Maximum characters of a text; longer texts are cut. */
 export const LONGEST_TEXT = 4096
-/** Values within values, however they are nested. */
+/** Maximum nested values in one value, at any depth. */
 const MOST_NESTED = 200
 
 export function listOf(value: unknown): readonly Message[] {
@@ -19,7 +19,7 @@ export function messageOf(value: unknown): Message {
   return typeof value === 'object' && value !== null ? (value as Message) : {}
 }
 
-/** `KeyValue`s, bounded. What is no plain value is written as JSON. */
+/** Reads `KeyValue`s, up to the limits above. Compound values become JSON. */
 export function attributesOf(value: unknown): Attributes {
   const attributes: Record<string, string | number | boolean> = Object.create(null)
   for (const one of listOf(value).slice(0, MOST_ATTRIBUTES)) {
@@ -29,7 +29,7 @@ export function attributesOf(value: unknown): Attributes {
   return { ...attributes }
 }
 
-/** An `AnyValue` as one plain value; none is ''. */
+/** An `AnyValue` as one plain value; '' if it is empty. */
 export function plainValueOf(value: unknown): string | number | boolean {
   const any = messageOf(value)
   if (typeof any.stringValue === 'string') return cleanText(any.stringValue)
@@ -57,35 +57,35 @@ function jsonOf(value: unknown, bound: { left: number }): unknown {
   return plainValueOf(any)
 }
 
-/** Whole where it can be exact, else as text. */
+/** A number if it is a safe integer, else the original text. */
 function wholeOf(value: unknown): number | string {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : cleanText(value, 30)
 }
 
-/** Without what a database takes in no text: NUL, and halves of characters. */
+/** Replaces characters that a database text can't store: NUL and lone surrogates. */
 export function cleanText(value: unknown, longest = LONGEST_TEXT): string {
   if (typeof value !== 'string') return ''
   return value.slice(0, longest).toWellFormed().replaceAll('\0', '\u{fffd}')
 }
 
-/** Epoch ms of nanoseconds; 0: it is unknown. */
+/** Converts nanoseconds to epoch ms; 0 if unknown. */
 export function millisecondsOf(value: unknown): number {
   return Math.floor(microsecondsOf(value) / 1000)
 }
 
-/** Epoch µs of nanoseconds, exact; 0: it is unknown. */
+/** Converts nanoseconds to epoch µs without rounding errors; 0 if unknown. */
 export function microsecondsOf(value: unknown): number {
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : ''
   return /^\d{1,20}$/.test(text) ? Number(BigInt(text) / 1000n) : 0
 }
 
-/** An id as hexadecimal digits; '' for none. */
+/** An id as hexadecimal digits; '' if missing or all zero. */
 export function idOf(value: unknown): string {
   return value instanceof Uint8Array && value.some((byte) => byte !== 0) ? Buffer.from(value).toString('hex') : ''
 }
 
-/** The process that something comes from: `service.instance.id`, a new one at each start. */
+/** The reporting process: `service.instance.id`, which is new at each start. */
 export function instanceOf(resource: unknown): string {
   return cleanText(String(attributesOf(messageOf(resource).attributes)['service.instance.id'] ?? ''), 100)
 }

@@ -10,17 +10,17 @@ import { readMetrics } from '../otlp/read-metrics.ts'
 import { readTraces, type Span } from '../otlp/read-traces.ts'
 import { type Origin, withOrigin } from './with-origin.ts'
 
-/** A body as it arrived, and what is needed to read it. */
+/** A body as received, with the context needed to read it. */
 export type PackedBody = {
   readonly signal: Signal
   readonly format: Format
   readonly isZipped: boolean
   readonly bytes: Uint8Array
-  /** The id of its environment. */
+  /** Environment id. */
   readonly environment: string
   /** Epoch ms. */
   readonly now: number
-  /** How it is forwarded; null: not at all. */
+  /** How the body is forwarded; null if it is not. */
   readonly forward: { readonly format: Format; readonly origin: Origin } | null
 }
 
@@ -29,9 +29,9 @@ export type ReadBody = Items & {
   readonly hash: string
   readonly size: number
   readonly rejected: number
-  /** The first reason, for people. */
+  /** The first reason for rejected items. */
   readonly why: string
-  /** What is forwarded. */
+  /** The request to forward; null if forwarding is off. */
   readonly forward: Uint8Array | null
 }
 
@@ -41,7 +41,7 @@ export type Items =
   | { readonly signal: 'logs'; readonly items: readonly SearchableLine[] }
   | { readonly signal: 'traces'; readonly items: readonly Span[] }
 
-/** Of an unpacked body, in bytes. A host usually sends about ten thousand. */
+/** Maximum size of a decompressed body, in bytes. A host usually sends about ten thousand. */
 const MOST_UNPACKED = 16 * 1024 * 1024
 
 /** @throws ERR_BAD_REQUEST, ERR_BODY_TOO_LARGE */
@@ -56,7 +56,7 @@ export function readBody({ signal, format, isZipped, bytes, environment, now, fo
   }
 }
 
-/** The items of a request, with everything that is slow to compute. */
+/** Reads the items of a request, including everything that is slow to compute. */
 export function readItems(
   signal: Signal,
   request: Message,

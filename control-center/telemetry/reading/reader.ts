@@ -6,18 +6,20 @@ import type { PackedBody, ReadBody } from './read-body.ts'
 import type { ThreadAnswer } from './read-thread.ts'
 
 /**
- * Reads bodies in a separate thread: a compressed body of 20 kB can take seconds, and would block the main thread. The
- * environment that used the thread least is next.
+ * Reads bodies in a separate thread, because a compressed body of 20 kB can take seconds and would block the main
+ * thread. The next body belongs to the environment that used the thread least.
  */
 export interface BodyReader {
-  /** @throws ERR_BAD_REQUEST, ERR_BODY_TOO_LARGE; ERR_TELEMETRY_BUSY at a stop */
+  /** @throws ERR_BAD_REQUEST, ERR_BODY_TOO_LARGE; ERR_TELEMETRY_BUSY while stopping */
   read(owner: Owner, body: PackedBody): Promise<ReadBody>
   stop(): Promise<void>
 }
 
-/** In ms, far above what the largest body takes: then the thread is terminated, and the next body gets a new one. */
+/**
+ * In ms, far above the time for the largest body. After it, the thread is terminated, and the next body gets a new one.
+ */
 const DEADLINE = 60_000
-/** Of the thread, in MiB. What a body expands to has its own bounds. */
+/** Heap limit of the thread, in MiB. The expanded size of a body has separate limits. */
 const MEMORY = 768
 
 type Waiting = {

@@ -2,14 +2,14 @@ import type { Signal } from '../../../base/config/telemetry-settings.ts'
 import type { Message } from '../otlp/messages.ts'
 import { listOf, messageOf } from '../otlp/values.ts'
 
-/** The names of the telemetry's owner. */
+/** The names of the organisation and environment that own the telemetry. */
 export type Origin = { readonly organisation: string; readonly environment: string }
 
 const LISTS = { metrics: 'resourceMetrics', logs: 'resourceLogs', traces: 'resourceSpans' } as const
 const ORGANISATION = 'solhost.organisation'
 const ENVIRONMENT = 'solhost.environment'
 
-/** Values that a Satellite sends under these names are ignored: its token says whose telemetry it is. */
+/** Replaces values that a Satellite sends under these names: its token decides whose telemetry it is. */
 export function withOrigin(signal: Signal, request: Message, { organisation, environment }: Origin): Message {
   const list = LISTS[signal]
   const own = [

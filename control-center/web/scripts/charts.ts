@@ -1,6 +1,6 @@
 import { dayFirst } from '../../../base/web/time-format.ts'
 
-/** What uPlot, a script of its own, takes; only what is used here. */
+/** The options of uPlot, a separate script; only those used here. */
 type ChartOptions = {
   readonly width: number
   readonly height: number
@@ -33,15 +33,18 @@ type DrawnFigures = {
 
 const CHART_HEIGHT = 224
 const CHART_COLOURS = 8
-/** Steps of an axis: 1, 2, 4 … MB of bytes; 1, 2, 5, 10 … of counts and ms. Labels show them unrounded, so each label is exact. */
+/**
+ * Axis steps: 1, 2, 4 … MB for bytes; 1, 2, 5, 10 … for counts and ms. Labels show them unrounded, so each label is
+ * exact.
+ */
 const BYTE_STEPS = Array.from({ length: 24 }, (_, power) => 2 ** (power + 20))
 const WHOLE_STEPS = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((times) => times * 10 ** power)).flat()
-/** Scripts should take less, in ms. */
+/** Scripts should take less than this, in ms. */
 const SLOW_MARK = 500
 
 /**
- * Draws the figures of the page, and again whenever they were refreshed, the page became wider or its colours changed. Without it
- * they stand there as numbers.
+ * Draws the page's charts, and redraws them when the data is refreshed, or the page's width or colours change. Without
+ * this script the page shows numbers.
  */
 export function drawCharts(): void {
   const live = document.querySelector<HTMLElement>('.charts')
@@ -51,7 +54,7 @@ export function drawCharts(): void {
     if (typeof uPlot === 'undefined') return
     for (const source of live.querySelectorAll<HTMLElement>('[data-drawn]')) drawOne(source, drawn)
   }
-  // This script comes before that of uPlot; both are deferred.
+  // This script runs before uPlot's; both are deferred.
   if (document.readyState === 'complete') draw()
   else window.addEventListener('load', draw)
   new MutationObserver((changes) => {
@@ -104,7 +107,7 @@ function chartOptions({ unit, lines }: DrawnFigures, place: HTMLElement): ChartO
         stroke: colour(`--chart-${index % CHART_COLOURS}`),
         width: 2,
         spanGaps: true,
-        // One value makes no line.
+        // A single value draws no line.
         points: {
           show: values.filter((value) => value !== null).length === 1,
           size: 8,
@@ -117,7 +120,7 @@ function chartOptions({ unit, lines }: DrawnFigures, place: HTMLElement): ChartO
   }
 }
 
-/** A line where a script becomes slow. */
+/** A line at the time above which a script is slow. */
 function markSlow(chart: DrawnChart, stroke: string): void {
   const { ctx, bbox } = chart
   const y = chart.valToPos(SLOW_MARK, 'y', true)
@@ -132,7 +135,7 @@ function markSlow(chart: DrawnChart, stroke: string): void {
   ctx.restore()
 }
 
-/** UTC, as everywhere on these pages: the time of the day, or the day where they are further apart. */
+/** UTC, as everywhere on these pages: the time of day, or the date if values are further apart. */
 function chartTimes(times: readonly number[], language: string): string[] {
   const apart = (times[1] ?? 0) - (times[0] ?? 0)
   const format: Intl.DateTimeFormatOptions =

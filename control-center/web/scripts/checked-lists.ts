@@ -1,4 +1,4 @@
-/** The values of a group's checked boxes, kept as JSON in its hidden field, as the API takes them. */
+/** Writes the values of a group's checked boxes as JSON into its hidden field, in the API's format. */
 export function takeOverCheckedLists(): void {
   for (const group of document.querySelectorAll<HTMLElement>('[data-checked]')) {
     const field = group.querySelector<HTMLInputElement>('input[type=hidden]')
@@ -7,7 +7,7 @@ export function takeOverCheckedLists(): void {
       const checked = group.querySelectorAll<HTMLInputElement>('input[type=checkbox]:checked')
       field.value = JSON.stringify([...checked].map(({ value }) => value))
     }
-    // A browser that comes back to the page keeps what was checked.
+    // When the user navigates back to the page, the browser restores the checked boxes.
     tell()
     group.addEventListener('change', tell)
   }

@@ -1,6 +1,7 @@
 /**
- * A button with `data-dialog` opens the dialog of that id. Inside, `role="tab"` buttons switch between panels (ARIA Authoring
- * Practices, "Tabs"), and what the page says while it is open is told in its `.dialog-said`: the page behind is inert.
+ * A button with `data-dialog` opens the dialog of that id. Inside, `role="tab"` buttons switch between panels (ARIA
+ * Authoring Practices, "Tabs"). Status messages are shown in the dialog's `.dialog-said`, because the page behind it is
+ * inert.
  */
 export function takeOverDialogs(): void {
   document.addEventListener('click', (event) => {

@@ -3,15 +3,15 @@ import { takeOverLoginPreview } from '../../../base/web/scripts/login-preview.ts
 import { scriptText } from '../../../base/web/scripts/question.ts'
 import { readDesign } from './read-design.ts'
 
-/** A draft is kept this long after the last change, in ms. */
+/** Debounce in ms: a draft is saved this long after the last change. */
 const PAUSE = 300
 
-/** Keeps what is designed as a draft, which the preview shows, and in the form that publishes it. */
+/** Saves the design as a draft, which the preview shows, and puts it into the form that publishes it. */
 export function takeOverLoginDesigner(): void {
   const designer = document.getElementById('designer')
   const published = document.querySelector<HTMLInputElement>('#design-json')
   if (designer === null || published === null) return
-  // Of what stands there; a browser that comes back to the page may have kept what was changed.
+  // Read from the default value: when the user navigates back, the browser may restore a changed value.
   const logo = { value: (JSON.parse(published.defaultValue) as { logo: string | null }).logo }
   const keep = createKeeper(designer, published, () => readDesign(designer, logo.value))
   takeOverLogo(designer, (value) => {
@@ -27,7 +27,7 @@ export function takeOverLoginDesigner(): void {
   takeOverLoginPreview()
 }
 
-/** @returns what is called after each change: one request at a time, of the newest state */
+/** @returns a function to call after each change: it sends one request at a time, with the newest state */
 function createKeeper(designer: HTMLElement, published: HTMLInputElement, read: () => object): () => void {
   let timer = 0
   let isSending = false
@@ -57,7 +57,7 @@ function createKeeper(designer: HTMLElement, published: HTMLInputElement, read: 
   }
 }
 
-/** Why the preview still shows what was before; the focus stays with who types. */
+/** Shows why the preview is outdated, without moving the focus. */
 function tell(problem: string | null): void {
   const place = document.getElementById('design-problem')
   if (place === null) return
@@ -66,7 +66,7 @@ function tell(problem: string | null): void {
   if (place.textContent !== problem) place.textContent = problem
 }
 
-/** Part of the preview's address, so that it differs after each change. */
+/** Adds a counter to the preview's address, so that the preview reloads after each change. */
 function addCounter(): void {
   const counter = document.createElement('input')
   counter.type = 'hidden'

@@ -1,6 +1,7 @@
 /**
- * Menu buttons (ARIA Authoring Practices, "Menu Button"): a button with `aria-haspopup="menu"` opens the menu that it
- * controls, by click, Enter, Space or an arrow, or by a right click on its row; in it arrows, Home, End and first letters move, Escape and Tab close.
+ * Menu buttons (ARIA Authoring Practices, "Menu Button"): a button with `aria-haspopup="menu"` opens the menu it
+ * controls, by click, Enter, Space or an arrow key, or by a right click on its row. In the menu, arrow keys, Home, End
+ * and first letters move the focus; Escape and Tab close it.
  */
 export function takeOverMenus(): void {
   document.addEventListener('click', (event) => {
@@ -22,7 +23,7 @@ export function takeOverMenus(): void {
     } else if (menu !== null) moveInMenu(menu, event)
   })
   document.addEventListener('contextmenu', openByRightClick)
-  // Moves the menu with its button; a menu that was opened at the pointer moves to the button.
+  // Keeps the menu at its button; a menu that was opened at the pointer moves to the button.
   for (const name of ['scroll', 'resize']) {
     window.addEventListener(
       name,
@@ -38,7 +39,7 @@ export function takeOverMenus(): void {
 /** Where a right click opened the menu; null: it is beside its button. */
 let pointer: { readonly x: number; readonly y: number } | null = null
 
-/** On a link, and with Shift, the browser's own menu opens. The key for context menus comes without a pointer. */
+/** On a link, or with Shift, the browser's own menu opens. The context menu key sends no pointer position. */
 function openByRightClick(event: MouseEvent): void {
   const target = event.target as Element
   const button = target.closest('tr')?.querySelector<HTMLElement>('button[aria-haspopup=menu]') ?? null
@@ -59,7 +60,7 @@ function menuItems(menu: HTMLElement): HTMLElement[] {
   return [...menu.querySelectorAll<HTMLElement>('[role=menuitem]')]
 }
 
-/** @param place of the item that gets the focus; -1: the last */
+/** @param place of the item to focus; -1: the last */
 function showMenu(button: HTMLElement, place: number, at: typeof pointer = null): void {
   const menu = menuOf(button)
   if (menu === null) return

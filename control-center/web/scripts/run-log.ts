@@ -4,12 +4,15 @@ type RunLogLine = { readonly number: number; readonly time: number; readonly ste
 type RunSteps = { readonly state: string; readonly steps: readonly { readonly name: string; readonly state: string }[] }
 type RunLogEvent = { readonly line: RunLogLine } | { readonly run: RunSteps }
 
-/** The connection is tried again after so long, in ms. */
+/** Reconnect delay in ms. */
 const RUN_LOG_AGAIN = 2000
-/** Steps that something is left to do of. */
+/** States of steps that are not finished. */
 const OPEN_STEPS: readonly string[] = ['waiting', 'running']
 
-/** A form with `data-run` that started a run leads to it: its value is the address, without the run's number. */
+/**
+ * After a form with `data-run` starts a run, opens the run's page: the attribute is its address without the run's
+ * number.
+ */
 export function goToStartedRuns(): void {
   document.addEventListener('api-done', (event) => {
     const form = event.target as HTMLFormElement
@@ -18,7 +21,7 @@ export function goToStartedRuns(): void {
   })
 }
 
-/** Follows a run that goes on where the page shows it: its steps, and each line of its log. */
+/** Follows a run in progress on its page: its steps, and each line of its log. */
 export function followRunLog(): void {
   const card = document.querySelector<HTMLElement>('[data-run-log]')
   if (card !== null) void followToTheEnd(card)
@@ -30,7 +33,7 @@ async function followToTheEnd(card: HTMLElement): Promise<void> {
     try {
       isOver = await readRunStream(card)
     } catch {
-      // Told below: it is the same to the reader whether it ended or failed.
+      // Reported below: for the reader it makes no difference whether the stream ended or failed.
     }
     if (isOver) return
     sayOfRun(card.dataset.lost ?? '')
@@ -106,7 +109,7 @@ function addRunLine({ number, time, step, text }: RunLogLine): void {
   const lines = document.getElementById('run-lines')
   if (lines === null || number <= Number(lines.dataset.last)) return
   const box = lines.parentElement
-  // Whoever reads further up stays there.
+  // Don't scroll if the user has scrolled up.
   const isAtEnd = box !== null && box.scrollTop + box.clientHeight >= box.scrollHeight - 24
   const item = document.createElement('li')
   const at = document.createElement('time')
@@ -126,7 +129,7 @@ function runSpan(name: string, text: string): HTMLElement {
   return span
 }
 
-/** Steps and the end are read aloud, not each line. */
+/** Screen readers announce steps and the end of the run, but not each line. */
 function sayOfRun(text: string): void {
   const place = document.getElementById('run-said')
   if (place !== null) place.textContent = text

@@ -1,6 +1,6 @@
 /**
- * A form with `data-from-fragment` is filled with what stands behind the "#" of the address, as `name=value`, and sent. The
- * address loses it, so that it stays neither in the history nor on the screen.
+ * Fills a form with `data-from-fragment` from the address's fragment, as `name=value`, and sends it. The fragment is
+ * removed from the address, so that it stays neither in the history nor on the screen.
  */
 export function sendFragment(): void {
   addEventListener('hashchange', askAgain)
@@ -14,7 +14,7 @@ export function sendFragment(): void {
   form.submit()
 }
 
-/** A link that is opened where the page of an earlier one is shown changes nothing but the fragment, which loads no page. */
+/** If an earlier link's page is still open, opening another link changes only the fragment, which loads no page. */
 function askAgain(): void {
   if (location.hash.startsWith('#token=')) location.replace(`${location.pathname}?again${location.hash}`)
 }

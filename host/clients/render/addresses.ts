@@ -1,16 +1,16 @@
 import { isAllowedAddress } from '../../../runtime/address.ts'
 
-/** Where a link may lead: http, https, mailto or a path of the same server; null for anything else. */
+/** The address if a link may point to it (http, https, mailto or a path on the same server), else null. */
 export function safeAddress(address: string | undefined): string | null {
   return address !== undefined && address !== '' && isAllowedAddress(address) ? address : null
 }
 
-/** Whether an address leaves the server, so that following it in the same window would end the client. */
+/** Whether an address is on another server; opening it in the same window would end the client. */
 export function leavesServer(address: string): boolean {
   return /^https?:/i.test(address)
 }
 
-/** The address of a file below `media/`; null where the path could lead elsewhere. */
+/** The address of a file below `media/`; null if the path could escape it. */
 export function mediaAddress(base: string, path: string): string | null {
   const segments = path.split('/')
   const isPlain = segments.every((segment) => /^[A-Za-z0-9._-]+$/.test(segment) && segment !== '.' && segment !== '..')

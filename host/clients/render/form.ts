@@ -29,13 +29,13 @@ import { renderTable } from './table.ts'
 
 export type RenderedForm = {
   readonly html: string
-  /** For the browser's title bar, not escaped. */
+  /** For the browser's title bar; not escaped. */
   readonly title: string
 }
 
 /**
- * A whole form as one `<form>`. What the user may not have is absent; what is not visible is an empty place.
- * @returns null where the form's own permission is missing
+ * Renders a whole form as one `<form>`. Elements without permission are omitted; invisible ones are empty placeholders.
+ * @returns null if the user lacks the form's permission
  */
 export function renderForm(definition: FormDefinition, view: FormView, context: RenderContext): RenderedForm | null {
   if (!isPermitted(definition, context)) return null
@@ -48,15 +48,15 @@ export function renderForm(definition: FormDefinition, view: FormView, context: 
     dir: directionOf(context.locale),
     'data-cy': context.isTesting && context.form,
   })
-  // Sent by the script alone; without it method=dialog sends nothing anywhere.
+  // Only the script sends data; without it, method=dialog sends nothing.
   const form = html`<form class="form" method="dialog" novalidate autocomplete="off" aria-labelledby="${formId(context.form)}.title"${own}><h1 id="${formId(context.form)}.title" tabindex="-1"><bdi>${title}</bdi></h1>${renderLayout(definition.layout, parts)}</form>`
   return { html: form.text, title }
 }
 
 /**
- * One element with all in it, to take the place of the tag with its id.
- * @returns null where the user does not get the element now: it is unknown, or it or something around it lacks the
- *   permission, or something around it is not visible. Nothing of it may be sent then.
+ * Renders one element with its content, to replace the tag with its id.
+ * @returns null if the user must not get the element now: it is unknown, it or an ancestor lacks the permission, or an
+ *   ancestor is invisible
  */
 export function renderElement(
   definition: FormDefinition,
@@ -75,12 +75,12 @@ export function renderElement(
   return { id: elementId(context.form, name), html: markup.text }
 }
 
-/** The id of a form's own tag. */
+/** The id of the `<form>` tag. */
 export function formId(form: string): string {
   return `f-${form}`
 }
 
-/** The tabs that the user has, and the one that is open: the first where the state names none of them. */
+/** The user's tabs and the open one: the first tab if the state names none of them. */
 export function shownTabs({ element, state, context }: Shown<TabsElement>): {
   tabs: readonly Tab[]
   open: string | null
@@ -106,7 +106,7 @@ function renderLayout(layout: Layout, parts: Parts): Markup {
   return html`<div class="layout">${rows}</div>`
 }
 
-/** Columns without a width share what the others leave, in whole parts. */
+/** Columns without a width share the remaining width in whole units. */
 function widthsOf(columns: readonly Column[]): readonly number[] {
   const open = columns.filter(({ width }) => width === undefined).length
   const left = ROW_WIDTH - columns.reduce((sum, { width }) => sum + (width ?? 0), 0)
@@ -123,7 +123,8 @@ function renderPlace(place: Place, parts: Parts): Markup {
   const one = shown(place, parts.view, parts.context)
   const { type } = place.element
   const isSeen = isVisible(place.element, parts.view)
-  // Scripts say by a label what came of an action. A place that is hidden would not be read out when words come into it.
+  // Scripts show results in labels. Screen readers don't announce text that appears in a hidden element, so labels
+  // stay.
   const own = attributes(type === 'label' ? { 'aria-live': 'polite' } : { hidden: !isSeen })
   return html`<div class="element is-${type}" id="${one.id}"${own}>${isSeen && renderContent(one, parts)}</div>`
 }
@@ -176,8 +177,8 @@ function renderPanel(one: Shown<PanelElement>, parts: Parts): Markup {
 }
 
 /**
- * The tabs pattern of WAI-ARIA: one stop for the Tab key, arrow keys between tabs. Closed tabs are in the page, hidden, so
- * that one opens at once and what is typed in another stays.
+ * The tabs pattern of WAI-ARIA: one Tab stop, arrow keys move between tabs. Closed tabs are in the page but hidden, so
+ * they open immediately and keep what was typed.
  */
 function renderTabs(one: Shown<TabsElement>, parts: Parts): Markup {
   const { id, element, context, isEnabled } = one

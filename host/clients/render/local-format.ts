@@ -1,6 +1,6 @@
 import type { Cell, TableColumn } from '../../../runtime/forms/form-definition.ts'
 
-/** Formats that are kept; locales, decimals and currencies come from scripts. */
+/** Cached formats. Limited, because locales, decimals and currencies come from scripts. */
 const MOST_FORMATS = 500
 const FALLBACK = 'en'
 
@@ -11,7 +11,7 @@ const dates = new Map<string, Intl.DateTimeFormat>()
 const languages = new Map<string, Intl.DisplayNames>()
 const orders = new Map<string, Intl.Collator>()
 
-/** A number as the user's language writes it; without `decimals` with those that it has, a currency with its own. */
+/** Formats a number. Without `decimals` it keeps the digits it has; currencies use their standard digits. */
 export function localNumber(locale: string, value: number, { decimals, currency }: NumberStyle = {}): string {
   const key = `${locale} ${decimals} ${currency}`
   const format = kept(numbers, key, () => {
@@ -23,7 +23,7 @@ export function localNumber(locale: string, value: number, { decimals, currency 
   return format.format(value)
 }
 
-/** `2026-05-17` -> '17 May 2026'; what is no such date stays as it is. */
+/** `2026-05-17` -> '17 May 2026'; anything that is not a date stays unchanged. */
 export function localDate(locale: string, value: string): string {
   const time = /^\d{4}-\d{2}-\d{2}$/.test(value) ? Date.parse(`${value}T00:00:00Z`) : Number.NaN
   if (Number.isNaN(time)) return value
@@ -35,7 +35,7 @@ export function localDate(locale: string, value: string): string {
   return format.format(time)
 }
 
-/** The sign of a currency, such as '€'. */
+/** The symbol of a currency, such as '€'. */
 export function currencySign(locale: string, currency: string): string {
   const format = kept(
     numbers,
@@ -45,7 +45,10 @@ export function currencySign(locale: string, currency: string): string {
   return format.formatToParts(0).find(({ type }) => type === 'currency')?.value ?? currency
 }
 
-/** A time with the server's time zone by name, since it need not be the reader's. @param time epoch milliseconds */
+/**
+ * A time with the name of the server's time zone, which may differ from the reader's.
+ * @param time epoch ms
+ */
 export function localTime(locale: string, time: number): string {
   const format = kept(
     dates,
@@ -55,7 +58,7 @@ export function localTime(locale: string, time: number): string {
   return format.format(time)
 }
 
-/** `nl-BE` -> 'Dutch (Belgium)', in the language of `inLocale`. */
+/** `nl-BE` -> 'Dutch (Belgium)', in the language `inLocale`. */
 export function languageName(inLocale: string, locale: string): string {
   const names = kept(
     languages,
@@ -65,7 +68,7 @@ export function languageName(inLocale: string, locale: string): string {
   return names.of(known(locale)) ?? locale
 }
 
-/** A cell that is text, number or date, as the user's language writes it. */
+/** Formats a cell as text, number or date. */
 export function localCell(locale: string, column: TableColumn, cell: Cell | undefined): string {
   if (cell === null || cell === undefined) return ''
   if (column.type === 'number' && typeof cell === 'number') return localNumber(locale, cell, column)
@@ -73,19 +76,19 @@ export function localCell(locale: string, column: TableColumn, cell: Cell | unde
   return String(cell)
 }
 
-/** Compares texts as the user's language sorts them, numbers in them by their value. */
+/** A collator for the locale that compares digits in texts as numbers. */
 export function localOrder(locale: string): Intl.Collator {
   return kept(orders, locale, () => new Intl.Collator(known(locale), { numeric: true }))
 }
 
-/** Which way the language of `locale` is written. */
+/** The writing direction of a locale. */
 export function directionOf(locale: string): 'ltr' | 'rtl' {
-  // Not in TypeScript's library yet.
+  // Not in TypeScript's type library yet.
   const info = new Intl.Locale(known(locale)) as Intl.Locale & { getTextInfo?(): { direction?: string } }
   return info.getTextInfo?.().direction === 'rtl' ? 'rtl' : 'ltr'
 }
 
-/** `locale` itself, or English where it is none: scripts and browsers name locales. */
+/** The canonical locale, or English if it is invalid: locales come from scripts and browsers. */
 export function known(locale: string): string {
   try {
     return Intl.getCanonicalLocales(locale)[0] ?? FALLBACK

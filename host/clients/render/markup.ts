@@ -1,4 +1,7 @@
-/** HTML that is safe to put into a page. Only `html` makes it, so a text from outside is never taken for markup. */
+/**
+ * HTML that is safe to put into a page. Values become Markup only through `html`, so outside text is never used as
+ * markup.
+ */
 export class Markup {
   readonly text: string
 
@@ -7,10 +10,10 @@ export class Markup {
   }
 }
 
-/** What may stand in a template: `false`, `null` and `undefined` are nothing, a list is its parts one after another. */
+/** Values allowed in a template: `false`, `null` and `undefined` render nothing, a list renders its items in order. */
 export type Part = Markup | string | number | false | null | undefined | readonly Part[]
 
-/** Markup with every value escaped, fit for text and for attributes in double quotes. */
+/** Markup with every value escaped, safe in text and in double-quoted attributes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   let text = strings[0] ?? ''
   parts.forEach((part, index) => {
@@ -20,9 +23,9 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
 }
 
 /**
- * Attributes, each with a space before it: `true` is an attribute without a value; `false`, `null` and `undefined` leave
- * it out.
- * @param values names are our own, never from outside
+ * Attributes, each preceded by a space. `true` renders an attribute without a value; `false`, `null` and `undefined`
+ * omit it.
+ * @param values the names must be trusted
  */
 export function attributes(values: Readonly<Record<string, string | number | boolean | null | undefined>>): Markup {
   let text = ''
@@ -41,7 +44,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Control characters are no HTML, and half a character would break the frame that carries it: both become U+FFFD. */
+/** Control characters are not valid HTML, and an unpaired surrogate would break the frame: both become U+FFFD. */
 function escaped(text: string): string {
   return text
     .toWellFormed()

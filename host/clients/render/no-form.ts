@@ -4,10 +4,10 @@ import type { RenderedForm } from './form.ts'
 import { directionOf, known, languageName, localTime } from './local-format.ts'
 import { attributes, html, type Markup } from './markup.ts'
 
-/** Who is signed in, as a solution without forms shows it. */
+/** The session data shown by a solution without forms. */
 export type ShownUser = Pick<Session, 'username' | 'uid' | 'permissions' | 'tenant' | 'loggedInAt'>
 
-/** What stands in the place of the form when a solution has none: who is signed in, which is all that there is to say. */
+/** The page content of a solution without forms: only the signed-in user's session. */
 export function renderNoForm(title: string, user: ShownUser | null, context: RenderContext): RenderedForm {
   const text = (key: string, ...values: string[]) => ownText(context, key, values)
   if (user === null) return page(title, html`<p class="text">${text('platform.client.open')}</p>`, context)
@@ -30,7 +30,7 @@ export function renderNoForm(title: string, user: ShownUser | null, context: Ren
   )
 }
 
-/** The user lacks the permission of the form that a script showed, or nothing of the client could be opened. */
+/** A notice instead of a form, such as when the user lacks the permission for it. */
 export function renderNotice(title: string, notice: string, context: RenderContext): RenderedForm {
   return page(title, html`<p class="text">${notice}</p>`, context)
 }

@@ -2,19 +2,19 @@ import type { ElementDefinition, FormDefinition, Layout, Tab } from '../../../ru
 import type { ElementState, FormView } from '../view.ts'
 import type { RenderContext } from './context.ts'
 
-/** Where an element stands in its form. */
+/** An element's position in its form. */
 export type Place = {
   readonly element: ElementDefinition
-  /** The panel or tabs around it, and of tabs the tab; null at the top. */
+  /** The enclosing panel or tabs, and for tabs the tab; null at the top level. */
   readonly around: { readonly place: Place; readonly tab: Tab | null } | null
-  /** Of a heading or a panel's label: 2 to 6, never more than one below the heading before it. */
+  /** For headings and panel labels: 2 to 6, at most one level below the preceding heading. */
   readonly headingLevel: number
 }
 
 const NOTHING: ElementState = {}
 const outlines = new WeakMap<FormDefinition, ReadonlyMap<string, Place>>()
 
-/** All elements of a form by name. Made once for each definition. */
+/** All elements of a form by name. Cached per definition. */
 export function outlineOf(form: FormDefinition): ReadonlyMap<string, Place> {
   let outline = outlines.get(form)
   if (outline === undefined) {
@@ -24,14 +24,14 @@ export function outlineOf(form: FormDefinition): ReadonlyMap<string, Place> {
   return outline
 }
 
-/** What the scripts changed of an element. */
+/** The properties of an element that scripts changed. */
 export function stateOf(view: FormView, name: string): ElementState {
   return view.elements.get(name) ?? NOTHING
 }
 
 /**
- * Whether the user gets an element: it and all around it are visible and permitted. A closed tab's elements are got: the
- * browser opens tabs by itself.
+ * Whether the user gets an element: it and its ancestors are visible and permitted. Elements in closed tabs count as
+ * shown, since the browser opens tabs without the host.
  */
 export function isShown(place: Place, view: FormView, context: RenderContext): boolean {
   for (let one: Place | undefined = place; one !== undefined; one = one.around?.place) {
@@ -42,7 +42,7 @@ export function isShown(place: Place, view: FormView, context: RenderContext): b
   return true
 }
 
-/** Whether an element can be used: it and all around it are enabled. */
+/** Whether an element and its ancestors are enabled. */
 export function isEnabled(place: Place, view: FormView): boolean {
   for (let one: Place | undefined = place; one !== undefined; one = one.around?.place) {
     if (!(stateOf(view, one.element.name).enabled ?? one.element.enabled)) return false
@@ -60,7 +60,7 @@ export function isPermitted({ permission }: { permission?: string | undefined },
 
 function walk(form: FormDefinition): ReadonlyMap<string, Place> {
   const places = new Map<string, Place>()
-  /** Headings stay in order, whatever levels the author wrote, for people who read a page by its headings. */
+  /** Keeps heading levels sequential regardless of the definition, for people who navigate by headings. */
   const go = (layout: Layout, around: Place['around'], outer: number, before: number) => {
     let last = before
     for (const element of layout.flatMap(({ columns }) => columns.flatMap(({ elements }) => elements))) {

@@ -4,7 +4,7 @@ import { ownText, type RenderContext, shownText } from './context.ts'
 import { attributes, html, type Markup } from './markup.ts'
 import { isEnabled, type Place, stateOf } from './outline.ts'
 
-/** An element with all that it is rendered from. */
+/** An element and everything it is rendered from. */
 export type Shown<Element extends ElementDefinition = ElementDefinition> = {
   readonly element: Element
   readonly place: Place
@@ -15,10 +15,10 @@ export type Shown<Element extends ElementDefinition = ElementDefinition> = {
   readonly isEnabled: boolean
 }
 
-/** The types of elements that an `onElementDataChange` of a browser may name. */
+/** Element types that a browser's `onElementDataChange` may name. */
 export type InputDefinition = Extract<ElementDefinition, { readonly required: boolean }>
 
-/** The id of an element's outermost tag. Names of elements have neither a hyphen nor a dot. */
+/** The id of an element's outermost tag. Unambiguous, since element names contain neither hyphens nor dots. */
 export function elementId(form: string, element: string): string {
   return `e-${form}-${element}`
 }
@@ -41,12 +41,12 @@ export function labelOf({ element, state, context }: Shown): string {
   return shownText(context, state.label ?? element.label)
 }
 
-/** What end-to-end tests find an element by, in testing mode only. */
+/** The name by which end-to-end tests find an element; testing mode only. */
 export function testName({ element, context }: Shown): string | false {
   return context.isTesting && `${context.form}.${element.name}`
 }
 
-/** What the browser script needs to know of an element's control: its name, and what somebody listens to. */
+/** Attributes for the browser script: the element's name, and the events that something listens to. */
 export function control({ element, context, isEnabled }: Shown): Markup {
   const asked = ['onElementFocusGained', 'onElementFocusLost', 'onAction'].filter(
     (event) =>
@@ -59,7 +59,7 @@ export function control({ element, context, isEnabled }: Shown): Markup {
   })
 }
 
-/** The attributes of an input that lead a screen reader to its hint and error. */
+/** ARIA attributes that link an input to its hint and error. */
 export function described(shown: Shown, further: string | false = false): Markup {
   const { id, state, context, element } = shown
   const ids = [
@@ -81,12 +81,12 @@ export function isRequired({ element, state }: Shown<InputDefinition>): boolean 
   return state.required ?? element.required
 }
 
-/** The star of a required input; screen readers are told by `required` itself. */
+/** The asterisk of a required input; screen readers use the `required` attribute instead. */
 export function requiredMark(shown: Shown<InputDefinition>): Markup | false {
   return isRequired(shown) && html`<span class="required" aria-hidden="true"> *</span>`
 }
 
-/** Hint and error below an input. The error's place is always there, so that a change of it is read out. */
+/** Hint and error below an input. The error's element always exists, so that screen readers announce changes. */
 export function notes({ id, state, context, element }: Shown): Markup {
   const hint = shownText(context, state.hint ?? element.hint)
   const error = shownText(context, state.error)

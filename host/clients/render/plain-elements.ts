@@ -18,20 +18,20 @@ export function renderHeading(shown: Shown<HeadingElement>): Markup {
   return html`${heading(shown.place.headingLevel, `${shown.id}.label`, labelOf(shown), testName(shown))}${hint(shown)}`
 }
 
-/** @param level 2 to 6, our own */
+/** @param level 2 to 6, trusted */
 export function heading(level: number, id: string, text: string, testName: string | false = false): Markup {
   const tag = new Markup(`h${level}`)
   return html`<${tag}${attributes({ id, 'data-cy': testName })}><bdi>${text}</bdi></${tag}>`
 }
 
-/** A primary button is what Enter in an input presses, as browsers do with the first submit button. */
+/** A submit button is what browsers press on Enter in an input. */
 export function renderButton(shown: Shown<ButtonElement>): Markup {
   const { kind } = shown.element
   const type = kind === 'primary' ? 'submit' : 'button'
   return html`<button class="button ${kind}"${attributes({ type, ...own(shown) })}${control(shown)} data-press><bdi>${labelOf(shown)}</bdi></button>${hint(shown)}`
 }
 
-/** A link without an address that is allowed, or one that is not enabled, is text. */
+/** A disabled link, or one without an allowed address, is rendered as text. */
 export function renderLink(shown: Shown<LinkElement>): Markup {
   const { element, state, context, isEnabled } = shown
   const label = html`<bdi>${labelOf(shown)}</bdi>`
@@ -70,7 +70,7 @@ function hintText({ context, state, element }: Shown): string {
   return shownText(context, state.hint ?? element.hint)
 }
 
-/** The help text below an element that is no input. */
+/** The hint below an element that is not an input. */
 export function hint(shown: Shown): Markup | false {
   const text = hintText(shown)
   return text !== '' && html`<p class="hint" id="${shown.id}.hint"><bdi>${text}</bdi></p>`

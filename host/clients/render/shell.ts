@@ -5,29 +5,27 @@ import { CLOSED_WHY } from '../../web/frames.ts'
 import { directionOf, known } from './local-format.ts'
 import { attributes, html, Markup } from './markup.ts'
 
-/** The page of an open client: all but the form, which comes over the connection. */
+/** The page of an open client without the form, which is sent over the connection. */
 export interface ShellModel {
   readonly locale: string
-  /** Of the page's Content-Security-Policy. */
+  /** The nonce of the page's Content-Security-Policy. */
   readonly nonce: string
-  /** The solution's title. */
   readonly title: string
-  /** The address of the script. */
   readonly scriptHref: string
   /** The address of the WebSocket, a path of the same server. */
   readonly socketHref: string
-  /** The address of the solution's `media/style.css`, where it has one: it comes after ours. */
+  /** The address of the solution's `media/style.css`, if any. It is loaded after the platform's styles. */
   readonly styleHref: string | null
-  /** null: a solution without sign-in, or before it. */
+  /** null: the solution needs no sign-in, or nobody is signed in yet. */
   readonly user: null | {
     readonly username: string
     readonly logoutAction: string
     readonly changePasswordHref: string | null
     readonly formToken: string
   }
-  /** The client opens on a login form: what the page posts to its own address once a script has signed somebody in. */
+  /** Set when the client opens a login form: what the page posts to its own address after a script signed a user in. */
   readonly signIn?: { readonly action: string; readonly formToken: string } | null
-  /** A form that is there already, as `renderForm` gave it. */
+  /** A form to include in the page, from `renderForm`. */
   readonly form?: string
 }
 
@@ -80,7 +78,7 @@ export function renderTop(locale: string, title: string, user: ShellModel['user'
   return html`<div class="top" id="client-top"><span class="solution"><bdi>${title}</bdi></span>${account}</div>`
 }
 
-/** What the script says by itself, in the user's language. */
+/** Texts that the browser script shows, in the user's language. */
 export function renderTexts(locale: string): Markup {
   const text = createMessages({}, locale)
   const closed = CLOSED_WHY.map((why) => [`data-closed-${why}`, text(`platform.client.closed.${why}`)])

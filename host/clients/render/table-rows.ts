@@ -2,23 +2,20 @@ import type { Cell, TableElement, TableRow } from '../../../runtime/forms/form-d
 import type { ElementState, Sort } from '../view.ts'
 import { localOrder } from './local-format.ts'
 
-/** The part of a table's rows that a browser gets. */
+/** The page of a table's rows that is sent to the browser. */
 export type TablePage = {
   readonly rows: readonly TableRow[]
-  /** From 1. */
+  /** Starts at 1. */
   readonly page: number
   /** At least 1. */
   readonly pages: number
-  /** The place of the first row among all, from 1; 0 without rows. */
+  /** Position of the first row among all rows, from 1; 0 without rows. */
   readonly first: number
   readonly total: number
   readonly sort: Sort | null
 }
 
-/**
- * Sorts the rows and takes the page that is shown. What a browser names in an event must be among its `rows`: others it
- * has not seen.
- */
+/** Sorts the rows and returns the shown page. Events may only name rows on this page. */
 export function shownRows(element: TableElement, state: ElementState, locale: string): TablePage {
   const all = state.rows ?? element.value
   const sort = allowedSort(element, state.sort ?? null)
@@ -29,20 +26,20 @@ export function shownRows(element: TableElement, state: ElementState, locale: st
   return { rows, page, pages, first: rows.length === 0 ? 0 : start + 1, total: all.length, sort }
 }
 
-/** A cell, never what every object has. */
+/** A cell's value; never a property inherited from `Object.prototype`. */
 export function cellOf(row: TableRow, column: string): Cell | undefined {
   return Object.hasOwn(row, column) ? row[column] : undefined
 }
 
 /**
- * Characters of a cell by which rows are sorted; nobody sorts by what comes later. 10,000 cells of digits alone, which are
- * compared as numbers, take 0.15 s then, and else 5 s, in which the host answers nobody.
+ * Leading characters of a cell that sorting compares. Without this limit, sorting 10,000 cells that contain only digits
+ * (compared as numbers) blocks the host for 5 s; with it, 0.15 s.
  */
 const COMPARED = 64
 
 const kept = new WeakMap<readonly TableRow[], { readonly key: string; readonly rows: readonly TableRow[] }>()
 
-/** The last order of each list of rows is kept: turning a page of 10,000 rows does not sort them again. */
+/** The last sort of each row list is cached, so paging through 10,000 rows does not sort them again. */
 function sorted(rows: readonly TableRow[], sort: Sort | null, locale: string): readonly TableRow[] {
   if (sort === null) return rows
   const key = `${locale} ${sort.direction} ${sort.column}`
@@ -53,7 +50,7 @@ function sorted(rows: readonly TableRow[], sort: Sort | null, locale: string): r
   const result = rows.toSorted((one, other) => {
     const a = cellOf(one, sort.column) ?? null
     const b = cellOf(other, sort.column) ?? null
-    // Empty cells come last either way: nobody sorts to see them.
+    // Empty cells sort last in both directions: nobody sorts to see them.
     if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
     return way * compare(a, b, order)
   })

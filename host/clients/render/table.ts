@@ -7,8 +7,8 @@ import { described, labelOf, notes, type Shown, testName } from './parts.ts'
 import { cellOf, shownRows, type TablePage } from './table-rows.ts'
 
 /**
- * One page of a table. Roles are written out, since a narrow window shows the rows as cards by CSS, which takes the
- * roles of a table's tags away.
+ * Renders one page of a table. The ARIA roles are explicit: in a narrow window CSS shows rows as cards, which removes
+ * the implicit table roles.
  */
 export function renderTable(shown: Shown<TableElement>): Markup {
   const { element, state, id, context, isEnabled } = shown
@@ -60,7 +60,7 @@ function bodyCell(shown: Shown<TableElement>, column: TableColumn, row: TableRow
   return html`<td role="cell" data-label="${columnLabel(context, column)}"${attributes({ class: column.type === 'number' && 'number' })}>${value}</td>`
 }
 
-/** What a row is called by the control that selects it: its first cell, else its id. */
+/** The accessible name of the control that selects a row: the row's first cell, else its id. */
 function rowName({ element, context }: Shown<TableElement>, row: TableRow): string {
   const [first] = element.columns
   return (first && localCell(formatsOf(context), first, cellOf(row, first.name))) || String(row.id)
@@ -107,7 +107,7 @@ function columnLabel(context: RenderContext, { label, name }: TableColumn): stri
   return shownText(context, label ?? name)
 }
 
-/** The ids of the rows that a browser has before it; those of an event must be among them. */
+/** The ids of the rows on the shown page; those in an event must be among them. */
 export function rowIdsOnPage({ element, state, context }: Shown<TableElement>): readonly RowId[] {
   return shownRows(element, state, context.locale).rows.map(({ id }) => id)
 }

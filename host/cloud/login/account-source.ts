@@ -18,14 +18,14 @@ export type CloudSourceParts = {
   readonly stopped: AbortSignal
 }
 
-/** When it is worth trying again while the control center is away, in seconds, unless it says so itself. */
+/** In seconds: when to try again if the control center is unreachable and sent no time. */
 const AWAY_FOR = 10
 
 /**
  * The users that the control center manages (guide 2.1, PLATFORM_CLOUD).
  *
- * `check` and `recheck` throw where it did not say yes or no, and nothing of the browser's or the series' changes then:
- * ERR_CLOUD_UNREACHABLE, ERR_CLOUD_REFUSED where the operator has to put something right, ERR_THROTTLED.
+ * `check` and `recheck` throw if it neither accepts nor refuses the user: ERR_CLOUD_UNREACHABLE, ERR_CLOUD_REFUSED if
+ * the operator has to fix something, ERR_THROTTLED. The browser's cookies and the remembered login then stay unchanged.
  */
 export function createCloudSource({ requests, problems, stopped }: CloudSourceParts): FormSource {
   function read({ solution }: Asking, answer: CloudAnswer<AuthenticateAnswer>): AuthenticateAnswer {
@@ -52,7 +52,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
     return failed(solution, { kind: 'answer', why, retryAfter: null })
   }
 
-  /** @param uid whose answer it has to be; null: anybody's */
+  /** @param uid the user that the answer must be about; null for any user */
   function answerOf({ solution }: Asking, said: AuthenticateAnswer, uid: string | null): SignInAnswer {
     if (said.outcome === 'refused') return refused(said.reason)
     const { username, tenant } = said
@@ -60,7 +60,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
     if (!isPlain(username) || !isPlain(said.uid) || !isPlainTenant(tenant)) {
       throw useless(solution, 'the names in it have characters that names cannot have')
     }
-    // Names that this solution does not list are another's, as in the users table.
+    // Permissions that this solution does not list belong to others, as in the users table.
     const listed = permissionsOf(solution)
     const permissions = [...new Set(said.permissions)].filter(
       (name) => isVisible(name) && (listed?.includes(name) ?? true),
@@ -82,7 +82,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
         address: asking.address,
         ...(Object.keys(custom).length === 0 ? {} : { custom }),
       })
-      // What the protocol cannot carry is nobody's.
+      // The control center has no user whose name or password exceeds the protocol's limits.
       if (!asked.success) return refused('credentials')
       return answerOf(asking, read(asking, await requests.authenticate(asking.solution.name, asked.data)), null)
     },
@@ -90,7 +90,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
       const asked = RefreshRequest.parse({ uid, since: lastLoginAt })
       return answerOf(asking, read(asking, await requests.refresh(asking.solution.name, asked)), uid)
     },
-    // It was asked a moment ago; who loses access there loses a remembered login at its next use.
+    // The control center was just asked. If the user loses access there, the next use of the remembered login fails.
     stillHolds: async () => true,
   }
 }

@@ -17,9 +17,10 @@ import { type CloudLoginProblems, createCloudLoginProblems } from './problems.ts
 
 /** How solutions with the authenticator PLATFORM_CLOUD sign their users in (design section 9). */
 export interface CloudLogin {
-  /** Who knows their accounts. */
   readonly source: FormSource
-  /** Their login page as it was designed; null: of another authenticator, or none that could be shown. Never throws. */
+  /**
+   * The login page from the control center; null for other authenticators, or if there is no usable one. Never throws.
+   */
   pageOf(solution: Pick<ActiveSolution, 'name' | 'manifest'>): Promise<DesignedPage | null>
   /** For the health page. */
   readonly problems: CloudLoginProblems['states']

@@ -9,9 +9,9 @@ import type { KeptPage, PageRows } from './page-rows.ts'
 import type { CloudLoginProblems } from './problems.ts'
 
 export interface CloudLoginPages {
-  /** Null: there is none that could be shown. Never throws. */
+  /** @returns null if there is no usable page; never throws */
   of(solution: string): Promise<DesignedPage | null>
-  /** Once nothing is asked any more. */
+  /** Resolves when no request is in progress. */
   settled(): Promise<void>
 }
 
@@ -21,45 +21,45 @@ export type CloudLoginPagesParts = {
   readonly rows: PageRows
   readonly problems: CloudLoginProblems
   readonly solutionLog: Pick<SolutionLog, 'write'>
-  /** Which control center and environment are asked: the tag of a page says nothing to others. */
+  /** Identifies the control center and environment: an ETag is only valid for the ones that sent it. */
   readonly source: string
-  /** The host ends: what is not answered any more says nothing. */
+  /** Aborted when the host stops: results of pending requests are then ignored. */
   readonly stopped: AbortSignal
   /** In epoch ms. */
   readonly now: () => number
 }
 
-/** What is known of a solution's page on this host. */
+/** A solution's page as cached on this host. */
 type Held = {
   readonly page: DesignedPage | null
-  /** SHA-256 of what the page was made of; null: there is none. */
+  /** SHA-256 of the page's source; null if there is no page. */
   readonly digest: string | null
   readonly tag: string | null
-  /** Of a page that was not taken: it is not fetched and compiled again. */
+  /** The ETag of a page that was refused, so that it is not fetched and compiled again. */
   readonly refusedTag: string | null
   readonly checkedAt: number
 }
 
 type Asking = { readonly begun: number; readonly read: Promise<void>; readonly done: Promise<void> }
 
-/** The control center is asked so often at most, by all hosts that share a database, in ms. */
+/** In ms: the shortest interval between requests for a page, from all hosts that share a database. */
 const ASK_EVERY = 60_000
-/** A visitor waits so long for a newer page than the one that is there, in ms. */
+/** In ms: how long a visitor waits for a newer page, if there is an older one. */
 const PATIENCE = 1000
-/** And so long for the first one: a request, and a process that compiles the page. */
+/** In ms: how long a visitor waits for the first page, which takes a request and a process that compiles the page. */
 const FIRST_PATIENCE = 8000
-/** Pages in memory; others are in the database. */
+/** Pages cached in memory; the others are in the database. */
 const MOST_HELD = 200
-/** Lines of a page's warnings in the solution's log. */
+/** Warnings of a page that are written to the solution's log. */
 const MOST_WARNINGS = 10
-/** Names of tables as those of a solution's i18n files: `default`, `nl`, `nl-BE`. */
+/** Table names have the form of a solution's i18n files: `default`, `nl`, `nl-BE`. */
 const LOCALE = /^(?:default|[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3})$/
 
 const NOTHING: Held = { page: null, digest: null, tag: null, refusedTag: null, checkedAt: Number.NEGATIVE_INFINITY }
 
 export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPages {
   const { requests, compile, rows, problems, solutionLog, source, stopped, now } = parts
-  /** In the order of use, the longest unused first. */
+  /** In order of use, least recently used first. */
   const held = new Map<string, Held>()
   const asking = new Map<string, Asking>()
 
@@ -78,7 +78,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
     return now() - checkedAt < ASK_EVERY
   }
 
-  /** What another host, or this one before its last start, had of the control center. */
+  /** Reads the page that another host, or this one before its last restart, got from the control center. */
   async function readKept(solution: string): Promise<void> {
     const kept = await rows.read(solution)
     if (kept === null) return
@@ -90,7 +90,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
       if (page === null) return
       hold(solution, { page, digest, tag: isOurs ? kept.tag : null, refusedTag: null })
     }
-    // Clocks of hosts differ: one that is ahead must not keep this one from asking.
+    // Clocks of hosts differ: a host whose clock is ahead must not keep this one from asking.
     if (isOurs) hold(solution, { checkedAt: Math.max(before.checkedAt, Math.min(kept.checkedAt, now())) })
   }
 
@@ -122,7 +122,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
     await rows.keep(solution, given)
   }
 
-  /** @returns null for a page that cannot be taken, of which the operator was told */
+  /** @returns null if the page is unusable, which is then reported to the operator */
   async function pageOf(
     solution: string,
     { template, texts }: LoginPageAnswer,
@@ -144,7 +144,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
     return null
   }
 
-  /** One for all visitors of a solution. */
+  /** All visitors of a solution share one request. */
   function begin(solution: string): Asking {
     const read = readKept(solution)
     const done = read.then(() => (isFresh(held.get(solution) ?? NOTHING) ? undefined : ask(solution)))
@@ -175,7 +175,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
   }
 }
 
-/** Waits for it, or for the time. */
+/** Waits for `done`, at most for the given time. */
 async function within(done: Promise<void>, milliseconds: number): Promise<void> {
   if (milliseconds <= 0) return
   const over = new AbortController()
@@ -183,7 +183,7 @@ async function within(done: Promise<void>, milliseconds: number): Promise<void> 
   over.abort()
 }
 
-/** `nl_BE` is the locale `nl-BE`; tables under other names are nobody's. */
+/** `nl_BE` is the locale `nl-BE`. Tables with other names are ignored. */
 function tablesOf(texts: LoginPageAnswer['texts']): DesignedPage['texts'] {
   const named = Object.entries(texts).map(([name, table]) => [name.replaceAll('_', '-'), table] as const)
   return Object.fromEntries(named.filter(([name]) => LOCALE.test(name)))

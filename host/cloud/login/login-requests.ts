@@ -10,10 +10,10 @@ import {
 import type { z } from '../../../runtime/zod.ts'
 
 /**
- * What the control center said to one request.
- * `away`: there is no connection, or it is in trouble; `retryAfter` in seconds where it named a time. `token`: it refuses the
- * remote environment token. `unknown`: its environment has no such solution. `answer`: what it said is no answer of the
- * protocol. `unchanged`: the page is the one of the tag that was sent.
+ * The control center's response to a request.
+ * `away`: there is no connection, or a server error; `retryAfter` in seconds if it sent one. `token`: it refuses the
+ * remote environment token. `unknown`: its environment has no such solution. `answer`: the response does not follow the
+ * protocol. `unchanged`: the page still has the ETag that was sent.
  */
 export type CloudAnswer<T> =
   | { readonly kind: 'said'; readonly value: T; readonly tag: string | null }
@@ -23,29 +23,29 @@ export type CloudAnswer<T> =
 
 export type CloudFailure = {
   readonly kind: 'away' | 'token' | 'unknown' | 'answer'
-  /** For the operator: nothing in it was sent by the control center but numbers and codes. */
+  /** For the operator. It quotes only numbers and codes from the response. */
   readonly why: string
   readonly retryAfter: number | null
 }
 
-/** What the login of a Satellite asks of its control center (`base/protocol/protocol.ts`). */
+/** The requests that a Satellite's login sends to its control center (`base/protocol/protocol.ts`). */
 export interface CloudLoginRequests {
-  /** @param tag of the page that is known, or null */
+  /** @param tag the ETag of the cached page, or null */
   loginPage(solution: string, tag: string | null): Promise<CloudAnswer<LoginPageAnswer>>
   authenticate(solution: string, request: AuthenticateRequest): Promise<CloudAnswer<AuthenticateAnswer>>
   refresh(solution: string, request: RefreshRequest): Promise<CloudAnswer<AuthenticateAnswer>>
 }
 
-/** Of a page with its texts, and of an answer about somebody, in bytes as they come out of the wire's compression. */
+/** Sizes of a page with its texts and of an answer about a user, in bytes after decompression. */
 const MOST_PAGE = 1024 ** 2
 const MOST_ANSWER = 512 * 1024
-/** One request with its whole answer, in ms. */
+/** In ms: a request including its whole response. */
 const PATIENCE = 5000
-/** The control center cannot put a browser off for longer, in ms. */
+/** In ms: longer `Retry-After` times from the control center are cut to this. */
 const LONGEST_WAIT = 3_600_000
-/** The other side ended a connection that was kept, as the request was on its way: it is sent once more. */
+/** The control center closed a keep-alive connection while the request was sent: the request is retried once. */
 const ENDED = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']
-/** RFC 9110, section 8.8.3; longer ones are not sent back. */
+/** An ETag (RFC 9110, section 8.8.3). Longer ones are ignored. */
 const TAG = /^(W\/)?"[\x21\x23-\x7e]{0,200}"$/
 
 export type CloudLoginRequestsOptions = {
@@ -57,7 +57,7 @@ export type CloudLoginRequestsOptions = {
 
 type Asked = { readonly method: 'GET' | 'POST'; readonly headers?: Record<string, string>; readonly body?: string }
 
-/** No redirect is followed: token and password are for `CLOUD_URL` alone. Connections are kept for the next request. */
+/** Redirects are not followed: token and password may only go to `CLOUD_URL`. Connections are reused. */
 export function createCloudLoginRequests({
   cloud,
   stopped,

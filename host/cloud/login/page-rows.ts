@@ -3,26 +3,26 @@ import type { Database } from '../../../base/database/open.ts'
 import { put } from '../../../base/database/portable.ts'
 import { LoginPageAnswer } from '../../../base/protocol/protocol.ts'
 
-/** A page as the control center gave it, kept in the platform's database for restarts and for all hosts that share it. */
+/** A page from the control center, stored in the platform's database for restarts and for all hosts that share it. */
 export type KeptPage = {
   readonly page: LoginPageAnswer
-  /** The ETag that it came with. */
+  /** Its ETag. */
   readonly tag: string | null
-  /** Which control center and environment it came from. */
+  /** Identifies the control center and environment that sent it. */
   readonly source: string
-  /** When one of the hosts last asked whether it is still the one, in epoch ms. */
+  /** When a host last checked that it is current, in epoch ms. */
   readonly checkedAt: number
 }
 
-/** Each answers within `PATIENCE`; while the database is away there is no page, and none is kept. */
+/** Each call returns within `PATIENCE`. While the database is unreachable, pages are neither read nor stored. */
 export interface PageRows {
   read(solution: string): Promise<KeptPage | null>
   keep(solution: string, kept: KeptPage): Promise<void>
-  /** It was asked, and the page is still the one. */
+  /** Records that the stored page is still current. */
   checked(solution: string, checkedAt: number): Promise<void>
 }
 
-/** In ms: a visitor may wait for it. */
+/** In ms: a visitor may be waiting. */
 const PATIENCE = 1000
 
 export function createPageRows(db: Database): PageRows {

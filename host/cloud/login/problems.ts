@@ -2,22 +2,22 @@ import type { Logger } from 'pino'
 import type { SolutionLog } from '../../solutions/solution-log.ts'
 import type { CloudFailure } from './login-requests.ts'
 
-/** What keeps users of a solution from signing in by the control center, or its page from them (`page`). */
+/** Why users of a solution can't sign in through the control center, or don't see its login page (`page`). */
 export const CLOUD_LOGIN_PROBLEMS = ['away', 'token', 'unknown', 'answer', 'page'] as const satisfies readonly (
   | CloudFailure['kind']
   | 'page'
 )[]
 export type CloudLoginProblem = (typeof CLOUD_LOGIN_PROBLEMS)[number]
 
-/** Tells the operator, in the solution's log, the platform's log and on the health page. */
+/** Reports problems to the operator in the solution's log, the platform's log and on the health page. */
 export interface CloudLoginProblems {
-  /** @param why in a few words, without anything secret */
+  /** @param why in a few words, without secrets */
   found(solution: string, problem: CloudLoginProblem, why: string): void
-  /** The control center answered as it should. */
+  /** The control center sent a valid response. */
   reached(solution: string): void
-  /** The page that it has is the one that is shown. */
+  /** The control center's current page is shown. */
   pageTaken(solution: string): void
-  /** What is known now; a solution has two at most. */
+  /** The current problems, at most two per solution. */
   states(): readonly { readonly solution: string; readonly problem: CloudLoginProblem }[]
 }
 
@@ -34,7 +34,7 @@ const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
     `The login page of the control center was not taken, the one before or the default one is shown: ${why}`,
 }
 
-/** One that comes and goes is written down so often at most, in ms. */
+/** In ms: the shortest interval between log lines for a problem that comes and goes. */
 const QUIET = 60_000
 
 export function createCloudLoginProblems(
@@ -44,7 +44,7 @@ export function createCloudLoginProblems(
 ): CloudLoginProblems {
   const ofReaching = new Map<string, CloudLoginProblem>()
   const ofPage = new Set<string>()
-  /** When each was written down last, by solution and text. */
+  /** The last log line for each solution and problem. */
   const said = new Map<string, { readonly text: string; readonly at: number }>()
 
   function say(solution: string, problem: CloudLoginProblem, why: string, isNews: boolean): void {

@@ -15,22 +15,22 @@ export type ApplyParts = {
   readonly store: Pick<SolutionStore, 'get' | 'hasVersion'>
   readonly audit: Pick<Audit, 'record'>
   readonly limits: Pick<Limits, 'BUNDLE_SIZE'>
-  /** The control center, for the audit. */
+  /** The control center's host name, for the audit. */
   readonly host: string
 }
 
-/** `later`: something is away for now, and all is tried again; `why` says what. */
+/** `later`: something is temporarily unavailable, as `why` says, and everything is retried after `wait` ms. */
 export type Applied = { readonly kind: 'done'; readonly results: readonly SolutionResult[] } | Later
 type Later = { readonly kind: 'later'; readonly why: string; readonly wait: number | null }
 type One = { readonly kind: 'one'; readonly result: SolutionResult } | Later
 
-/** A bundle that comes slower is tried again, in ms. */
+/** In ms: a bundle that takes longer is requested again. */
 const BUNDLE_TIME = 5 * 60_000
 const MOST_FAULTS = 50
 
 /**
- * Makes the versions active that a desired state names, each like an upload: checked and loaded first. What is refused leaves
- * the version that runs, and the others go on.
+ * Activates the versions in a desired state. Each is checked and loaded first, like an upload. If one is refused, its
+ * solution keeps its active version, and the other solutions are still processed.
  */
 export async function applySolutions(state: DesiredState, parts: ApplyParts, signal: AbortSignal): Promise<Applied> {
   const results: SolutionResult[] = []
@@ -73,7 +73,7 @@ async function applyOne(name: string, sha256: string, parts: ApplyParts, signal:
     return done
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
-    // Full, busy or stopping: that passes.
+    // Disk full, busy or stopping: temporary.
     if (statusOf(error) >= 500) return { kind: 'later', why: `"${name}": ${error.message}`, wait: null }
     await record(error.code, !isThere)
     return failed(reasonOf(error))
@@ -91,7 +91,7 @@ function reasonOf({ code, message, details }: PlatformError): Refusal {
   }
 }
 
-/** Texts of scripts stand in faults: each is cut, lest the report be refused for its length. */
+/** Faults may quote scripts. Each text is cut, so that the report is not refused as too long. */
 function shortFault(fault: { message?: unknown; file?: unknown; line?: unknown; column?: unknown }) {
   const { message, file, line, column } = fault
   return {
@@ -107,7 +107,7 @@ type Fetched =
   | { readonly kind: 'refused'; readonly why: Refusal }
   | Later
 
-/** Nothing of a bundle is read before its SHA-256 is the one that was signed. */
+/** A bundle is not parsed before its SHA-256 is verified against the signed one. */
 async function fetchBundle(sha256: string, { ask, limits }: ApplyParts, signal: AbortSignal): Promise<Fetched> {
   const maxBytes = limits.BUNDLE_SIZE
   const answer = await ask({ method: 'GET', path: `bundles/${sha256}`, maxBytes, timeout: BUNDLE_TIME, signal })

@@ -3,8 +3,8 @@ import { readAtMost, waitOf, whyNoAnswer } from '../../../base/outbound/read-ans
 import { SATELLITE_API } from '../../../base/protocol/protocol.ts'
 
 /**
- * What the control center said. `away`: it does not answer, or not now; `wait` in ms where it named one. `barred`: it does not
- * take the token, or is no control center, which only the operator can put right. `too-large`: no answer of a control center.
+ * The control center's response. `away`: there is none, or a temporary error; `wait` in ms if it sent one. `barred`: it
+ * refuses the token, or is not a control center, which only the operator can fix. `too-large`: more than `maxBytes`.
  */
 export type CloudAnswer =
   | { readonly kind: 'answer'; readonly status: number; readonly body: Uint8Array }
@@ -18,28 +18,28 @@ export type CloudRequest = {
   readonly path: string
   /** JSON. */
   readonly body?: string
-  /** The most that the answer may have. */
+  /** The size limit of the response. */
   readonly maxBytes: number
-  /** In ms, to the last byte of the answer. */
+  /** In ms, until the last byte of the response. */
   readonly timeout: number
   readonly signal: AbortSignal
 }
 
-/** One request to the control center, outbound, with the remote environment token. It never throws. */
+/** Sends a request to the control center with the remote environment token. Never throws. */
 export type AskCloud = (asked: CloudRequest) => Promise<CloudAnswer>
 
-/** How long an answer may take that the control center does not hold back, in ms. */
+/** In ms: the time limit for a response, without long polling. */
 export const ANSWER_TIME = 20_000
-/** The control center cannot put us off for longer, in ms. */
+/** In ms: longer `Retry-After` times from the control center are cut to this. */
 const LONGEST_WAIT = 10 * 60_000
-/** A bundle that the desired state does not name any more is no fault of the token. */
+/** Client errors that don't mean that the token is refused, such as 404 for a bundle that is no longer desired. */
 const PASSED_ON = [400, 404, 409, 413, 415, 422]
 
 export function createCloudRequests({ url, token }: Pick<CloudSettings, 'url' | 'token'>): AskCloud {
   return async ({ method, path, body, maxBytes, timeout, signal }) => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
     try {
-      // No redirect is followed: the token is for that address alone.
+      // Redirects are not followed: the token may only go to that address.
       const answer = await fetch(`${url.origin}${SATELLITE_API}/${path}`, {
         method,
         redirect: 'manual',
@@ -65,7 +65,7 @@ export function createCloudRequests({ url, token }: Pick<CloudSettings, 'url' | 
   }
 }
 
-/** Null: it is no JSON. */
+/** @returns null if it is not JSON */
 export function jsonOf(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(body))

@@ -3,31 +3,31 @@ import type { SolutionResult } from '../../../base/protocol/protocol.ts'
 import type { CloudAnswer } from './cloud-requests.ts'
 import type { KeptState } from './kept-state.ts'
 
-/** How a Satellite stands with its control center, for its health page. Times are epoch ms. */
+/** A Satellite's connection to its control center, for the health page. Times are epoch ms. */
 export type CloudState = {
-  /** `barred`: it refuses the token, or there is none at that address. */
+  /** `barred`: the control center refuses the token, or there is none at that address. */
   readonly state: 'connecting' | 'connected' | 'away' | 'barred'
-  /** Since when it is so. */
+  /** When `state` last changed. */
   readonly since: number
-  /** Of the desired state that was tried last; null: none was. */
+  /** The number of the last desired state that was processed; null if none was. */
   readonly number: number | null
   readonly triedAt: number | null
   readonly failed: readonly { readonly name: string; readonly message: string }[]
-  /** Why the last statement was not taken; null: it was. */
+  /** Why the last statement was refused; null if it was accepted. */
   readonly refused: string | null
 }
 
-/** Why there is no answer of a control center. */
+/** Why there is no response from a control center. */
 export type NoAnswer = Exclude<CloudAnswer, { kind: 'answer' | 'too-large' }>
 
-/** Keeps the state, and tells the log of each change once. Each method says whether it changed anything. */
+/** Tracks the state and logs each change once. The methods that change it return whether it changed. */
 export interface CloudStates {
   now(): CloudState
   answers(): boolean
   gone(answer: NoAnswer): boolean
-  /** @param why null: the last statement was taken */
+  /** @param why null if the last statement was accepted */
   refused(why: string | null): boolean
-  /** @param last what was kept last of the control center; its number is news when it differs */
+  /** @param last the stored state; it counts as a change if its number differs */
   tried(last: KeptState | null): boolean
 }
 

@@ -9,36 +9,36 @@ import type { Lease } from './lease.ts'
 import type { Pauses } from './pauses.ts'
 import { checkSuccession, readStatement, type Statement } from './statement.ts'
 
-/** Takes statements, and brings what was taken in force. */
+/** Accepts statements from the control center, and applies them. */
 export interface InForce {
-  /** What was taken last; null: nothing, or with another token or key. */
+  /** The last accepted state; null if there is none for the current token and `key`. */
   last(key: string): Promise<KeptState | null>
-  /** From now on it is what this Satellite is to be, on all nodes and over restarts. @throws StatementRefused */
+  /** Stores a statement as the desired state of all nodes, which survives restarts. @throws StatementRefused */
   take(text: string, key: string): Promise<void>
-  /** Brings what was taken to its end. @returns ms to wait before it is tried again; null: there is nothing left to do */
+  /** Applies the accepted state. @returns how long to wait before retrying, in ms; null if nothing is left to do */
   finish(): Promise<number | null>
-  /** What all nodes do, whichever of them applied it. */
+  /** Applies what concerns each node, such as the log level, whichever node applied the solutions. */
   adopt(last: KeptState | null): void
-  /** Why what was taken is not in force yet; null: it is. */
+  /** Why the accepted state is not applied yet; null if it is. */
   waitsFor(): string | null
 }
 
 export type InForceParts = Omit<ApplyParts, 'host'> & {
   readonly cloud: Pick<CloudSettings, 'url' | 'token'>
   readonly kept: KeptStates
-  /** Null: what the host's own environment says. */
+  /** Null restores the level from the host's environment. */
   readonly setLogLevel: (level: Settings['logLevel'] | null) => void
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
-/** Another node is at it: it is looked at again after so long, in ms. */
+/** In ms: when to check again if another node is applying it. */
 const OTHER_NODE_WAIT = 1000
 
 type Needs = InForceParts & {
   readonly lease: Lease
   readonly states: CloudStates
   readonly pauses: Pauses
-  /** Called when something else came in force than was told last. */
+  /** Called when the applied state differs from the last one reported. */
   readonly report: () => void
   readonly signal: AbortSignal
 }
@@ -47,24 +47,24 @@ export function createInForce(needs: Needs): InForce {
   const { cloud, kept, log, lease, states, pauses, report, signal } = needs
   const token = storedHash(cloud.token)
   let waitsFor: string | null = null
-  /** The statement whose number is known to be on this node's disk. */
+  /** The number of the last statement that is known to be on this node's disk. */
   let noted: number | null = null
 
   async function keep(statement: Statement, key: string, environment: string | null): Promise<void> {
     const { state, hash } = statement
     const isNew = checkSuccession(statement, environment, await kept.taken(state.environment))
     const before = await kept.get()
-    // A database from a backup has an older one, while the number is known beside it.
+    // A database restored from a backup has an older state; the file beside it still has the number.
     const isKept = before?.state.environment === state.environment && before.state.number === state.number
     if (!isNew && isKept && before.token === token && before.key === key) return
-    // First the number, so that nothing older is ever taken again, whenever this process ends.
+    // The number is stored first, so that an older statement is never accepted, even if this process ends here.
     await kept.putTaken(state.environment, { number: state.number, hash })
     const isSame = before?.state.environment === state.environment
     const [done, settings] = isSame ? [before.done, before.settings] : [null, {}]
     await kept.put({ environment: state.environment, token, key, state, done, settings })
   }
 
-  /** Whichever node took it, each keeps its number beside the database too. */
+  /** Every node also stores the number in its file beside the database, whichever node accepted the statement. */
   async function note(last: KeptState | null): Promise<void> {
     if (last === null || last.state.number === noted) return
     await kept.taken(last.state.environment)
@@ -107,9 +107,9 @@ export function createInForce(needs: Needs): InForce {
     async take(text, key) {
       const statement = await readStatement(text, key)
       const last = await kept.get()
-      // The operator gave it another token: it may be of another environment from now on.
+      // If the operator changed the token, this Satellite may now belong to another environment.
       const environment = last !== null && last.token === token ? last.state.environment : null
-      // Looked at first, so that what is refused is refused on every node.
+      // Checked before taking the lease, so that every node refuses it.
       checkSuccession(statement, environment, await kept.taken(statement.state.environment))
       states.refused(null)
       await lease.hold(() => keep(statement, key, environment))
@@ -123,7 +123,7 @@ export function createInForce(needs: Needs): InForce {
       }
       let outcome: number | null = null
       const isMine = await lease.hold(async () => {
-        // Another node may have finished it meanwhile.
+        // Another node may have finished it in the meantime.
         const now = await kept.get()
         if (now !== null && !isFinished(now)) outcome = await apply(now)
       })

@@ -8,12 +8,12 @@ import type { TakenFile } from './taken-file.ts'
 
 const KeptState = z.object({
   environment: z.uuid(),
-  /** `storedHash` of the token that it was taken with, and the key that it was signed with. */
+  /** `storedHash` of the token in use when it was accepted, and the key that signed it. */
   token: z.string(),
   key: z.string(),
-  /** The last statement that was taken. */
+  /** The last accepted statement. */
   state: DesiredState,
-  /** How the last one that was tried to its end came out; `number` can be lower than that of `state`. */
+  /** The result of the last statement that was fully processed; `number` can be lower than that of `state`. */
   done: z
     .object({
       number: z.int(),
@@ -25,28 +25,29 @@ const KeptState = z.object({
     .nullable(),
   settings: DesiredSettings,
 })
-/** What the control center asked of this Satellite, as all of its nodes keep it. */
+/** The desired state from the control center, shared by all nodes of this Satellite. */
 export type KeptState = z.infer<typeof KeptState>
 
 /**
- * What is kept of the control center in the platform's database: it holds on all nodes, and after a restart without the
- * control center.
+ * Stores the control center's state in the platform's database, so that it applies on all nodes, and after a restart
+ * while the control center is unreachable.
  */
 export interface KeptStates {
-  /** Null: nothing was ever taken. What cannot be read counts as nothing; the numbers below still hold. */
+  /** @returns null if no statement was ever accepted, or the stored one is unreadable; `taken` is stored separately */
   get(): Promise<KeptState | null>
-  /** The same, held for at most 1 s; a change on this node counts at once. */
+  /** The same, cached for at most 1 s; changes on this node apply immediately. */
   getBriefly(): Promise<KeptState | null>
   put(state: KeptState): Promise<void>
   /**
-   * Of each environment for ever: who moves to another one and back takes no old statement. It is the higher of what the
-   * database knows and what this node knows by itself, which is brought up to it.
+   * The highest accepted statement of an environment. Never deleted, so that a Satellite that moves to another
+   * environment and back accepts no old statement. It is the higher of the database's number and this node's, which is
+   * raised to it.
    */
   taken(environment: string): Promise<Taken | null>
   putTaken(environment: string, taken: Taken): Promise<void>
-  /** The key of the first contact; null before it. */
+  /** The key from the first contact; null before it. */
   key(): Promise<string | null>
-  /** @returns the one that is kept from now on: another node may have been first */
+  /** @returns the stored key, which is another one if another node was first */
   keepKey(key: string): Promise<string>
 }
 

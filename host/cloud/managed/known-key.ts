@@ -12,7 +12,7 @@ export type KeyParts = {
   readonly log: Pick<Logger, 'info'>
 }
 
-/** The key that statements must be signed with: that of the setting, else the one of the first contact, which is kept. */
+/** The key that must sign statements: from the setting, or else the one stored at the first contact. */
 export async function knownKey({ cloud, ask, kept, log }: KeyParts, signal: AbortSignal): Promise<string | NoAnswer> {
   if (cloud.publicKey !== '') return cloud.publicKey
   const known = await kept.key()

@@ -2,21 +2,21 @@ import type { Database } from '../../../base/database/open.ts'
 import { insertOnce } from '../../../base/database/portable.ts'
 import { repeat } from '../../../base/work/repeat.ts'
 
-/** Lets one node at a time do a thing, of all that share a database. */
+/** Lets only one of the nodes that share a database work at a time. */
 export interface Lease {
   /**
-   * Does the work unless another node is at it.
-   * @returns false when another node is
+   * Does the work unless another node has the lease.
+   * @returns false if another node has it
    */
   hold(work: () => Promise<void>): Promise<boolean>
 }
 
 const KEY = 'cloud_lease'
-/** A node that died holds it for no longer, in ms. */
+/** In ms: the lease of a node that died expires after this. */
 const LENGTH = 30_000
 const RENEW_EVERY = 10_000
 
-/** @param now the clock, in epoch milliseconds; the nodes' clocks may differ by some seconds */
+/** @param now the clock, in epoch milliseconds; the nodes' clocks may differ by a few seconds */
 export function createLease(db: Database, node: string, now: () => number = Date.now): Lease {
   const valueNow = () => JSON.stringify({ node, until: now() + LENGTH })
 
@@ -30,7 +30,7 @@ export function createLease(db: Database, node: string, now: () => number = Date
     return numUpdatedRows === 1n
   }
 
-  /** @returns what stands there now, or null when another node holds it */
+  /** @returns the stored value, or null if another node has the lease */
   async function take(): Promise<string | null> {
     const mine = valueNow()
     if (await insertOnce(db, 'platform', { key: KEY, value: mine })) return mine
@@ -48,12 +48,12 @@ export function createLease(db: Database, node: string, now: () => number = Date
         const next = valueNow()
         if (await replace(value, next)) value = next
       }
-      // Where the database is away for that long, another node may begin: what both do is the same.
+      // If the database is unreachable for that time, another node may start too. That is safe: both do the same.
       const stopRenewing = repeat(RENEW_EVERY, renew, () => {})
       try {
         await work()
       } finally {
-        // A renewal under way changes the value that is given back.
+        // A renewal in progress changes the value that must be deleted.
         await stopRenewing()
         await db.deleteFrom('platform').where('key', '=', KEY).where('value', '=', value).execute()
       }

@@ -1,15 +1,15 @@
 import type { WrittenOAuthSettings } from '../../oauth/oauth-settings.ts'
 import type { KeptStates } from './kept-state.ts'
 
-/** The settings that the control center made, as every node has them; nothing on a host without one. */
+/** The settings from the control center, the same on every node; empty on a host without one. */
 export interface ManagedSettings {
-  /** Of `GET /`; null: the list of solutions. */
+  /** The solution that `GET /` shows; null for the list of solutions. */
   defaultSolution(): Promise<string | null>
-  /** Null: none. */
+  /** @returns null if there are none */
   oauthOf(solution: string): Promise<WrittenOAuthSettings | null>
 }
 
-/** @param own `DEFAULT_SOLUTION`, which counts while the control center says nothing of it */
+/** @param own `DEFAULT_SOLUTION`, used unless the control center sets one */
 export function createManagedSettings(
   kept: Pick<KeptStates, 'getBriefly'> | null,
   own: string | null,

@@ -14,12 +14,12 @@ import { createPauses } from './pauses.ts'
 import { createReports, type ReportParts } from './reports.ts'
 import { StatementRefused } from './statement.ts'
 
-/** Keeps this host as its control center wants it. Nothing that runs waits for it, or ends with it. */
+/** Keeps this host in the state that its control center wants. Running solutions don't depend on it. */
 export interface Managed {
-  /** Puts in force what was asked before, also without the control center, and begins to ask. */
+  /** Applies the stored state, even if the control center is unreachable, and starts polling. */
   start(): Promise<void>
   state(): CloudState
-  /** Ends what it waits for, within about 1 s. */
+  /** Cancels pending requests and waits, within about 1 s. */
   stop(): Promise<void>
 }
 
@@ -34,9 +34,9 @@ export type ManagedParts = InForceParts &
     readonly random?: () => number
   }
 
-/** Two questions come no closer, whatever the control center answers, in ms. */
+/** In ms: the shortest interval between polls, whatever the control center answers. */
 const SHORTEST_ROUND = 1000
-/** JSON around the statement. */
+/** In bytes: the statement and the JSON around it. */
 const MOST_ANSWER = LONGEST_STATEMENT + 1024
 const STOP_PATIENCE = 1000
 
@@ -65,13 +65,14 @@ export function createManaged(parts: ManagedParts): Managed {
     }
   }
 
-  /** @returns how long to wait before the next one, in ms */
+  /** @returns how long to wait before the next round, in ms */
   async function round(): Promise<number> {
     const unfinished = await inForce.finish()
     const key = await knownKey(parts, signal)
     if (typeof key !== 'string') return gone(key)
     const after = (await inForce.last(key))?.state.number ?? 0
-    // What is not in force yet is tried again soon, unless something newer takes its place.
+    // If the last statement is not applied yet, poll without waiting: it is retried soon, unless a newer one replaces
+    // it.
     const wait = states.now().state === 'connected' && unfinished === null ? LONGEST_WAIT : 0
     const path = `desired?after=${after}&wait=${wait}`
     const timeout = wait * 1000 + ANSWER_TIME
@@ -110,7 +111,7 @@ export function createManaged(parts: ManagedParts): Managed {
     return answer.kind === 'barred' ? pauses.barred() : Math.max(answer.wait ?? 0, pauses.next())
   }
 
-  /** Ends early when it is stopped. */
+  /** Returns early on stop. */
   async function sleep(milliseconds: number): Promise<void> {
     if (milliseconds <= 0 || signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -127,7 +128,7 @@ export function createManaged(parts: ManagedParts): Managed {
     async start() {
       inForce.adopt(await kept.get())
       stopReporting = repeat(REPORT_EVERY, () => {
-        // A refused token is not shown again and again.
+        // Don't keep sending a token that was refused.
         if (states.now().state !== 'barred') reports.send()
       })
       running = run()

@@ -1,13 +1,13 @@
-/** How long to wait after what went wrong, in ms; drawn by chance, so that Satellites spread. */
+/** How long to wait after a failure, in ms, with random jitter so that Satellites don't retry together. */
 export interface Pauses {
-  /** Twice as long after each, up to a minute, until `reset`. */
+  /** Exponential backoff up to a minute, until `reset`. */
   next(): number
-  /** Where only the operator can put it right. */
+  /** For failures that only the operator can fix. */
   barred(): number
   reset(): void
 }
 
-/** The first pause and the longest, in ms; each is drawn from its upper half. */
+/** The first and the longest pause, in ms. The jitter is up to half of a pause. */
 const FIRST = 1000
 const LONGEST = 60_000
 const BARRED = 5 * 60_000

@@ -5,11 +5,11 @@ import { ANSWER_TIME, type AskCloud } from './cloud-requests.ts'
 import type { CloudStates } from './cloud-state.ts'
 import type { KeptStates } from './kept-state.ts'
 
-/** Tells the control center how this host is. */
+/** Reports this host's status to the control center. */
 export interface Reports {
   /**
-   * One after the other, lest an earlier one that was held up take the place of a later one. Nobody waits for it; what does
-   * not arrive stays due.
+   * Sends a report in the background. Reports are sent sequentially, so that a delayed one can't replace a later one.
+   * If one does not arrive, a report stays due.
    */
   send(): void
   isDue(): boolean
@@ -19,17 +19,17 @@ export type ReportParts = {
   readonly ask: AskCloud
   readonly kept: Pick<KeptStates, 'get'>
   readonly store: Pick<SolutionStore, 'list'>
-  /** What the health page shows first. */
+  /** The overall status and the findings, as on the health page. */
   readonly health: () => Promise<Pick<Report, 'health' | 'findings'>>
   readonly version: string
   readonly log: Pick<Logger, 'warn'>
 }
 
 type Needs = ReportParts & {
-  /** This one, of all that share the host's database. */
+  /** The id of this node among those that share the database. */
   readonly node: string
   readonly states: Pick<CloudStates, 'now'>
-  /** Why what was taken is not in force yet; null: it is. */
+  /** Why the accepted state is not applied yet; null if it is. */
   readonly waitsFor: () => string | null
   readonly signal: AbortSignal
 }
@@ -50,12 +50,12 @@ export function createReports(needs: Needs): Reports {
       })
       .then((isThere) => {
         isSending = false
-        // Asked for just when the last one was found to be enough.
+        // Requested after the loop in `sendDue` had ended.
         if (isThere && isDue) send()
       })
   }
 
-  /** What does not arrive stays due until the control center answers again: then false. */
+  /** @returns false if a report did not arrive; it stays due until the control center responds again */
   async function sendDue(): Promise<boolean> {
     while (isDue && !signal.aborted) {
       isDue = false
@@ -101,7 +101,7 @@ function reasonOf(reason: string | null): Pick<Report, 'reason'> {
   return reason === null ? {} : { reason: reason.slice(0, 2000) }
 }
 
-/** A report stays far below what a JSON body may have: the faults of many failed bundles are cut first. */
+/** In characters, well below the limit for JSON bodies: beyond this, the faults of failed bundles are cut. */
 const MOST_RESULTS_TEXT = 400_000
 function fitting(results: readonly SolutionResult[]): SolutionResult[] {
   if (JSON.stringify(results).length <= MOST_RESULTS_TEXT) return [...results]

@@ -5,16 +5,16 @@ import { DESIRED_TYPE, DesiredState, LONGEST_STATEMENT } from '../../../base/pro
 /** A desired state whose signature was checked. */
 export type Statement = {
   readonly state: DesiredState
-  /** SHA-256 of the text as it came: two under one number are told apart by it. */
+  /** SHA-256 of the received text, to detect two different statements with the same number. */
   readonly hash: string
 }
 
-/** Why a statement is not taken, in one sentence for the operators of both sides. It changes nothing. */
+/** Why a statement is refused, in one sentence for the operators of both sides. A refused statement has no effect. */
 export class StatementRefused extends Error {}
 
 /**
- * Checks a statement by itself: its length, its signature (RFC 8037, Ed25519) by exactly this key, its type, and that it sets
- * nothing but what a control center may. Whose it is and whether it is new, `checkSuccession` says.
+ * Checks a statement alone: its length, its signature (RFC 8037, Ed25519) by exactly this key, its type, and that it
+ * only sets what a control center may set. `checkSuccession` checks its environment and whether it is new.
  * @param publicKey 32 bytes in base64url
  * @throws StatementRefused
  */
@@ -53,14 +53,14 @@ function parsed(payload: Uint8Array): unknown {
   }
 }
 
-/** What the Satellite took last of an environment. */
+/** The last statement of an environment that the Satellite accepted. */
 export type Taken = { readonly number: number; readonly hash: string }
 
 /**
- * @param environment the one that this Satellite is of; null: it is of none yet, or of another since its token changed
- * @param taken null: nothing yet of that environment
- * @returns false: it is the one that was taken last
- * @throws StatementRefused for another environment's, an older one, and another one under the same number
+ * @param environment of this Satellite; null if it has none yet, or its token has changed
+ * @param taken null if no statement of that environment was accepted yet
+ * @returns false if it is the one that was accepted last
+ * @throws StatementRefused if it is for another environment, older, or a different one with the same number
  */
 export function checkSuccession({ state, hash }: Statement, environment: string | null, taken: Taken | null): boolean {
   if (environment !== null && state.environment !== environment) {

@@ -4,13 +4,13 @@ import { z } from '../../../runtime/zod.ts'
 import type { Taken } from './statement.ts'
 
 /**
- * The highest statement of each environment that this node saw taken, beside the database: one that is restored from a backup
- * knows an older number, under which older statements would be taken again.
+ * The highest statement of each environment that this node has seen accepted, in a file outside the database: a
+ * database restored from a backup has an older number, and would accept older statements again.
  */
 export interface TakenFile {
-  /** Null: none of that environment. */
+  /** @returns null if none of that environment is known */
   get(environment: string): Promise<Taken | null>
-  /** Resolves when it is on the disk; a number that is not higher changes nothing. */
+  /** Resolves when it is on disk. A number that is not higher has no effect. */
   raise(environment: string, taken: Taken): Promise<void>
 }
 
@@ -18,7 +18,9 @@ const NAME = 'cloud-taken.json'
 const Content = z.record(z.uuid(), z.object({ number: z.int().nonnegative(), hash: z.string().max(200) }))
 type Content = z.infer<typeof Content>
 
-/** @param home PLATFORM_HOME. Chosen here: no signature; who can write there can write everything else of the platform */
+/**
+ * @param home PLATFORM_HOME. Chosen here: no signature, since anyone who can write there controls the platform anyway
+ */
 export function createTakenFile(home: string): TakenFile {
   const file = join(home, NAME)
   let content: Promise<Content> | null = null
@@ -47,7 +49,7 @@ export function createTakenFile(home: string): TakenFile {
   }
 }
 
-/** What is no such file counts as nothing: the database still has its number. @throws what `readFile` throws, but ENOENT */
+/** An invalid file counts as empty: the database still has its number. @throws what `readFile` throws, except ENOENT */
 async function readContent(file: string): Promise<Content> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '{}'
@@ -60,7 +62,7 @@ async function readContent(file: string): Promise<Content> {
   }
 }
 
-/** The old or the new text, whenever the power fails. */
+/** Replaces the file atomically: after a power failure it has the old or the new text. */
 async function writeDurably(folder: string, file: string, text: string): Promise<void> {
   const part = `${file}.part`
   const handle = await open(part, 'w', 0o600)

@@ -2,12 +2,12 @@ import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 
 /**
- * Counts what waits in memory for the next batch. The SDK leaves out what comes over its own bound as well, but tells nobody.
+ * Counts items in memory that wait for the next batch. The SDK also drops items over its limit, but does not report it.
  */
 export interface WaitingItems {
-  /** @returns false for one that is not taken, which was counted */
+  /** @returns false if the queue is full; the dropped item has been counted */
   take(): boolean
-  /** So many went on. */
+  /** `count` items left the queue. */
   given(count: number): void
 }
 
@@ -30,12 +30,12 @@ export function createWaitingItems(most: number, leftOut: (count: number) => voi
 
 type Ends = { forceFlush(): Promise<void>; shutdown(): Promise<void> }
 
-/** What the SDK has in front of an exporter, for spans. */
+/** A span processor with a bounded queue. */
 export function boundedSpans<P extends Ends & { onEnd(span: ReadableSpan): void }>(inner: P, waiting: WaitingItems) {
   return {
     onStart() {},
     onEnd(span: ReadableSpan) {
-      // What is not sampled the SDK leaves out on purpose.
+      // The SDK drops unsampled spans on purpose, so they do not count.
       if ((span.spanContext().traceFlags & 1) === 1 && waiting.take()) inner.onEnd(span)
     },
     forceFlush: () => inner.forceFlush(),
@@ -43,7 +43,7 @@ export function boundedSpans<P extends Ends & { onEnd(span: ReadableSpan): void 
   }
 }
 
-/** The same for lines of logs. */
+/** A log record processor with a bounded queue. */
 export function boundedRecords<R extends ReadableLogRecord, P extends Ends & { onEmit(record: R): void }>(
   inner: P,
   waiting: WaitingItems,
@@ -57,7 +57,7 @@ export function boundedRecords<R extends ReadableLogRecord, P extends Ends & { o
   }
 }
 
-/** An exporter that tells what it was given. */
+/** An exporter that reports to `waiting` how many items it received. */
 export function tellingExporter<T, E extends { export(items: readonly T[], told: never): void }>(
   inner: E,
   waiting: WaitingItems,

@@ -9,8 +9,8 @@ const FAILED = 1
 type Told = (result: { code: number }) => void
 
 /**
- * An exporter of the SDK that writes requests into a queue instead of sending them: so they outlive the collector being
- * away, and this process.
+ * An SDK exporter that writes requests to a queue on disk instead of sending them, so that they survive an unreachable
+ * collector and a restart.
  */
 export function queueExporter<T, R>(
   serializer: ISerializer<T, R>,

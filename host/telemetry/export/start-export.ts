@@ -10,36 +10,36 @@ import type { Metrics } from '../metrics.ts'
 import { boundedRecords, boundedSpans, createWaitingItems, tellingExporter } from './bounded-batch.ts'
 import { pointsOf, queueExporter } from './exporters.ts'
 
-/** What sends, once it has begun; null: that signal is sent nowhere. */
+/** The running export; null: that signal is not exported. */
 export type Export = {
   readonly reader: IMetricReader | null
   readonly tracers: TracerProvider | null
   readonly loggers: LoggerProvider | null
   readonly states: () => readonly SenderState[]
-  /** Ends within about `STOP_PATIENCE` and the time of a few writes. */
+  /** Completes within about `STOP_PATIENCE` plus the time of a few writes. */
   readonly stop: () => Promise<void>
 }
 
 export type ExportParts = {
   readonly settings: TelemetrySettings
   readonly home: string
-  /** In bytes: a third of it for each signal. */
+  /** Queue limit in bytes; each signal gets a third. */
   readonly bound: number
   readonly resource: Resource
   readonly metrics: Metrics
-  /** Not the one that is sent: what it says of sending would be sent. */
+  /** Not the exported log, since lines about sending would be sent in turn. */
   readonly log: Logger
 }
 
-/** Spans and log records wait so long for others at most, in ms, and so many of them; more are not taken, and counted. */
+/** Longest time in ms and largest number of spans or log records in a batch queue; more are dropped and counted. */
 const BATCH_TIME = 5000
 const BATCH = { maxQueueSize: 4096, maxExportBatchSize: 512 }
-/** The texts of log records and attributes are cut at so many characters. */
+/** Maximum length of log records and attributes in characters; longer ones are cut. */
 const LONGEST_TEXT = 4096
-/** How long a stop tries to send what waits, in ms: the host's own stop has 4 s. */
+/** How long `stop` tries to send queued data, in ms: the host has 4 s to stop. */
 const STOP_PATIENCE = 500
 
-/** Loads what sends, and begins with it. @throws what `mkdir` throws when PLATFORM_HOME cannot be written to */
+/** Loads the exporters and starts them. @throws what `mkdir` throws if PLATFORM_HOME is not writable */
 export async function startExport({ settings, home, bound, resource, metrics, log }: ExportParts): Promise<Export> {
   const otlp = await import('@opentelemetry/otlp-transformer')
   const { targets, protocol, isCompressed, timeout, interval, sampled } = settings

@@ -4,12 +4,13 @@ import { problemPlace, showProblem } from '../../../base/web/scripts/problem.ts'
 import { isSure } from '../../../base/web/scripts/question.ts'
 import { sayAfterLoad } from '../../../base/web/scripts/said.ts'
 
-/** Grants as the API shows and takes them. */
+/** Grants as the API returns and accepts them. */
 type GrantsOfSolution = { databases: Record<string, object>; http: string[]; users: boolean }
 
 /**
- * A form with `data-grants` changes one of a solution's grants; its value is their address. `data-kind` is `database`,
- * `http` or `users`, `data-name` which one. With `data-revoke` it is taken away, else the form's fields are what is granted.
+ * Handles forms that change one grant of a solution. `data-grants` is the API address of the grants. `data-kind` is
+ * `database`, `http` or `users`; `data-name` is the grant. `data-revoke` removes it, otherwise the form's fields are
+ * the new grant.
  */
 export function takeOverGrants(): void {
   document.addEventListener('submit', (event) => {
@@ -25,7 +26,7 @@ async function changeGrant(form: HTMLFormElement, address: string): Promise<void
   const { sure, done = '' } = form.dataset
   if (sure !== undefined && !(await isSure(sure))) return
   form.setAttribute('aria-busy', 'true')
-  // The API takes all grants at once: what others changed since the page was made stays.
+  // The API replaces all grants together: read them first to keep changes that others made since the page was loaded.
   const known = await askApi('GET', address)
   const answer = known.ok ? await askApi('PUT', address, changed(known.body as GrantsOfSolution, form)) : known
   form.removeAttribute('aria-busy')

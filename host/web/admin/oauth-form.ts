@@ -8,8 +8,8 @@ import { showProviderFields } from './provider-fields.ts'
 const SAVED = '#saved'
 
 /**
- * The wizard of OAuth settings: two steps of one form, so that nothing is lost between them and nothing stands in an
- * address. A secret goes to the solution's secrets first; the settings only name it.
+ * The OAuth settings wizard. Both steps are in one form, so no input is lost between them or put into an address. The
+ * secret is stored in the solution's secrets first; the settings only name it.
  */
 export function takeOverOAuthForm(): void {
   const form = document.querySelector<HTMLFormElement>('#oauth-form')
@@ -55,7 +55,7 @@ function goToOAuthStep(form: HTMLFormElement, step: number): void {
 
 type WrittenSecret = { readonly name: string; readonly value: string; readonly hosts: readonly string[] }
 
-/** What was typed: settings by their names, and the secret beside them. @throws Error in the reader's language */
+/** The entered settings by name, and the secret. @throws Error in the user's language */
 function writtenOAuth(form: HTMLFormElement): { settings: Record<string, unknown>; secret: WrittenSecret | null } {
   const settings = bodyOf(form)
   for (const [index, line] of fieldValue('parameters').split('\n').entries()) {
@@ -105,7 +105,7 @@ async function saveOAuth(form: HTMLFormElement): Promise<void> {
   location.reload()
 }
 
-/** Before the settings name it: users who sign in meanwhile find both, or the old ones. */
+/** Stored before the settings refer to it: users who sign in meanwhile get either both or the old ones. */
 async function putSecret(form: HTMLFormElement, secret: WrittenSecret | null): Promise<Problem | null> {
   if (secret === null) return null
   const { name, value, hosts } = secret
@@ -118,7 +118,7 @@ async function putSettings(form: HTMLFormElement, settings: Record<string, unkno
   return answer.ok ? null : answer.problem
 }
 
-/** What is typed is tried over the manifest's settings, and kept nowhere. */
+/** Tests the entered settings on top of the manifest's; nothing is stored. */
 async function testOAuth(form: HTMLFormElement): Promise<void> {
   const written = readOAuth(form)
   if (written === null) return

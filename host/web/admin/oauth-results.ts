@@ -1,6 +1,6 @@
 type OAuthTestStep = { readonly step: string; readonly result: string; readonly message: string }
 
-/** Tells that the provider is being asked. */
+/** Shows that the test is running. */
 export function showOAuthTestRuns(): void {
   const place = resultsPlace()
   const text = document.createElement('p')
@@ -9,8 +9,8 @@ export function showOAuthTestRuns(): void {
 }
 
 /**
- * Shows what each step of a test came to, in a live region.
- * @param unsaved what to say of the secret instead, where the one that was typed could not be tried
+ * Shows the result of each test step, in a live region.
+ * @param unsaved text shown for the secret if the entered one could not be tested
  */
 export function showOAuthResults(answer: unknown, unsaved: string | null): void {
   const { steps } = answer as { readonly steps: readonly OAuthTestStep[] }
@@ -33,7 +33,7 @@ function resultItem(place: HTMLElement, { step, result, message }: OAuthTestStep
   name.textContent = place.getAttribute(`data-step-${step}`) ?? step
   const text = document.createElement('p')
   text.textContent = isUnsaved ? unsaved : message
-  // The API speaks English.
+  // Messages of the API are in English.
   if (!isUnsaved) text.lang = 'en'
   const item = document.createElement('li')
   item.append(name, ' ', state, text)

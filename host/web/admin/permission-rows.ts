@@ -1,6 +1,6 @@
 /**
- * The rows of a user's permissions, which a person adds to and takes from. What they say is kept as JSON in the hidden
- * field `permissions`, as the API takes it.
+ * The editable rows of a user's permissions. Their JSON is stored in the hidden field `permissions`, in the API's
+ * format.
  */
 export function takeOverPermissions(): void {
   for (const group of document.querySelectorAll<HTMLElement>('[data-permissions]')) takeOverGroup(group)
@@ -30,7 +30,7 @@ function takeOverGroup(group: HTMLElement): void {
   })
 }
 
-/** Nothing for a row without a name. */
+/** Empty for a row without a name. */
 function permissionOfRow(row: Element): (string | { name: string; solution: string })[] {
   const name = row.querySelector('input')?.value.trim() ?? ''
   const solution = row.querySelector('select')?.value ?? ''

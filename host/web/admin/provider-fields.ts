@@ -1,8 +1,8 @@
 type SecretHost = { readonly host?: string; readonly setting?: string }
 
 /**
- * Shows the fields of the chosen provider, which are sent; those of others are hidden and are not. A field shows what
- * counts where it is left empty: the manifest's value, with the manifest's provider, or the provider's own.
+ * Shows and enables the fields of the chosen provider; the fields of others are hidden and not sent. The placeholder is
+ * the value that applies if the field is empty: the manifest's if it uses this provider, else the provider's default.
  */
 export function showProviderFields(form: HTMLFormElement): void {
   const ofManifest = form.dataset.apiOfManifest ?? ''
@@ -19,7 +19,7 @@ function showProviderField(field: HTMLElement, api: string, isOfManifest: boolea
   if (control === null) return
   const { providers = '', requiredBy = '', defaults = '{}', ofManifest = '' } = field.dataset
   const known = providers.split(' ')
-  // Before a provider is chosen, only what all of them have.
+  // Before a provider is chosen, show only the fields that all of them have.
   field.hidden = api === '' ? known.length < providerCount() : !known.includes(api)
   control.disabled = field.hidden
   const written = isOfManifest ? ofManifest : ''
@@ -29,7 +29,7 @@ function showProviderField(field: HTMLElement, api: string, isOfManifest: boolea
   else nameUnset(control, usual)
 }
 
-/** A secret is typed where the provider wants one, unless it is named: in the field beside it, or by the manifest. */
+/** Requires the secret if the provider needs one and none is named, in the field beside it or in the manifest. */
 function demandSecret(form: HTMLFormElement, api: string, isOfManifest: boolean): void {
   const [value, name] = ['value', 'name'].map((part) => form.querySelector<HTMLInputElement>(`#oauth-secret-${part}`))
   if (!value || !name) return
@@ -48,7 +48,7 @@ function providerCount(): number {
   return document.querySelectorAll('#oauth-api option[value]:not([value=""])').length
 }
 
-/** Where the secret goes, until somebody writes something else. */
+/** Suggests the hosts that may receive the secret, unless the user edited the field. */
 function suggestSecretHosts(form: HTMLFormElement, api: string): void {
   const field = form.querySelector<HTMLInputElement>('#oauth-secret-hosts')
   if (field === null || field.value !== (field.dataset.suggested ?? '')) return
@@ -58,7 +58,7 @@ function suggestSecretHosts(form: HTMLFormElement, api: string): void {
   field.dataset.suggested = found
 }
 
-/** With its port, unless that is 443: so the API wants it. */
+/** The host with its port, unless that is 443: the API requires this form. */
 function hostIn(form: HTMLFormElement, setting: string): string {
   const control = form.querySelector<HTMLInputElement>(`#oauth-${setting}`)
   const written = control?.value.trim() || control?.placeholder || ''

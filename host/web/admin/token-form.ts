@@ -1,6 +1,6 @@
 const DAY = 86_400_000
 
-/** Puts together what a new token may do, and until when, from the choices of the form. */
+/** Builds the scopes and expiry of a new token from the form's choices. */
 export function takeOverTokenForm(): void {
   const form = document.querySelector<HTMLFormElement>('form[data-token]')
   if (form === null) return
@@ -13,14 +13,14 @@ export function takeOverTokenForm(): void {
   }
   showChosen()
   form.addEventListener('change', showChosen)
-  // Before the form is sent: that is listened for at the document.
+  // Runs before the submit listener on the document sends the form.
   form.addEventListener('submit', () => {
     setIn(form, 'scopes', JSON.stringify(scopesOf(form)))
     setIn(form, 'expiresAt', JSON.stringify(expiryOf(form)))
   })
 }
 
-/** Left empty, it would say that the token never expires. */
+/** Requires the date when it is shown: empty would mean that the token never expires. */
 function showUntil(form: HTMLFormElement): void {
   const until = form.querySelector<HTMLElement>('[data-until]')
   const field = fieldIn(form, 'until')
@@ -43,7 +43,7 @@ function scopesOf(form: HTMLFormElement): readonly string[] {
   return [...named, ...chosen]
 }
 
-/** In epoch ms; null: never. */
+/** Epoch ms; null: never. */
 function expiryOf(form: HTMLFormElement): number | null {
   const lifetime = valueIn(form, 'lifetime')
   if (lifetime === 'never') return null

@@ -4,7 +4,7 @@ import { sayAfterLoad } from '../../../base/web/scripts/said.ts'
 
 const IMPORT = '/admin/api/users.csv'
 
-/** Imports users in two steps: what a file would do is told first, and done when that is what was meant. */
+/** Imports users in two steps: preview the changes, then apply them after confirmation. */
 export function takeOverImport(): void {
   const form = document.querySelector<HTMLFormElement>('form[data-import]')
   const told = document.getElementById('import-told')
@@ -38,7 +38,7 @@ async function importNow(form: HTMLFormElement, file: HTMLInputElement): Promise
   location.assign('/admin/users')
 }
 
-/** @returns null when it was refused, which is shown */
+/** @returns null if the request was refused; the error is shown */
 async function sendUsers(form: HTMLFormElement, file: HTMLInputElement, address: string): Promise<unknown> {
   const body = file.files?.[0]
   if (body === undefined || form.getAttribute('aria-busy') === 'true') return null

@@ -1,9 +1,9 @@
-/** An input of any kind, those that select rows of a table included. */
+/** Any input, including those that select table rows. */
 export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
 /**
- * The last value sent for each input, by its key; null: an invalid number or date. It counts as the input's value until the host's
- * answer is in the page.
+ * The last value sent for each input, by its key; null: an invalid number or date. Until the host's answer is in the
+ * page, it counts as the input's value.
  */
 const sentValues = new Map<string, { readonly value: string | null; readonly seq: number }>()
 
@@ -15,7 +15,7 @@ export function controlsIn(root: Element): Control[] {
   return [...root.querySelectorAll<Control>('input, select, textarea')]
 }
 
-/** The value as the host takes it; null where there is none, also where a number or date cannot be read. */
+/** The value in the host's format; null if it is empty, or not a valid number or date. */
 export function eventValue(control: Control): string | number | boolean | null {
   if (control instanceof HTMLInputElement) {
     if (control.type === 'checkbox') return control.checked
@@ -27,14 +27,14 @@ export function eventValue(control: Control): string | number | boolean | null {
   return control.value
 }
 
-/** Whether the user changed an input since it was sent or came from the host. */
+/** Whether the user changed an input since its value was sent or received. */
 export function isChanged(control: Control): boolean {
   const value = readValue(control)
   const sent = sentValues.get(keyOf(control))
   return value === null || value !== (sent === undefined ? hostValue(control) : sent.value)
 }
 
-/** Whether an input still has the value that was sent last, even if that was invalid. */
+/** Whether an input still has the value that was last sent, even if invalid. */
 export function isSent(control: Control): boolean {
   return sentValues.get(keyOf(control))?.value === readValue(control)
 }
@@ -43,23 +43,22 @@ export function markSent(control: Control, seq: number): void {
   sentValues.set(keyOf(control), { value: readValue(control), seq })
 }
 
-/** Whether an input keeps what it has over a patch that knows of the events up to `seq`. */
+/** Whether an input keeps its value despite a patch that includes the events up to `seq`. */
 export function isAhead(control: Control, seq: number): boolean {
   return isChanged(control) || (sentValues.get(keyOf(control))?.seq ?? 0) > seq
 }
 
-/** The host's value is in the page. */
 export function markReceived(control: Control): void {
-  // A password is not in the page: what was sent stays what the input stands for while the host has one.
+  // A password is never in the page: the sent value stands for it while the host has one.
   if (!control.hasAttribute('data-kept')) sentValues.delete(keyOf(control))
 }
 
-/** Another form is shown. */
+/** Called when another form is shown. */
 export function forgetSent(): void {
   sentValues.clear()
 }
 
-/** Puts the host's value behind what the user sees, without changing that. */
+/** Updates the default value to the host's without changing what the user sees. */
 export function takeHostValue(control: Control, from: Element): void {
   if (control instanceof HTMLSelectElement && from instanceof HTMLSelectElement) {
     const { value } = control

@@ -2,79 +2,79 @@ import type { BrowserEvent, HostFrame, NumberedFrame } from '../frames.ts'
 import type { Dial, Line } from './line.ts'
 
 type WithoutNumber<Frame> = Frame extends unknown ? Omit<Frame, 'seq'> : never
-/** What a user did; the exchange numbers it. */
+/** A frame without its number, which the exchange assigns. */
 export type NewFrame = WithoutNumber<NumberedFrame>
 
 export interface ExchangeParts {
   readonly dial: Dial
-  /** Names this load of the page, so that the host knows whose numbers it reads. */
+  /** Identifies this page load, since event numbers are per load. */
   readonly page: string
   readonly kept: KeptClient
   size(): { readonly width: number; readonly height: number }
   /**
-   * Each frame that is not the exchange's own business (`hello`). `reopened` is told also where the answer to the hello
-   * says that the client before is no more.
+   * Called with each frame except `hello`, which the exchange handles. Also called with `reopened` if the hello's
+   * answer shows that the previous client is gone.
    */
   received(frame: HostFrame): void
-  /** After every change of these two. */
+  /** Called after every change of the state. */
   changed(state: ExchangeState): void
-  /** From 0 to 1, for the pauses between tries: not all browsers come back at once. */
+  /** 0 to 1. Jitter for the pauses between retries, so that browsers don't all reconnect together. */
   readonly random: () => number
 }
 
-/** The client of this tab: a reload of the page, or a new connection, gets it back from the host by its id. */
+/** The client id of this tab, so that a reload or a new connection gets the same client from the host. */
 export interface KeptClient {
-  /** Null where this tab has had none. */
+  /** Null if this tab has had none. */
   readonly id: string | null
   keep(id: string): void
-  /** What this tab opens next is another's work, or begins anew. */
+  /** The tab's next client is a new one. */
   forget(): void
 }
 
 export type ExchangeState = {
-  /** Whether no connection was lost, or one is back. */
+  /** Whether the connection is up, or was never lost. */
   readonly isOnline: boolean
-  /** Whether an answer is awaited, or the host says that it is busy. */
+  /** Whether an answer is pending, or the host reports that it is busy. */
   readonly isWaiting: boolean
 }
 
 export interface Exchange {
   /**
-   * Sends now, or when the connection is back. A later value of an input takes the place of one that never left.
+   * Sends now or after reconnecting. A later value of an input replaces one that was not sent yet.
    * @returns the frame's number
    */
   send(frame: NewFrame): number
-  /** Whether what is sent leaves at once. */
+  /** Whether frames are sent immediately. */
   readonly isOnline: boolean
-  /** The network is said to be back: tries at once. */
+  /** The browser reports that the network is back: reconnects immediately. */
   retry(): void
-  /** The network is said to be gone: does not wait for the connection to notice. */
+  /** The browser reports that the network is gone: drops the connection without waiting for a timeout. */
   drop(): void
-  /** The page is left, maybe for good: the host need not wait. `retry` connects again. */
+  /** The page is hidden, maybe permanently: closes the connection. `retry` reconnects. */
   suspend(): void
-  /** No more connections. */
+  /** Closes the connection permanently. */
   end(): void
 }
 
-/** Milliseconds. */
+/** Retry pauses in ms. */
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 15_000
-/** At most, before the page of a host that goes away asks another one: not all of its pages at once. */
+/** Maximum ms before pages of a stopping host reconnect; randomized so they don't all do so together. */
 const MOVING_PAUSE = 1000
 /**
- * Milliseconds without any frame while an answer is awaited, after which the line counts as dead. A call takes 2 s at
- * most, so a host that lives has said something.
+ * Milliseconds without any frame while an answer is pending, after which the connection counts as dead. A call takes 2
+ * s at most, so a working host has answered by then.
  */
 const SILENCE = 20_000
 
 /**
- * Keeps a connection and all that was not answered yet. After a loss it connects again, with growing pauses, asks how far
- * the host got, and sends the rest once more in order.
+ * Maintains a connection and the unanswered frames. After a loss it reconnects with growing pauses, learns which events
+ * the host has handled, and resends the rest in order.
  */
 export function createExchange({ dial, page, kept, size, received, changed, random }: ExchangeParts): Exchange {
   let line: Line | null = null
   let isGreeted = false
-  /** Since a line was lost, until the next is greeted; a page that was left and comes back has lost none. */
+  /** From the loss of a connection until the next one is greeted. Suspending the page is not a loss. */
   let isLost = false
   let isOver = false
   let isBusy = false
@@ -82,7 +82,7 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
   let pause: ReturnType<typeof setTimeout> | undefined
   let silence: ReturnType<typeof setTimeout> | undefined
   let lastSeq = 0
-  /** The highest number that left on any line. */
+  /** The highest number sent on any connection. */
   let leftSeq = 0
   let unanswered: NumberedFrame[] = []
   /** The client that the last hello named. */
@@ -157,7 +157,7 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
 
   function take(frame: HostFrame): void {
     if (frame.kind === 'reopened') {
-      // What was done in the client before is not done in this one. Numbers go on: they are the page's.
+      // Events of the previous client are not resent. Numbering continues, since it is per page.
       unanswered = []
       isBusy = false
     }
@@ -190,7 +190,7 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
   }
 
   function lost(isMoving = false): void {
-    // Nothing is lost yet: the user is told only where no other host is there.
+    // Moving to another host is not a loss yet: the user sees a message only if no other host answers.
     const isMoved = isMoving && isGreeted && !isLost
     hangUp()
     if (isOver) return

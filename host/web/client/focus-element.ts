@@ -2,7 +2,7 @@ const FOCUSABLE = ['input', 'select', 'textarea', 'button', 'a[href]', '[tabinde
   .map((one) => `${one}:not(:disabled, [tabindex="-1"])`)
   .join()
 
-/** Focuses an element's control and brings it into view; a closed tab around it is opened as by a click. */
+/** Focuses an element's control and scrolls it into view. Opens closed tabs around it as a click would. */
 export function focusElement(root: HTMLElement, element: string): void {
   const form = root.querySelector<HTMLElement>('form[data-form]')?.dataset.form ?? ''
   const place = document.getElementById(`e-${form}-${element}`)
@@ -11,11 +11,11 @@ export function focusElement(root: HTMLElement, element: string): void {
   const control =
     place.querySelector<HTMLElement>('input[type=radio]:checked:enabled') ?? place.querySelector<HTMLElement>(FOCUSABLE)
   control?.focus({ preventScroll: true })
-  // Not at the window's edge, where notices lie.
+  // Centered, because notices cover the window's edge.
   ;(control ?? place).scrollIntoView({ block: 'center' })
 }
 
-/** Closed tabs' panels around an element, the outermost first. */
+/** The closed tab panels around an element, outermost first. */
 function panelsAround(place: Element): Element[] {
   const panels: Element[] = []
   let panel = place.parentElement?.closest('[role=tabpanel]') ?? null

@@ -1,11 +1,11 @@
 import type { KeptClient } from './exchange.ts'
 
-/** As the host makes ids; another script of this origin may have put anything there. */
+/** The format of host ids. Checked, because any script of this origin can write to the storage. */
 const ID = /^[\w-]{43}$/
 
 /**
- * Kept in the tab's session storage, where a browser lets us; else until the page goes.
- * @param socket the address of the WebSocket, which names the solution
+ * Stores the client id in the tab's session storage if the browser allows it, else in memory.
+ * @param socket the WebSocket's address, which contains the solution's name
  */
 export function createKeptClient(socket: string): KeptClient {
   const key = `client ${new URL(socket, location.href).pathname}`
@@ -39,6 +39,6 @@ function store(key: string, id: string | null): void {
     if (id === null) sessionStorage.removeItem(key)
     else sessionStorage.setItem(key, id)
   } catch {
-    // Blocked or full: a reload opens a new client.
+    // Storage is blocked or full: a reload will open a new client.
   }
 }

@@ -1,16 +1,16 @@
-/** One connection to the host, from its dialling to its loss. A new one is a new line. */
+/** One connection to the host. A reconnect creates a new line. */
 export interface Line {
   send(text: string): void
-  /** Hangs up; `lost` is not called any more. */
+  /** Closes the connection; `lost` is not called afterwards. */
   close(): void
 }
 
 export interface LineListener {
   opened(): void
   received(text: string): void
-  /** Once: the line could not be opened, or ended. @param isMoving the host said that it goes away, and another is there */
+  /** Called once: the connection failed or closed. @param isMoving the host is stopping and another one takes over */
   lost(isMoving?: boolean): void
 }
 
-/** Begins a line. Tests pass their own; the client's is a WebSocket (`dialSocket`). */
+/** Opens a connection. Tests pass their own; the client uses a WebSocket (`dialSocket`). */
 export type Dial = (listener: LineListener) => Line

@@ -11,7 +11,7 @@ import { takeVersion } from './take-version.ts'
 import { listenToUser, sayUnreadable } from './user-events.ts'
 import { watchTables } from './wide-tables.ts'
 
-/** Milliseconds after the last change of the window's size. */
+/** Debounce of resize events, in ms. */
 const RESIZE_PAUSE = 250
 
 const root = document.getElementById('client-form')
@@ -39,7 +39,7 @@ function start(root: HTMLElement): void {
   listenToUser(root, exchange)
   addEventListener('online', () => exchange.retry())
   addEventListener('offline', () => exchange.drop())
-  // A page that was asleep comes back with the person in front of it.
+  // When a sleeping page becomes visible again, the user is waiting for it.
   document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && exchange.retry())
   addEventListener('pagehide', () => exchange.suspend())
   addEventListener('pageshow', ({ persisted }) => {
@@ -55,7 +55,7 @@ function start(root: HTMLElement): void {
     clearTimeout(resizing)
     resizing = setTimeout(() => {
       const form = root.querySelector<HTMLElement>('form[data-form]')?.dataset.form
-      // Without a form there is nothing to tell.
+      // Without a form nothing listens to resize events.
       if (form && !root.inert) exchange.send({ kind: 'resize', form, ...size() })
     }, RESIZE_PAUSE)
   })
@@ -100,7 +100,7 @@ function start(root: HTMLElement): void {
     }
   }
 
-  /** What is new in the form is there. */
+  /** Called after the form's content changed. */
   function settle(): void {
     controlsIn(root).forEach(sayUnreadable)
     watchTables(root)
@@ -109,7 +109,7 @@ function start(root: HTMLElement): void {
   function close(why: ClosedWhy): void {
     isOver = true
     exchange.end()
-    // The one that was refused may be open still, with all the user's work.
+    // After `refused` the client may still be open with the user's work, so keep its id.
     if (why !== 'refused') kept.forget()
     showProgress(false)
     showClosed(why)
@@ -121,7 +121,7 @@ function start(root: HTMLElement): void {
     form.submit()
   }
 
-  /** The session begins or ends, and the client with it: what its end brings is not shown any more. */
+  /** The session begins or ends and the client ends with it; further frames are ignored. */
   function leave(): void {
     isOver = true
     isLeft = true

@@ -1,15 +1,15 @@
 import type { ClosedWhy, MessageLevel } from '../frames.ts'
 
-/** Messages on the page at most; the oldest goes first. */
+/** Maximum messages on the page; the oldest is removed first. */
 const MOST_MESSAGES = 4
-/** Milliseconds that an answer may take before the progress bar shows. */
+/** Milliseconds to wait for an answer before the progress bar shows. */
 const PATIENCE = 300
 
 let progressTimer: ReturnType<typeof setTimeout> | undefined
-/** The user was told that the work began anew, and has not gone on since. */
+/** The user was notified that the client was reopened, and has done nothing since. */
 let isReopened = false
 
-/** One of the platform's texts in the user's language; they stand in the page (`client-texts`). */
+/** One of the platform's texts in the user's language, from `client-texts` in the page. */
 export function pageText(name: string): string {
   return place('client-texts').dataset[name] ?? ''
 }
@@ -42,21 +42,21 @@ function removeMessages(text: string): void {
   for (const one of document.querySelectorAll<HTMLElement>('.message')) if (one.dataset.text === text) one.remove()
 }
 
-/** What failed is mended. */
+/** Removes error messages once a new version is loaded. */
 export function clearAlerts(): void {
   place('client-alerts').replaceChildren()
 }
 
-/** What went well is old news once the user goes on. */
+/** Removes info and success messages when the user does the next thing. */
 export function clearOldMessages(): void {
   for (const one of document.querySelectorAll('.message.info, .message.success')) one.remove()
 }
 
-/** Says that the connection is lost, and when it is back. */
+/** Shows that the connection was lost, or is back. */
 export function showConnection(isOnline: boolean): void {
   const status = place('client-connection')
   const isLost = status.dataset.state === 'lost'
-  // The same text once more would be read out once more.
+  // Setting the same text again would make screen readers repeat it.
   if (isLost !== isOnline) return
   if (!isOnline) setText(status, 'lost', pageText('offline'))
   else {
@@ -66,20 +66,20 @@ export function showConnection(isOnline: boolean): void {
   }
 }
 
-/** What the user did was lost with the client, whose work begins anew. */
+/** Shows that the user's work was lost with the client and starts over. */
 export function showReopened(): void {
   isReopened = true
   setText(place('client-connection'), 'reopened', pageText('reopened'))
 }
 
-/** What the connection had to say, but for its loss, goes with the next thing that the user does. */
+/** Clears the connection's status, unless it is lost, when the user does the next thing. */
 export function clearConnection(): void {
   const status = place('client-connection')
   isReopened = false
   if (['back', 'reopened'].includes(status.dataset.state ?? '')) setText(status, '', '')
 }
 
-/** The page's texts were changed: a script chose another language. */
+/** Applies a language change by a script. */
 export function takeLanguage(): void {
   const { documentElement } = document
   documentElement.lang = pageText('locale')
@@ -100,7 +100,7 @@ export function showProgress(isWaiting: boolean): void {
   }
 }
 
-/** The client is over: says why, and leaves one way on. */
+/** Shows why the client ended, with one link to reopen it. */
 export function showClosed(why: ClosedWhy): void {
   const status = place('client-connection')
   setText(
@@ -112,9 +112,9 @@ export function showClosed(why: ClosedWhy): void {
   again.href = location.href
   again.textContent = pageText('again')
   status.append(' ', again)
-  // Who is signed out cannot do so again.
+  // A user who is signed out needs no sign-out button.
   if (why === 'signed-out') document.querySelector('#client-top form.account')?.remove()
-  // What was typed can still be read and copied, and tabs still open; nothing else can be used.
+  // Users can still read and copy what they typed and open tabs; everything else is disabled.
   const form = place('client-form')
   form.inert = false
   form.dataset.over = ''

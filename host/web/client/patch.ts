@@ -4,7 +4,7 @@ import { type Control, controlsIn, forgetSent, isAhead, isControl, markReceived,
 import { forgetOpened, keepOpened } from './tabs.ts'
 import { isOfRegion } from './wide-tables.ts'
 
-/** While a patch is put in, focus moves by us and not by the user. */
+/** While a patch is applied, focus changes are not caused by the user. */
 let isPatching = false
 
 export function isBeingPatched(): boolean {
@@ -12,7 +12,7 @@ export function isBeingPatched(): boolean {
 }
 
 /**
- * Puts changed elements into the page. Focus, caret and what the user entered since stay.
+ * Applies changed elements. Focus, caret and newer input of the user are preserved.
  * @param seq the last event whose effects are in the changes
  */
 export function applyChanges(changes: readonly Change[], seq: number): void {
@@ -27,10 +27,7 @@ export function applyChanges(changes: readonly Change[], seq: number): void {
   isPatching = false
 }
 
-/**
- * The client that the form is of is no more: nothing of it can be used, and what was entered does not go into the form that
- * comes.
- */
+/** The form's client is gone: disables the form, so that its input does not reach the next form. */
 export function awaitForm(root: HTMLElement): void {
   root.inert = true
 }
@@ -48,7 +45,7 @@ export function showForm(root: HTMLElement, html: string, seq: number): void {
   forgetOpened()
   root.replaceChildren(document.adoptNode(next))
   root.inert = false
-  // A screen reader begins with the new form's title. The page's first form leaves the focus where it is.
+  // Focus the title so that screen readers start there. The page's first form leaves the focus unchanged.
   if (shown !== null) next.querySelector<HTMLElement>('h1')?.focus()
   window.scrollTo(0, 0)
   isPatching = false
@@ -66,7 +63,7 @@ function morph(target: HTMLElement, html: string, seq: number): void {
         if (isControl(node) && next instanceof Element && next.hasAttribute('data-kept')) ahead.add(node)
         return true
       },
-      // `true` lets the attribute change.
+      // Returning `true` allows the change.
       beforeAttributeUpdated: (name, element) => !isOfUser(name, element, ahead) && !isOfRegion(name, element),
       afterNodeMorphed(node, next) {
         if (!isControl(node) || !(next instanceof Element)) return
@@ -81,21 +78,21 @@ function morph(target: HTMLElement, html: string, seq: number): void {
   })
 }
 
-/** A button that is disabled loses the focus: while it has that it only says so, see `rest`. */
+/** A disabled button would lose the focus: while focused it gets `aria-disabled` instead, see `rest`. */
 function keepReachable(node: Node, next: Node): void {
   if (node !== document.activeElement || !(next instanceof HTMLButtonElement) || !next.disabled) return
   next.disabled = false
   next.setAttribute('aria-disabled', 'true')
 }
 
-/** The focus leaves a button that was disabled meanwhile. Those of a table's pages are never disabled in earnest. */
+/** Disables a button whose disabling was deferred until it lost the focus. Pager buttons only use `aria-disabled`. */
 export function rest(button: HTMLButtonElement): void {
   if (!button.matches('[aria-disabled=true]:not([data-page])')) return
   button.disabled = true
   button.removeAttribute('aria-disabled')
 }
 
-/** Whether an attribute is what the user entered and the host does not know yet. */
+/** Whether an attribute is user input that the host does not have yet. */
 function isOfUser(name: string, element: Element, ahead: ReadonlySet<Control>): boolean {
   if (name === 'selected') {
     const select = element.closest('select')
@@ -104,7 +101,7 @@ function isOfUser(name: string, element: Element, ahead: ReadonlySet<Control>): 
   return (name === 'value' || name === 'checked') && isControl(element) && ahead.has(element)
 }
 
-/** An element that had the focus and was taken away leaves it to what is in its place. */
+/** If the focused element was removed, focuses its replacement. */
 function keepFocus(focused: Element | null, around: Element | null): void {
   if (focused === null || focused === document.body || focused.isConnected) return
   const same = focused.id === '' ? null : document.getElementById(focused.id)

@@ -1,6 +1,6 @@
 /**
- * The form that makes a session of what a login form's script decided; it stands in the page where the client opens
- * without a user.
+ * The form that creates a session from a login form script's decision. The page has it if its client opens without a
+ * user.
  */
 export function signInForm(token: string): HTMLFormElement | null {
   const form = document.querySelector<HTMLFormElement>('form#client-sign-in')
@@ -10,9 +10,9 @@ export function signInForm(token: string): HTMLFormElement | null {
 }
 
 /**
- * Signs in by a login token in the address, `index.html#id_token=…`, where no server and no log gets to see it (design
- * section 8); neither address nor history keep it.
- * @returns whether the page is left
+ * Signs in with a login token in the address, `index.html#id_token=…`, where servers and logs can't see it (design
+ * section 8). Removes it from address and history.
+ * @returns whether the page navigates away
  */
 export function signInByAddress(): boolean {
   const [, token] = /^#id_token=([\w.-]+)$/.exec(location.hash) ?? []
@@ -23,7 +23,7 @@ export function signInByAddress(): boolean {
   return true
 }
 
-/** The form of the bar that signs out; null where nobody is signed in. */
+/** The sign-out form in the bar; null if nobody is signed in. */
 export function signOutForm(token: string): HTMLFormElement | null {
   const form = document.querySelector<HTMLFormElement>('#client-top form.account')
   const after = document.createElement('input')

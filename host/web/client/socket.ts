@@ -1,9 +1,9 @@
 import type { Dial } from './line.ts'
 
-/** The host stops (RFC 6455, section 7.4.1): it has said all that it had to. */
+/** The host is stopping (RFC 6455, section 7.4.1) and has sent all its answers. */
 const GOING_AWAY = 1001
 
-/** @param address a path of the same server, or ws, wss, http or https */
+/** @param address a path on the same server, or a ws, wss, http or https address */
 export function dialSocket(address: string): Dial {
   return (listener) => {
     const url = new URL(address, location.href)

@@ -1,7 +1,7 @@
 /** Tabs that the user opened, by element, until the host's answer is in the page. */
 const opened = new Map<string, { readonly tab: string; readonly seq: number }>()
 
-/** Opens a tab in the page, or in the document of a patch. */
+/** Opens a tab in the page or in a patch's document. */
 export function openTab(tab: HTMLElement): void {
   const list = tab.closest('[role=tablist]')
   for (const one of list?.querySelectorAll<HTMLElement>('[role=tab]') ?? []) {
@@ -18,8 +18,8 @@ export function markOpened(tab: HTMLElement, seq: number): void {
 }
 
 /**
- * Opens in a patch that knows of the events up to `seq` the tabs that the user opened later. The page itself must not close
- * them even for a moment: what has the focus in a hidden panel loses it.
+ * Opens tabs in a patch that the user opened after event `seq`. The page must not close them even briefly: a focused
+ * control in a hidden panel loses the focus.
  */
 export function keepOpened(patch: Document, seq: number): void {
   for (const [element, { tab, seq: openedBy }] of opened) {
@@ -29,12 +29,12 @@ export function keepOpened(patch: Document, seq: number): void {
   }
 }
 
-/** Another form is shown. */
+/** Called when another form is shown. */
 export function forgetOpened(): void {
   opened.clear()
 }
 
-/** The tab that a key leads to from `tab`, or null. */
+/** The tab that a key moves to from `tab`, or null. */
 export function tabByKey(tab: HTMLElement, key: string): HTMLElement | null {
   const tabs = [...(tab.closest('[role=tablist]')?.querySelectorAll<HTMLElement>('[role=tab]') ?? [])]
   const isRightToLeft = getComputedStyle(tab).direction === 'rtl'

@@ -1,8 +1,8 @@
 import { clearAlerts } from './notices.ts'
 
 /**
- * On a live host the client goes on in another version of the solution: what failed in the one before is said no more, and
- * its style sheet takes the place of the one that is there.
+ * The client switched to another version of the solution on a live host: clears old errors and replaces the style
+ * sheet.
  * @param style its address; null: the version has none
  */
 export function takeVersion(style: string | null): void {
@@ -17,7 +17,7 @@ export function takeVersion(style: string | null): void {
   const next = document.createElement('link')
   next.rel = 'stylesheet'
   next.href = style
-  // Until it is there, the page keeps the look that it has.
+  // Keep the old style sheet until the new one has loaded.
   const replace = () => {
     for (const link of before) link.remove()
   }

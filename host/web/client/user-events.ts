@@ -7,7 +7,7 @@ import { markOpened, openTab, tabByKey } from './tabs.ts'
 type EventFrame = Extract<NewFrame, { kind: 'event' }>
 type EventType = EventFrame['type']
 
-/** Turns what a user does in the form into events: all listeners are on `root`, none on elements that come and go. */
+/** Sends user actions in the form as events. All listeners are on `root`, since elements are replaced. */
 export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   root.addEventListener('submit', (event) => event.preventDefault())
   root.addEventListener('change', ({ target }) => isControl(target) && !isBeingTyped(target) && changed(target))
@@ -39,7 +39,7 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     focusMoved('onElementFocusLost', target, relatedTarget)
   })
 
-  /** Presses the first primary button that is seen; browsers by themselves press one in a closed tab too. */
+  /** Presses the first visible primary button; the browser's default would also press one in a closed tab. */
   function entered(event: KeyboardEvent, input: HTMLInputElement): void {
     event.preventDefault()
     if (event.repeat || isOfTable(input)) return
@@ -59,7 +59,7 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
 
   /** Browsers don't report every change: none after Enter, nor while a date is typed. */
   function left(control: Control): void {
-    // Only the window lost the focus.
+    // Ignore when only the window lost the focus.
     if (isOff() || control === document.activeElement) return
     if (!isOfTable(control) && !isSent(control)) sendChange(control)
   }
@@ -100,9 +100,9 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
       return
     }
     if (press === undefined && open === undefined && sort === undefined && page === undefined) return
-    // Also what a password manager filled in without saying so.
+    // Password managers may fill inputs without firing an event.
     for (const control of controlsIn(root)) if (!isOfTable(control)) sendChange(control)
-    // What would happen later, without the user in front of it, is not taken now; what is entered is.
+    // Offline, presses are refused, because they would run later without the user watching. Input is still sent later.
     if (!exchange.isOnline) {
       showMessage(pageText('notnow'), 'warning')
       return
@@ -119,12 +119,12 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   function focusMoved(type: 'onElementFocusGained' | 'onElementFocusLost', target: unknown, other: unknown): void {
     if (isOff() || !(target instanceof HTMLElement)) return
     if (!(target.dataset.events ?? '').split(' ').includes(type)) return
-    // From one choice of a radio group to the next the focus stays in the element.
+    // Moving between options of a radio group keeps the focus in the element.
     if (other instanceof HTMLElement && other.dataset.element === target.dataset.element) return
     send(type, target, null)
   }
 
-  /** Whether what happens in the form is not the user's doing. */
+  /** Whether events in the form are not caused by the user. */
   function isOff(): boolean {
     return isBeingPatched() || root.inert
   }
@@ -141,19 +141,19 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
 }
 
 /**
- * Browsers report a changed date at each digit that makes it valid, such as the first of its year. So it is sent when the field loses
- * the focus, on Enter or with a press.
+ * Browsers report a changed date at each digit that makes it valid, such as the first of its year. So it is sent when
+ * the field loses the focus, on Enter or with a press.
  */
 function isBeingTyped(control: Control): boolean {
   return control.type === 'date' && control === document.activeElement
 }
 
-/** Whether it selects rows. */
+/** Whether the control selects table rows. */
 function isOfTable({ dataset }: Control): boolean {
   return dataset.select !== undefined || dataset.selectAll !== undefined
 }
 
-/** After a patch: an input whose text is no number or date says so again. */
+/** Restores the error of an input with an invalid number or date after a patch. */
 export function sayUnreadable(control: Control): void {
   const { badInput } = control.validity
   const error = document.getElementById(control.id.replace(/\.input$/, '.error'))

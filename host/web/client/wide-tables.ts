@@ -1,11 +1,11 @@
-/** What makes a table's place a stop for the Tab key, by the page's own hand: patches leave it. */
+/** Attributes that the page sets itself to make a table's container a Tab stop; patches must keep them. */
 const OF_REGION = ['tabindex', 'role', 'aria-labelledby']
 
 const widths = new ResizeObserver((entries) => {
   for (const { target } of entries) markRegion(target)
 })
 
-/** A table that is wider than its place scrolls within it, which people without a mouse must be able to do too. */
+/** Makes tables that are wider than their container scrollable by keyboard. */
 export function watchTables(root: HTMLElement): void {
   widths.disconnect()
   for (const region of root.querySelectorAll('.wide')) {

@@ -10,7 +10,7 @@ const FORMS = ['customer', 'orders', 'detail']
 const lab = createFormLab()
 afterAll(() => lab.stop())
 
-/** Twenty elements, as a form of a business application has them. */
+/** Twenty elements, typical for a form of a business application. */
 const FORM = formWith(
   ...Array.from({ length: 14 }, (_, index) => ({
     type: 'text',
@@ -56,6 +56,6 @@ test('forms: 100 clients that use three forms of twenty elements each cost littl
   const each = (size() - before) / (CLIENTS - 1) / MEGABYTE
   console.log(`PSS per client with forms ${each.toFixed(3)} MB, process ${(size() / MEGABYTE).toFixed(0)} MB`)
   expect(lab.pids()).toHaveLength(1)
-  // 0.5 to 0.57 measured: what of the garbage is still there varies.
+  // Measured: 0.5 to 0.57 MB, depending on how much garbage is not yet collected.
   expect(each).toBeLessThan(0.7)
 })

@@ -5,10 +5,10 @@ import { createClientLab } from '../../support/clients.ts'
 import { createFormLab, definitionOf, type FormLab } from '../../support/form-lab.ts'
 import { formWith } from '../../support/forms.ts'
 
-// How what changed in a client reaches the host, also when it is much, too much, or was told by a call that failed.
+// How changes in a client reach the host, including large and oversized ones and those of failed calls.
 
 let lab: FormLab
-/** With less room in a call. */
+/** Has smaller size limits per call. */
 let narrow: FormLab
 beforeAll(() => {
   lab = createFormLab()
@@ -232,7 +232,7 @@ test('a login form: what it shows counts without a login, and no other form can 
   expect(refused.outcome).toMatchObject({
     message: 'TypeError: application.showForm: nobody is signed in, so only the form login can be shown',
   })
-  // As one sends it that was tampered with.
+  // What a compromised guest would send.
   const free = await client.call('open', ['other'])
   expect(free.effects.form).toBe('other')
   expect(clients.applied(free.outcome, { onlyForm: 'login', solution: factsOf(LOGIN) }).effects.form).toBeNull()

@@ -6,7 +6,7 @@ const lab = createFormLab({ manifest: { eventTypes: { onSaved: {} } } })
 afterAll(() => lab.stop())
 
 const FORM = formWith({ type: 'text', name: 'name', value: 'old', onElementDataChange: 'changed' })
-/** `seen` is asked for what a test noted, as JSON. */
+/** `seen` returns what a test noted, as JSON. */
 const GLOBALS = `let notes = []
   function note(...what) { notes.push(what) }
   function start() { application.showForm('a') }
