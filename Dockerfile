@@ -6,9 +6,9 @@ ARG BASE_IMAGE=node:26-slim
 FROM ${BASE_IMAGE} AS build
 WORKDIR /opt/solhost
 COPY package.json package-lock.json .npmrc ./
-# Node.js is the base's own: without the optional packages, which are a second one (some 200 MB). Of the packages for
-# development only the bundler, for the step below.
-# The secrets are for whoever builds behind a mirror or a proxy, and lie in no layer; both may be absent.
+# The base image contains Node.js, so the optional packages, which contain another one (about 200 MB), are left out. Of
+# the packages for development, only the bundler is installed, for the next step.
+# The secrets are for builds behind a mirror or a proxy. No layer contains them; both are optional.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=ca \
     npm pkg set "dependencies.rolldown=$(node -p 'require("./package.json").devDependencies.rolldown')" && \
     npm pkg delete optionalDependencies devDependencies && \
@@ -49,8 +49,8 @@ RUN echo 'solhost:x:10001:10001:Solhost:/usr/local/platform:/usr/sbin/nologin' >
     ln -s /opt/solhost/bin/control-center.js /usr/local/bin/control-center && \
     find / -xdev -perm /6000 -type f -exec chmod a-s {} +
 COPY --from=build /opt/solhost /opt/solhost
-# SQLite sorts much in files of its own, and /tmp need not be writable (nor count as memory).
-# ADMIN_HOST stays 127.0.0.1: the admin pages are inside the container until somebody asks for them.
+# SQLite sorts large results in temporary files, and /tmp may be read-only or count as memory.
+# ADMIN_HOST stays 127.0.0.1: the admin pages can be reached only inside the container until you change it.
 ENV HOST=0.0.0.0 \
     PLATFORM_HOME=/usr/local/platform \
     CERTIFICATE_FOLDER=/usr/local/platform-certificate \

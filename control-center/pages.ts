@@ -1,4 +1,5 @@
 import Router from '@koa/router'
+import { addGuideRoutes } from '../base/http/guides.ts'
 import type { Access } from './access/access.ts'
 import { type AccessPageParts, addAccessPages } from './accounts/access-pages.ts'
 import { addForgotPages, type ForgotPageParts } from './accounts/forgot-pages.ts'
@@ -45,6 +46,7 @@ export type CenterPageParts = DesiredPageParts &
 export function centerPages(parts: CenterPageParts): Router {
   const router = new Router({ sensitive: true, strict: true })
   addScriptRoute(router)
+  addGuideRoutes(router)
   const pages = createPageRouter(router, parts.access)
   addAccountPages(pages, router, parts)
   addForgotPages(router, parts)

@@ -1,5 +1,6 @@
 import Router from '@koa/router'
 import type { Middleware } from 'koa'
+import { addGuideRoutes } from '../base/http/guides.ts'
 import { type AuditPageParts, addAuditPages } from './audit/pages.ts'
 import { addSolutionAccessPages, type SolutionAccessPageParts } from './grants/pages.ts'
 import { addHealthPages, type HealthPageParts } from './health/pages.ts'
@@ -37,6 +38,7 @@ export type AdminPageParts = SignInParts &
 export function adminPages(parts: AdminPageParts): Router {
   const router = new Router({ prefix: '/admin', sensitive: true, strict: true })
   addScriptRoute(router)
+  addGuideRoutes(router)
   addSignInRoutes(router, parts)
   const pages = createPageRouter(router)
   addSolutionPages(pages, parts)

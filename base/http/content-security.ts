@@ -36,7 +36,7 @@ export function allowLoginPage(ctx: Context, nonce: string, sharedOrigin: boolea
   ctx.set('Content-Security-Policy', PAGE(nonce, "'none'") + (sharedOrigin ? NO_POPUPS : ''))
 }
 
-/** For the client and the platform's other pages. @param options `frames`: the page has a frame of its own origin */
+/** For the client and the platform's other pages. @param options `frames`: the page has a same-origin frame */
 export function allowPage(ctx: Context, nonce: string, options: { readonly frames?: boolean } = {}): void {
   ctx.set('Content-Security-Policy', PAGE(nonce, "'self'") + (options.frames === true ? "; frame-src 'self'" : ''))
 }
@@ -52,6 +52,16 @@ export function allowLoginPreview(ctx: Context, nonce: string, media: string): v
       `style-src 'nonce-${nonce}' ${media}; img-src ${media} data:; font-src ${media}; connect-src 'none'; ` +
       `worker-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'`,
   )
+}
+
+/** For the docs, whose pages have their scripts and styles in files. */
+export function allowGuide(ctx: Context): void {
+  ctx.set(
+    'Content-Security-Policy',
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; " +
+      "base-uri 'none'; frame-ancestors 'none'",
+  )
+  ctx.set('Cache-Control', 'public, no-cache')
 }
 
 export function allowMedia(ctx: Context, active: boolean): void {

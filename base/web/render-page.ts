@@ -29,6 +29,8 @@ export type ServiceFrame = {
   readonly parts: readonly (readonly [name: string, href: string])[]
   /** The signed-in person, if the page shows them. */
   readonly person?: string | null
+  /** The URL of the guide that explains the page; null: no docs are installed. */
+  readonly guide: string | null
   /** The organisation that the page shows. */
   readonly organisation?: { readonly name: string; readonly title: string } | null
 }

@@ -2,17 +2,19 @@ import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { allowPage } from '../../base/http/content-security.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
+import { guidePath } from '../../base/http/guides.ts'
 import { chooseLocale } from '../../base/http/languages.ts'
 import { createNonce, sendHtml } from '../../base/http/request.ts'
 import { PLATFORM_LOCALES } from '../../base/web/texts.ts'
 import { type Access, askerOf, type Member } from '../access/access.ts'
 import { mayDo, type Right } from '../access/roles.ts'
-import { CENTER_PARTS, CENTER_TEXTS, type CenterPart, centerPage } from '../web/render.ts'
+import { CENTER_PARTS, CENTER_TEXTS, type CenterFrame, type CenterPart, centerPage } from '../web/render.ts'
+import { CENTER_GUIDES, type CenterTemplate } from './guides.ts'
 import { centerScriptPath } from './script.ts'
 
 /** A page: a template of `control-center/web/pages/center/` and its data. */
 export type ShownPage = {
-  readonly template: string
+  readonly template: CenterTemplate
   readonly heading: string
   readonly model: object
   /** Defaults to null. */
@@ -22,6 +24,9 @@ export type ShownPage = {
   /** Adds a source to the Content-Security-Policy, because the page contains one of our own frames. */
   readonly frames?: boolean
 }
+
+/** A template without the surrounding page, and its data. */
+export type RenderedPart = Pick<ShownPage, 'heading' | 'model'> & { readonly template: string }
 
 /** A text in the reader's language. */
 export type PageText = (key: string, ...values: readonly (string | number)[]) => string
@@ -81,8 +86,8 @@ export function sendPage(ctx: Context, page: ShownPage, member: Member | null): 
 }
 
 /** Renders a template without the surrounding page, for parts that an open page polls. */
-export function renderPart(ctx: Context, page: ShownPage): string {
-  return htmlOf(ctx, page, null, '')
+export function renderPart(ctx: Context, { template, heading, model }: RenderedPart): string {
+  return centerPage(template, frameOf(ctx, null, ''), heading, model)
 }
 
 /** @param member null: the page is outside any organisation */
@@ -92,18 +97,28 @@ export function htmlOf(
   member: Member | null,
   nonce: string,
 ): string {
+  const guide = CENTER_GUIDES[template]
+  const frame = {
+    ...frameOf(ctx, member, nonce),
+    part: part ?? null,
+    guide: guide === null ? null : guidePath('', guide),
+  }
+  return centerPage(template, frame, heading, model)
+}
+
+function frameOf(ctx: Context, member: Member | null, nonce: string): CenterFrame {
   const asker = askerOf(ctx)
   const person = asker?.kind === 'person' ? asker : null
-  const frame = {
+  return {
     locale: localeOf(ctx),
     nonce,
     csrfToken: person?.browser.csrfToken ?? null,
-    part: part ?? null,
+    part: null,
     script: centerScriptPath,
+    guide: null,
     person: person?.user.username ?? null,
     organisation: member === null ? null : { ...member.organisation, parts: partsFor(member) },
   }
-  return centerPage(template, frame, heading, model)
 }
 
 function partsFor({ role }: Member): readonly CenterPart[] {

@@ -37,6 +37,8 @@ export type CenterFrame = PageFrame & {
   /** Null: none. */
   readonly part: CenterPart | null
   readonly script: string
+  /** The URL of the guide that explains the page; null: none. */
+  readonly guide: string | null
   /** The user who is signed in; null: nobody. */
   readonly person: string | null
   /** The page's organisation, with the parts of it that this user may see; null: none. */
@@ -48,10 +50,10 @@ export type CenterFrame = PageFrame & {
  * @param heading in the reader's language
  */
 export function centerPage(template: string, frame: CenterFrame, heading: string, model: object): string {
-  const { csrfToken, part, script, person, organisation } = frame
+  const { csrfToken, part, script, guide, person, organisation } = frame
   const parts = (organisation?.parts ?? []).map(
     (name) => [name, `/o/${organisation?.name}/${CENTER_PARTS[name].path}`] as const,
   )
-  const service = { texts: 'center', root: '', script, csrfToken, part, parts, person, organisation } as const
+  const service = { texts: 'center', root: '', script, csrfToken, part, parts, guide, person, organisation } as const
   return render(template, { ...frame, title: `${heading} · Solhost control center` }, heading, model, { service })
 }

@@ -2,16 +2,18 @@ import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { allowPage } from '../../base/http/content-security.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
+import { guidePath } from '../../base/http/guides.ts'
 import { chooseLocale } from '../../base/http/languages.ts'
 import { createNonce, sendHtml } from '../../base/http/request.ts'
 import { PLATFORM_LOCALES, platformText } from '../../base/web/texts.ts'
 import { pageSessionOf } from '../access/admit-page-session.ts'
 import { type AdminPart, adminPage } from '../web/pages.ts'
+import { ADMIN_GUIDES, type AdminTemplate } from './guides.ts'
 import { adminScriptPath } from './script.ts'
 
 /** An admin page: a template of `host/web/pages/admin/` and its data. */
 export type ShownPage = {
-  readonly template: string
+  readonly template: AdminTemplate
   readonly heading: string
   readonly model: object
   readonly part: AdminPart | null
@@ -57,13 +59,14 @@ export function sendPage(ctx: Context, { template, heading, model, part, status,
   allowPage(ctx, nonce, { frames: frames === true })
   ctx.vary('Accept-Language')
   const csrfToken = pageSessionOf(ctx)?.csrfToken ?? null
-  const frame = { locale: localeOf(ctx), nonce, csrfToken, part, script: adminScriptPath }
+  const guide = guidePath('/admin', ADMIN_GUIDES[template])
+  const frame = { locale: localeOf(ctx), nonce, csrfToken, part, script: adminScriptPath, guide }
   sendHtml(ctx, status ?? 200, adminPage(template, frame, heading, model))
 }
 
 /** Renders a template without the page layout, for parts that an open page reloads. */
 export function renderPart(ctx: Context, template: string, heading: string, model: object): string {
-  const frame = { locale: localeOf(ctx), nonce: '', csrfToken: null, part: null, script: adminScriptPath }
+  const frame = { locale: localeOf(ctx), nonce: '', csrfToken: null, part: null, script: adminScriptPath, guide: null }
   return adminPage(template, frame, heading, model)
 }
 

@@ -1,5 +1,6 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
+import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import { requireNavigation, sourceOfPost } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
@@ -17,36 +18,49 @@ export type SignInParts = {
   readonly limits: Limits
 }
 
+type Attempt = { readonly ctx: Context; readonly username: string; readonly password: string; readonly to: string }
+
+/** The operator signs in to the admin pages. */
+export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, SignInParts> = {
+  async ownPage(ctx, { limits }) {
+    requireOwnForm(ctx)
+    const fields = await readForm(ctx, limits)
+    const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
+    return { ctx, username, password, to: pageToGoTo(fields.get('to') ?? '') }
+  },
+  throttle: { none: '`AdminCredentials` counts each check, together with those of the API.' },
+  async source(attempt, { credentials }) {
+    if (await credentials.areRight(attempt.ctx, attempt.username, attempt.password)) return attempt
+    return refused(attempt, textFor(attempt.ctx)('admin.signin.refused'), 401)
+  },
+  async accept(attempt, _accepted, { pageSessions }) {
+    const { ctx } = attempt
+    // A new sign-in replaces the previous session.
+    const before = pageCookieOf(ctx)
+    if (before !== null) await pageSessions.end(before)
+    setPageCookie(ctx, await pageSessions.start(stateOf(ctx).client.address))
+    return attempt
+  },
+  audit: { none: '`AdminCredentials` records each check, together with those of the API.' },
+  redirect: (ctx, { to }) => goTo(ctx, to),
+  failed(attempt, error) {
+    if (!(error instanceof PlatformError) || error.code !== 'ERR_THROTTLED') throw error
+    const { retryAfter } = error.details as { retryAfter: number }
+    attempt.ctx.set('Retry-After', String(retryAfter))
+    return refused(attempt, textFor(attempt.ctx)('admin.signin.throttled', Math.ceil(retryAfter / 60)), 429)
+  },
+}
+
 /** The only admin pages that do not require a session. */
-export function addSignInRoutes(router: Router, { credentials, pageSessions, limits }: SignInParts): void {
+export function addSignInRoutes(router: Router, parts: SignInParts): void {
+  const { pageSessions, limits } = parts
+
   router.get('/sign-in', async (ctx) => {
     requireNavigation(ctx)
     showSignIn(ctx, { to: pageToGoTo(String(ctx.query.to ?? '')), username: '', refusal: null })
   })
 
-  router.post('/sign-in', async (ctx) => {
-    requireOwnForm(ctx)
-    const fields = await readForm(ctx, limits)
-    const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
-    const to = pageToGoTo(fields.get('to') ?? '')
-    const text = textFor(ctx)
-    try {
-      if (!(await credentials.areRight(ctx, username, password))) {
-        return showSignIn(ctx, { to, username, refusal: text('admin.signin.refused') }, 401)
-      }
-    } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== 'ERR_THROTTLED') throw error
-      const { retryAfter } = error.details as { retryAfter: number }
-      ctx.set('Retry-After', String(retryAfter))
-      const refusal = text('admin.signin.throttled', Math.ceil(retryAfter / 60))
-      return showSignIn(ctx, { to, username, refusal }, 429)
-    }
-    // A new sign-in replaces the previous session.
-    const before = pageCookieOf(ctx)
-    if (before !== null) await pageSessions.end(before)
-    setPageCookie(ctx, await pageSessions.start(stateOf(ctx).client.address))
-    goTo(ctx, to)
-  })
+  router.post('/sign-in', (ctx) => walkSignIn(BY_ADMIN_PAGE, ctx, parts))
 
   router.post('/sign-out', async (ctx) => {
     requireOwnForm(ctx)
@@ -58,6 +72,10 @@ export function addSignInRoutes(router: Router, { credentials, pageSessions, lim
     }
     goTo(ctx, '/admin/sign-in')
   })
+}
+
+function refused({ ctx, username, to }: Attempt, refusal: string, status: 401 | 429): Refusal {
+  return new Refusal(null, () => showSignIn(ctx, { to, username, refusal }, status))
 }
 
 type SignInModel = { readonly to: string; readonly username: string; readonly refusal: string | null }

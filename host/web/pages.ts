@@ -81,6 +81,8 @@ export type AdminFrame = PageFrame & {
   /** The navigation entry to highlight; null: none. */
   readonly part: AdminPart | null
   readonly script: string
+  /** The URL of the guide that explains the page; null: no docs are installed. */
+  readonly guide: string | null
 }
 
 /** The navigation entries in display order: name and address. */
@@ -123,7 +125,7 @@ export function signedOutPage(frame: PageFrame, model: SignedOutModel): string {
 export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
   const target = URL.parse(model.href, 'https://relative.invalid')
   if (target === null || !/^(https?|mailto):$/.test(target.protocol)) {
-    throw new TypeError(`a page goes on to an http, https, mailto or relative address, not to "${model.href}"`)
+    throw new TypeError(`a page redirects to an http, https, mailto or relative address, not to "${model.href}"`)
   }
   return page('goes-on', frame, platformText(frame.locale, 'platform.goeson.title'), model, { goesOnTo: model.href })
 }
@@ -157,8 +159,8 @@ export function repostPage(frame: PageFrame, model: RepostModel): string {
  * @param heading in the user's language
  */
 export function adminPage(template: string, frame: AdminFrame, heading: string, model: object): string {
-  const { csrfToken, part, script } = frame
+  const { csrfToken, part, script, guide } = frame
   const parts = csrfToken === null ? [] : Object.entries(ADMIN_PARTS)
-  const service = { texts: 'admin', root: '/admin', script, csrfToken, part, parts } as const
+  const service = { texts: 'admin', root: '/admin', script, csrfToken, part, parts, guide } as const
   return ofAdministration(template, frame, heading, model, { service })
 }

@@ -1,0 +1,25 @@
+/** The guide that explains each admin page: a page of `docs/` and a heading in it. */
+export const ADMIN_GUIDES = {
+  audit: 'operating#the-audit',
+  error: 'operating#when-something-is-wrong',
+  health: 'operating#check-its-health',
+  'login-page': 'login-template',
+  maintenance: 'operating#maintenance',
+  oauth: 'oauth#the-operators-settings',
+  sessions: 'operating#sessions',
+  settings: 'reference/settings',
+  'sign-in': 'operating#the-admin-pages',
+  solution: 'operating#the-admin-pages',
+  'solution-access': 'operating#what-a-solution-may-reach',
+  'solution-diff': 'uploading',
+  'solution-log': 'operating#when-something-is-wrong',
+  solutions: 'uploading',
+  'token-new': 'operating#access-to-the-api',
+  tokens: 'operating#access-to-the-api',
+  user: 'operating#users',
+  'user-new': 'operating#users',
+  users: 'operating#users',
+  'users-import': 'operating#users',
+} as const
+
+export type AdminTemplate = keyof typeof ADMIN_GUIDES
