@@ -11,7 +11,7 @@ export async function findSession(
   sessions: Pick<Sessions, 'find'>,
 ): Promise<FoundSession | null> {
   for (const cookie of readCookies(ctx, 'session', scope)) {
-    const session = await sessions.find(scope.solution, cookie)
+    const session = await sessions.find(scope.realm, cookie)
     if (session !== null) return { session, cookie }
   }
   return null

@@ -19,9 +19,9 @@ const PURPOSE = 'known-browser'
 const EXPIRY = 8
 
 export function createKnownBrowsers(key: PlatformKey, limits: Limits, now: () => number = Date.now): KnownBrowsers {
-  const textOf = ({ solution }: CookieScope, source: string, username: string, expiry: string) => {
+  const textOf = ({ realm }: CookieScope, source: string, username: string, expiry: string) => {
     const account = accountHash(source, username)
-    return `${solution} ${account} ${expiry}`
+    return `${realm} ${account} ${expiry}`
   }
 
   return {

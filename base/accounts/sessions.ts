@@ -9,11 +9,12 @@ import { storedHash } from '../database/stored-hash.ts'
 import type { Tables } from '../database/tables.ts'
 import type { AccountSourceName } from './account-source-name.ts'
 
-/** A signed-in browser. A session belongs to one solution; other solutions can't find it. */
+/** A signed-in browser. A session belongs to one realm; other realms can't find it. */
 export type Session = Login & {
   /** For listing and ending the session. It isn't derived from the cookie. */
   readonly publicId: string
-  readonly solution: string
+  /** Where the user is signed in: a solution, by its name, or the control center. The column is named `solution`. */
+  readonly realm: string
   readonly tenant: Tenant | null
   readonly locale: string
   readonly source: AccountSourceName
@@ -30,12 +31,13 @@ export type NewSession = Omit<Session, 'publicId' | 'loggedInAt'> & { readonly a
 /** What scripts may change in a session. */
 export type SessionValues = { readonly tenant?: Tenant | null; readonly locale?: string }
 
-/** A cookie with the solution in which its session was found. */
-export type SessionCookie = { readonly solution: string; readonly cookie: string }
+/** A cookie with the realm in which its session was found. */
+export type SessionCookie = { readonly realm: string; readonly cookie: string }
 
-/** As the API lists it. Times are epoch ms. */
+/** As the host's API lists it. Times are epoch ms. */
 export type ListedSession = {
   readonly id: string
+  /** The realm: on a host, each is a solution. */
   readonly solution: string
   readonly uid: string
   readonly username: string
@@ -59,10 +61,10 @@ export interface Sessions {
     session: NewSession,
   ): Promise<{ readonly cookie: string; readonly publicId: string; readonly loggedInAt: number }>
   /**
-   * The cookie's session, if it belongs to this solution and is neither idle nor expired. Records the use. Changes by
+   * The cookie's session, if it belongs to this realm and is neither idle nor expired. Records the use. Changes by
    * another host are visible within a second.
    */
-  find(solution: string, cookie: string): Promise<Session | null>
+  find(realm: string, cookie: string): Promise<Session | null>
   /**
    * Which of these cookies have sessions that are neither ended, idle nor expired. For the cookies of open clients;
    * doesn't count as a use. Removes sessions that are over from this host's cache.
@@ -72,15 +74,15 @@ export interface Sessions {
    * Stores what a script set for a session. Other hosts see it within a second. A session that was ended stays
    * unchanged.
    */
-  change(solution: string, cookie: string, values: SessionValues): Promise<void>
-  end(solution: string, cookie: string): Promise<void>
-  endAll(solution: string): Promise<void>
+  change(realm: string, cookie: string, values: SessionValues): Promise<void>
+  end(realm: string, cookie: string): Promise<void>
+  endAll(realm: string): Promise<void>
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
   /** Ends the sessions that were created from or together with a remembered login. */
   endOfSeries(selector: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
   /** @returns what it was created with, see `Session`; null if there is no such session or it had ended */
-  endByPublicId(id: string): Promise<Pick<Session, 'selector' | 'solution' | 'username'> | null>
+  endByPublicId(id: string): Promise<Pick<Session, 'selector' | 'realm' | 'username'> | null>
   /** Active sessions, ordered by public id. */
   list(query: SessionQuery): Promise<{ readonly items: readonly ListedSession[]; readonly next?: string }>
   /** Deletes sessions that ended, went idle or expired more than `SESSION_ENDED_KEPT` ago. */
@@ -162,11 +164,11 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
         .execute()
       return { cookie, publicId, loggedInAt }
     },
-    async find(solution, cookie) {
+    async find(realm, cookie) {
       const idHash = storedHash(cookie)
       const known = kept.get(idHash)
       const found = known !== undefined && isRecent(known) ? known : await answeredWithin(SHORT_ANSWER, read(idHash))
-      if (found === null || found.session.solution !== solution || isOver(found.times)) {
+      if (found === null || found.session.realm !== realm || isOver(found.times)) {
         kept.delete(idHash)
         return null
       }
@@ -180,7 +182,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
         const batch = asked
           .slice(start, start + ASKED_AT_ONCE)
           .map((one) => ({ ...one, idHash: storedHash(one.cookie) }))
-        const found = await readLiving(db, new Map(batch.map(({ idHash, solution }) => [idHash, solution])), isOver)
+        const found = await readLiving(db, new Map(batch.map(({ idHash, realm }) => [idHash, realm])), isOver)
         for (const { cookie, idHash } of batch) {
           if (found.has(idHash)) living.add(cookie)
           else kept.delete(idHash)
@@ -188,7 +190,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       }
       return living
     },
-    async change(solution, cookie, values) {
+    async change(realm, cookie, values) {
       const { tenant, locale } = values
       const columns = {
         ...(tenant === undefined ? {} : { tenant: tenant === null ? null : JSON.stringify(tenant) }),
@@ -200,17 +202,17 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
         .updateTable('sessions')
         .set(columns)
         .where('id_hash', '=', idHash)
-        .where('solution', '=', solution)
+        .where('solution', '=', realm)
         .where('ended_at', 'is', null)
         .executeTakeFirst()
       const one = kept.get(idHash)
       if (numUpdatedRows > 0n && one !== undefined) keep(idHash, { ...one, session: { ...one.session, ...values } })
     },
-    async end(solution, cookie) {
-      await endWhere({ solution, id_hash: storedHash(cookie) })
+    async end(realm, cookie) {
+      await endWhere({ solution: realm, id_hash: storedHash(cookie) })
     },
-    async endAll(solution) {
-      await endWhere({ solution })
+    async endAll(realm) {
+      await endWhere({ solution: realm })
     },
     async endOfUser(source, uid) {
       await endWhere({ source, uid })
@@ -224,7 +226,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
     async endByPublicId(id) {
       const row = await db
         .selectFrom('sessions')
-        .select(['selector', 'solution', 'username'])
+        .select(['selector', 'solution as realm', 'username'])
         .where('public_id', '=', id)
         .executeTakeFirst()
       return row !== undefined && (await endWhere({ public_id: id })) > 0n ? row : null
@@ -246,19 +248,19 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   }
 }
 
-/** @param solutions by the hash of the cookie's value. @returns the hashes of active sessions */
+/** @param realms by the hash of the cookie's value. @returns the hashes of active sessions */
 async function readLiving(
   db: Database,
-  solutions: ReadonlyMap<string, string>,
+  realms: ReadonlyMap<string, string>,
   isOver: (times: Times) => boolean,
 ): Promise<Set<string>> {
   const query = db
     .selectFrom('sessions')
     .select(['id_hash', 'solution', 'created_at', 'last_seen_at', 'ended_at'])
-    .where('id_hash', 'in', [...solutions.keys()])
+    .where('id_hash', 'in', [...realms.keys()])
     .where('ended_at', 'is', null)
   const rows = await answeredWithin(SHORT_ANSWER, query.execute())
-  const living = rows.filter((row) => row.solution === solutions.get(row.id_hash) && !isOver(row))
+  const living = rows.filter((row) => row.solution === realms.get(row.id_hash) && !isOver(row))
   return new Set(living.map(({ id_hash }) => id_hash))
 }
 
@@ -267,7 +269,7 @@ function newRow(session: NewSession, cookie: string, publicId: string, loggedInA
   return {
     id_hash: storedHash(cookie),
     public_id: publicId,
-    solution: session.solution,
+    solution: session.realm,
     username: session.username,
     uid: session.uid,
     permissions: JSON.stringify(session.permissions),
@@ -286,7 +288,7 @@ function newRow(session: NewSession, cookie: string, publicId: string, loggedInA
 function sessionOf(row: SessionRow): Session {
   return {
     publicId: row.public_id,
-    solution: row.solution,
+    realm: row.solution,
     username: row.username,
     uid: row.uid,
     permissions: JSON.parse(row.permissions) as string[],

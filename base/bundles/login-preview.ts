@@ -8,7 +8,7 @@ export type LoginPreview = {
   readonly state: LoginStateName
   /** The prefilled user name, as after a failed sign-in; absent: the field is empty. */
   readonly username?: string
-  /** Stands in for the return value of `onSolutionOpen`, for `%%name%%`. */
+  /** Used in place of the return value of `onSolutionOpen`, for `%%name%%`. */
   readonly values?: Readonly<Record<string, unknown>>
 }
 

@@ -1,18 +1,21 @@
 import type { Context } from 'koa'
 
-/** Where a solution's cookies are valid: on its own host, or on a path of the shared one. */
-export type CookieScope = { readonly solution: string; readonly secure: boolean; readonly ownHost: boolean }
+/**
+ * Where cookies are valid. `realm`: what they are for, a solution (by its name) or the control center; part of the
+ * cookie's name. A realm has its own host, or a path of a shared one.
+ */
+export type CookieScope = { readonly realm: string; readonly secure: boolean; readonly ownHost: boolean }
 
 /** Each OAuth sign-in has a separate cookie, with the transaction's id in its name. */
 export type CookieKind = 'session' | 'login' | 'remember' | 'known' | 'signed-out' | `oauth-${string}`
 
 /**
- * `__Host-` on a solution's own host. `__Secure-` with the solution's path on a shared host, so that the cookies of
+ * `__Host-` on a realm's own host. `__Secure-` with the solution's path on a shared host, so that the cookies of
  * many solutions don't add up in one request. No prefix without TLS (design section 8).
  */
 function cookieName(kind: CookieKind, scope: CookieScope): string {
   const prefix = scope.secure ? (scope.ownHost ? '__Host-' : '__Secure-') : ''
-  return `${prefix}${kind}-${scope.solution}`
+  return `${prefix}${kind}-${scope.realm}`
 }
 
 /** For cookies that only tell browsers apart, so any of them will do; see `cookieValues` for the order. */
@@ -42,14 +45,14 @@ export function cookieValues(ctx: Context, name: string): readonly string[] {
     .slice(-MOST_COOKIES)
 }
 
-/** The kinds that start with `prefix` among the cookies that this browser sent for the solution. */
+/** The kinds that start with `prefix` among the cookies that this browser sent for the realm. */
 export function cookieKinds<Prefix extends 'oauth-'>(
   ctx: Context,
   prefix: Prefix,
   scope: CookieScope,
 ): readonly `${Prefix}${string}`[] {
-  const start = cookieName(prefix, scope).slice(0, -scope.solution.length - 1)
-  const end = `-${scope.solution}`
+  const start = cookieName(prefix, scope).slice(0, -scope.realm.length - 1)
+  const end = `-${scope.realm}`
   return ctx
     .get('Cookie')
     .split(/; */)
@@ -72,7 +75,7 @@ export function setCookie(
     httpOnly: true,
     sameSite: 'lax',
     secure: scope.secure,
-    path: scope.ownHost ? '/' : `/solution/${scope.solution}/`,
+    path: scope.ownHost ? '/' : `/solution/${scope.realm}/`,
     overwrite: true,
     ...(maxAge === undefined ? {} : { maxAge }),
   })

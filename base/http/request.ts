@@ -24,7 +24,7 @@ export function createNonce(): string {
 /** The cookie scope of a solution for this request. */
 export function cookieScope(ctx: Context, sites: Sites, solution: string): CookieScope {
   const secure = sites.originOf(solution, stateOf(ctx).client).startsWith('https:')
-  return { solution, secure, ownHost: !sites.shared }
+  return { realm: solution, secure, ownHost: !sites.shared }
 }
 
 export function sendHtml(ctx: Context, status: number, html: string): void {

@@ -14,7 +14,7 @@ export type BrowserSession = {
   readonly csrfToken: string
 }
 
-/** Sessions of browsers, stored in the host's sessions under this solution name. */
+/** Sessions of browsers. */
 export interface BrowserSessions {
   /** Sets the cookie. */
   start(ctx: Context, user: Pick<User, 'uid' | 'username'>): Promise<void>
@@ -23,15 +23,18 @@ export interface BrowserSessions {
   isCsrfToken(cookie: string, token: string): boolean
 }
 
-/** No solution can have this name, because it starts with a capital letter. */
-export const CENTER = 'Control-Center'
+/**
+ * The control center's realm. It is stored with each session and in the names of cookies, so changing it signs everyone
+ * out. No solution has this name, because it starts with a capital letter: a host at the same address has other cookies.
+ */
+const REALM = 'Control-Center'
 const CSRF = 'center-csrf'
 
 export function createBrowserSessions(sessions: Sessions, key: PlatformKey): BrowserSessions {
   return {
     async start(ctx, { uid, username }) {
       const { cookie } = await sessions.start({
-        solution: CENTER,
+        realm: REALM,
         uid,
         username,
         permissions: [],
@@ -49,7 +52,7 @@ export function createBrowserSessions(sessions: Sessions, key: PlatformKey): Bro
       return found === null ? null : { ...found, csrfToken: key.sign(CSRF, found.cookie) }
     },
     async end(ctx) {
-      for (const cookie of readCookies(ctx, 'session', cookieScopeOf(ctx))) await sessions.end(CENTER, cookie)
+      for (const cookie of readCookies(ctx, 'session', cookieScopeOf(ctx))) await sessions.end(REALM, cookie)
       setCookie(ctx, 'session', cookieScopeOf(ctx), null)
     },
     isCsrfToken: (cookie, token) => key.verify(CSRF, cookie, token),
@@ -58,7 +61,7 @@ export function createBrowserSessions(sessions: Sessions, key: PlatformKey): Bro
 
 /** The scope of the control center's cookies. */
 export function cookieScopeOf(ctx: Context): CookieScope {
-  return { solution: CENTER, secure: originOf(ctx).startsWith('https:'), ownHost: true }
+  return { realm: REALM, secure: originOf(ctx).startsWith('https:'), ownHost: true }
 }
 
 /**

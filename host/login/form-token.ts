@@ -27,7 +27,7 @@ const PURPOSE = 'form-token'
 export function createFormTokens(key: PlatformKey): FormTokens {
   /** The cookie that each response sets, which its page's form will send. A request is for one solution. */
   const given = new WeakMap<Context, string>()
-  const textOf = (scope: CookieScope, cookie: string) => `${scope.solution} ${cookie}`
+  const textOf = (scope: CookieScope, cookie: string) => `${scope.realm} ${cookie}`
 
   function renew(ctx: Context, scope: CookieScope): string {
     const cookie = randomBytes(24).toString('base64url')

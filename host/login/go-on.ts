@@ -2,14 +2,18 @@ import type { Context } from 'koa'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from './arrival.ts'
 
-/**
- * The last step of every sign-in: redirects to where a script sends the browser, or else to the requested page.
- * @param locale of the page that links to another origin
- */
-export function goOn(
-  { ctx, serverUrl }: Arrival,
-  { showUrl, page, locale }: { readonly showUrl: string | null; readonly page: string; readonly locale: string },
-): void {
+/** A user who is signed in, and where their browser goes. */
+export type SignedIn = {
+  readonly username: string
+  /** Where a script sends the browser instead of `page`, or null. */
+  readonly showUrl: string | null
+  readonly page: string
+  /** Of the page that links to another origin. */
+  readonly locale: string
+}
+
+/** The last step of a sign-in: redirects to where a script sends the browser, or else to the requested page. */
+export function goOn({ ctx, serverUrl }: Arrival, { showUrl, page, locale }: Omit<SignedIn, 'username'>): void {
   if (showUrl === null) goTo(ctx, page)
   else sendToAddress(ctx, showUrl, serverUrl, locale)
 }

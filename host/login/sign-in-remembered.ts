@@ -1,77 +1,116 @@
 import type { FoundSession } from '../../base/accounts/find-session.ts'
 import type { Remembered, RememberedUse } from '../../base/accounts/remembered.ts'
+import { type Ended, Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import { readCookies, setCookie } from '../../base/http/cookies.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
-import type { AuditAction } from '../access/audit.ts'
 import type { AccountSource } from './account-sources.ts'
 import type { Arrival } from './arrival.ts'
+import type { Accepted } from './sign-in-answer.ts'
 import { type SessionBasis, type SessionParts, startSession, valuesOf } from './start-session.ts'
 
 /** The result of a remembered login; null if the user has to sign in. */
 export type RememberedSignIn = { readonly found: FoundSession } | { readonly failure: Failed } | null
 
+/** A page request, from a user with a remembered login in `cookies`. */
+type Asked = Arrival & { readonly source: AccountSource }
+type Attempt = Asked & { readonly cookies: readonly string[] }
+type Again = { readonly username: string; readonly found: FoundSession }
+type Rechecked = { readonly known: KnownUse; readonly answer: Accepted }
+
+/** A browser that remembers its user asks for a page. */
+export const REMEMBERED: WayOfSigningIn<Asked, Attempt, Rechecked, Again, SessionParts, RememberedSignIn> = {
+  // There is no form. Only a navigation counts, not a prefetch.
+  ownPage: (asked) =>
+    asked.ctx.get('Sec-Purpose') === ''
+      ? { ...asked, cookies: readCookies(asked.ctx, 'remember', asked.scope) }
+      : new Refusal(null, () => null),
+  throttle: { none: 'The cookie is a random secret that nobody can guess.' },
+  source: recheck,
+  accept: startAgain,
+  audit: auditRemembered,
+  // The response to this request is the page.
+  redirect: (_asked, { found }) => ({ found }),
+}
+
 /**
- * Signs in the user of a remembered browser, if they may still sign in. Only a navigation counts, not a prefetch
- * (`Sec-Purpose`).
+ * Signs in the user of a remembered browser, if they may still sign in.
  *
  * If the source could not answer (`failure`, or it throws), the cookie and the remembered login stay unchanged.
  */
-export async function signInRemembered(
+export function signInRemembered(
   arrival: Arrival,
   source: AccountSource,
   parts: SessionParts,
 ): Promise<RememberedSignIn> {
-  const { ctx, solution, scope, address, correlationId } = arrival
-  const { remembered, sessions, audit, limits } = parts
-  const cookies = ctx.get('Sec-Purpose') === '' ? readCookies(ctx, 'remember', scope) : []
+  return walkSignIn(REMEMBERED, { ...arrival, source }, parts)
+}
+
+async function recheck(
+  attempt: Attempt,
+  { remembered, sessions }: SessionParts,
+): Promise<Rechecked | Refusal<RememberedSignIn>> {
+  const { ctx, solution, scope, source, cookies } = attempt
+  const forget = () => setCookie(ctx, 'remember', scope, null)
   const known = await findUse(solution.name, cookies, remembered)
   if (known === null) {
-    if (cookies.length > 0) setCookie(ctx, 'remember', scope, null)
-    return null
+    if (cookies.length > 0) forget()
+    return new Refusal(null, () => null)
   }
   const { cookie, use } = known
   const { series } = use
-  const facts = { actor: `user:${series.username}`, solution: solution.name, address, correlationId }
-  const note = (action: AuditAction, outcome: string) => audit.note({ ...facts, action, outcome })
+  const endedBy = (outcome: string) => ({ outcome, username: series.username })
   // If the solution's sign-in mode has changed, no source can check this user any more.
-  const isOfMode = series.source === source.name
-  if (use.kind === 'stolen' || !isOfMode) {
+  if (use.kind === 'stolen' || series.source !== source.name) {
     await remembered.end(solution.name, cookie)
-    if (use.kind === 'stolen') {
-      await sessions.endOfSeries(series.selector)
-      note('remembered-theft', 'refused')
-    }
-    setCookie(ctx, 'remember', scope, null)
-    return null
+    if (use.kind === 'stolen') await sessions.endOfSeries(series.selector)
+    forget()
+    return new Refusal(use.kind === 'stolen' ? endedBy(STOLEN) : null, () => null)
   }
-  const answer = await source.recheck(arrival, series).catch((error: unknown) => {
-    if (error instanceof PlatformError && error.code.startsWith('ERR_CLOUD_')) note('remembered-sign-in', error.code)
-    throw error
-  })
-  if (answer.kind === 'failed') {
-    note('remembered-sign-in', answer.failure.code)
-    return { failure: answer.failure }
+  try {
+    const answer = await source.recheck(attempt, series)
+    if (answer.kind === 'accepted') return { known, answer }
+    if (answer.kind === 'failed') return new Refusal(endedBy(answer.failure.code), () => ({ failure: answer.failure }))
+  } catch (error) {
+    if (!(error instanceof PlatformError) || !error.code.startsWith('ERR_CLOUD_')) throw error
+    return new Refusal(endedBy(error.code), () => Promise.reject(error))
   }
-  if (answer.kind === 'refused') {
-    await remembered.end(solution.name, cookie)
-    setCookie(ctx, 'remember', scope, null)
-    note('remembered-sign-in', 'refused')
-    return null
-  }
+  await remembered.end(solution.name, cookie)
+  forget()
+  return new Refusal(endedBy('refused'), () => null)
+}
+
+/** Starts a session, and gives the browser the next cookie of its remembered login. */
+async function startAgain(attempt: Attempt, { known, answer }: Rechecked, parts: SessionParts) {
+  const { ctx, solution, scope, source } = attempt
+  const { remembered, limits } = parts
+  const { cookie, use } = known
+  const { username, selector, providerLogin } = use.series
   const next =
     use.kind === 'current'
-      ? await remembered.rotate(cookie, { ...answer.login, ...valuesOf(arrival, answer.effects) })
+      ? await remembered.rotate(cookie, { ...answer.login, ...valuesOf(attempt, answer.effects) })
       : null
   // Another tab may have rotated it in the meantime, or it was ended.
-  if (next === null && (await remembered.use(solution.name, cookie)).kind !== 'previous') return null
+  const isAlive = next !== null || (await remembered.use(solution.name, cookie)).kind === 'previous'
+  if (!isAlive) return new Refusal(null, () => null)
   if (next !== null) setCookie(ctx, 'remember', scope, next, limits.REMEMBER_LIFETIME)
-  const { providerLogin } = series
-  const stillHolds = () => source.stillHolds(arrival, answer, providerLogin)
-  const basis: SessionBasis = { source: series.source, providerLogin, stillHolds }
-  const found = await startSession(arrival, answer, basis, series.selector, parts)
-  note('remembered-sign-in', found === null ? 'refused' : 'ok')
-  return found === null ? null : { found }
+  const stillHolds = () => source.stillHolds(attempt, answer, providerLogin)
+  const basis: SessionBasis = { source: use.series.source, providerLogin, stillHolds }
+  const found = await startSession(attempt, answer, basis, selector, parts)
+  return found === null ? new Refusal({ outcome: 'refused', username }, () => null) : { username, found }
+}
+
+/** The outcome of a stolen cookie, which has an action in the audit. */
+const STOLEN = 'stolen'
+
+function auditRemembered(
+  { solution, address, correlationId }: Asked,
+  { outcome, username }: Ended,
+  { audit }: SessionParts,
+): void {
+  const facts = { actor: `user:${username}`, solution: solution.name, address, correlationId }
+  if (outcome === STOLEN) audit.note({ ...facts, action: 'remembered-theft', outcome: 'refused' })
+  else audit.note({ ...facts, action: 'remembered-sign-in', outcome })
 }
 
 type KnownUse = { readonly cookie: string; readonly use: Exclude<RememberedUse, { kind: 'unknown' }> }

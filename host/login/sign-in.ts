@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
-import type { FoundSession } from '../../base/accounts/find-session.ts'
 import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
+import { type Ended, Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { noEffects } from '../../base/bundles/host-call.ts'
@@ -16,7 +16,7 @@ import { sendToAddress } from '../http/send-to-address.ts'
 import type { AccountSources, FormSource } from './account-sources.ts'
 import { type Arrival, readArrival } from './arrival.ts'
 import type { ChangePasswordPages } from './change-password.ts'
-import { goOn } from './go-on.ts'
+import { goOn, type SignedIn } from './go-on.ts'
 import type { LoginPageSender } from './login-page.ts'
 import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
@@ -24,7 +24,7 @@ import { pageAskedFor } from './page-asked-for.ts'
 import { customFields, keptFields } from './query-params.ts'
 import type { Accepted, SignInAnswer } from './sign-in-answer.ts'
 import type { FormMode } from './sign-in-mode.ts'
-import { acceptSignIn, BASIS_OF_TOKEN, type SessionBasis, type SessionParts, signInFacts } from './start-session.ts'
+import { acceptSignIn, auditSignIn, BASIS_OF_TOKEN, type SessionBasis, type SessionParts } from './start-session.ts'
 
 export type SignInParts = SessionParts & {
   readonly sites: Sites
@@ -38,6 +38,8 @@ export type SignInParts = SessionParts & {
 
 /** A sign-in attempt, with everything that the browser sent. */
 type Attempt = Arrival & { readonly source: FormSource; readonly fields: ReadonlyMap<string, string> }
+
+type Shown = Pick<Attempt, 'ctx' | 'solution' | 'locale' | 'fields'>
 
 /** The source that checks credentials is unreachable or refuses to answer, so the credentials were not checked. */
 const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
@@ -55,7 +57,8 @@ const PASSWORDS_BUSY: Failed = {
   milliseconds: 0,
 }
 
-type Refused = Extract<SignInAnswer, { kind: 'refused' }>
+type Refused = Omit<Extract<SignInAnswer, { kind: 'refused' }>, 'kind'>
+const REFUSED: Refused = { effects: noEffects(), values: {} }
 
 /** Answers GET with the login page, without running the authenticator. */
 export function showLoginPage(
@@ -72,10 +75,29 @@ export function showLoginPage(
   })
 }
 
-/**
- * Handles the login form: checks where it came from, counts the attempt, and asks the account source. Starts a session
- * or shows the login page again.
- */
+type Checked = Refusal | Accepted
+
+/** A user types a name and a password into the login page. */
+export const BY_PASSWORD: WayOfSigningIn<Attempt, Attempt, Accepted, SignedIn, SignInParts> = {
+  ownPage: checkPage,
+  throttle: (attempt, parts) => countAttempt(attempt, isKnown(attempt, parts), parts),
+  source: checkPassword,
+  accept: acceptPassword,
+  audit: auditSignIn,
+  redirect: goOn,
+  failed: refusalOfError,
+}
+
+/** The login page sends a login token: see `USE_LOGIN_TOKEN` in login-page.ts. */
+export const BY_LOGIN_TOKEN: typeof BY_PASSWORD = {
+  ...BY_PASSWORD,
+  // Counts only for the network: the account is unknown.
+  throttle: (attempt, parts) => countAttempt(attempt, true, parts),
+  source: checkLoginToken,
+  accept: acceptLoginToken,
+}
+
+/** Handles the login page's form. */
 export async function signIn(
   ctx: Context,
   solution: ActiveSolution,
@@ -83,99 +105,72 @@ export async function signIn(
   mode: FormMode,
   parts: SignInParts,
 ): Promise<void> {
-  const attempt = await readAttempt(ctx, solution, locale, mode, parts)
-  try {
-    await answerAttempt(attempt, parts)
-  } catch (error) {
-    if (!(error instanceof PlatformError)) throw error
-    if (error.code === 'ERR_PASSWORDS_BUSY') await fail(attempt, PASSWORDS_BUSY, parts)
-    else await showAway(attempt, error, parts)
-  }
+  const { sites, accountSources, limits } = parts
+  const fields = await readForm(ctx, limits)
+  const attempt = { ...readArrival(ctx, solution, locale, sites), fields, source: accountSources.ofForm(mode) }
+  await walkSignIn(fields.get('id_token') ? BY_LOGIN_TOKEN : BY_PASSWORD, attempt, parts)
 }
 
-async function answerAttempt(attempt: Attempt, parts: SignInParts): Promise<void> {
-  const { ctx, solution, locale } = attempt
-  if (!cameFromOwnPage(attempt, attempt.fields, parts.formTokens)) return refuseForeignForm(attempt, parts)
-  const token = attempt.fields.get('id_token') ?? ''
-  const wait = await countAttempt(attempt, token, parts)
-  if (wait !== null) return showThrottled(attempt, wait, parts)
-  const answer = token === '' ? await askSource(attempt, parts) : await checkLoginToken(attempt, token, parts)
-  if (answer.kind === 'failed') return fail(attempt, answer.failure, parts)
-  if (answer.kind === 'refused') {
-    // Only someone who knows the password gets this answer, so it is not a guess.
-    if (answer.state === 'verify') await parts.throttle.succeeded(counted(attempt), isKnown(attempt, parts))
-    return refuse(attempt, answer, parts)
-  }
-  if (token === '') await parts.throttle.succeeded(counted(attempt), isKnown(attempt, parts))
-  if (answer.user?.mustChangePassword) return parts.changePassword.demand(ctx, solution, locale, answer.user)
-  const session = await acceptCredentials(attempt, answer, token === '', parts)
-  if (session === null) return refuse(attempt, { kind: 'refused', effects: noEffects(), values: {} }, parts)
-  goOn(attempt, { showUrl: answer.effects.showUrl, page: pageAskedFor(ctx), locale })
+/** The page may just have been open for too long: the user gets a new one that keeps what they typed. */
+function checkPage(attempt: Attempt, { formTokens, sendLoginPage }: SignInParts): Attempt | Refusal {
+  if (cameFromOwnPage(attempt, attempt.fields, formTokens)) return attempt
+  return new Refusal(null, () => sendState(attempt, LOGIN_STATES.expired, sendLoginPage))
 }
 
-/** If the control center is unreachable, the password was not checked: the attempt does not count for the account. */
-async function askSource(attempt: Attempt, parts: SignInParts): Promise<SignInAnswer> {
+async function countAttempt(attempt: Attempt, known: boolean, parts: SignInParts): Promise<Refusal | null> {
+  const wait = await parts.throttle.count(counted(attempt), known)
+  return wait === null ? null : throttled(attempt, wait, parts)
+}
+
+async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Checked> {
+  const { throttle } = parts
+  const known = isKnown(attempt, parts)
   try {
-    return await attempt.source.check(attempt, attempt.fields)
+    const answer = await attempt.source.check(attempt, attempt.fields)
+    if (answer.kind === 'failed') return failed(attempt, answer.failure, parts)
+    // Only someone who knows the password gets the state "verify", so it is not a guess.
+    const isRight = answer.kind === 'accepted' || answer.state === 'verify'
+    if (isRight) await throttle.succeeded(counted(attempt), known)
+    return answer.kind === 'accepted' ? answer : refused(attempt, answer, parts)
   } catch (error) {
+    // If the control center is unreachable, the password was not checked: the attempt does not count for the account.
     const isAway = error instanceof PlatformError && error.code.startsWith('ERR_CLOUD_')
-    if (isAway) await parts.throttle.gaveNothing(counted(attempt), isKnown(attempt, parts))
+    if (isAway) await throttle.gaveNothing(counted(attempt), known)
     throw error
   }
 }
 
-/**
- * The login page, if the source of a remembered user is unreachable or busy.
- * @throws the error if the login page has no state for it
- */
-export function showRecheckError(
-  ctx: Context,
-  solution: ActiveSolution,
-  locale: string,
-  error: unknown,
-  parts: SignInParts,
-): Promise<void> {
-  const code = error instanceof PlatformError ? error.code : ''
-  // An unreachable database has a separate error page: without it, the browser's session can't be read.
-  if (!(error instanceof PlatformError) || (code !== 'ERR_THROTTLED' && !code.startsWith('ERR_CLOUD_'))) throw error
-  const fields = keptFields(readQuery(ctx), { username: false })
-  return sendAway({ ctx, solution, locale, fields }, error, parts)
+/** Signs in the user that a login token was issued for, if the solution's scripts could grant its permissions. */
+async function checkLoginToken(attempt: Attempt, parts: SignInParts): Promise<Checked> {
+  const { solution, fields } = attempt
+  const login = await parts.loginTokens.consume(solution.name, fields.get('id_token') ?? '')
+  if (login === null || !mayGrant(solution, login.permissions)) return refused(attempt, REFUSED, parts)
+  return { kind: 'accepted', login, effects: { ...noEffects(), login }, user: null }
 }
 
-/** The check of a remembered user failed: the login page says so, and the browser keeps its cookie. */
-export function showRecheckFailure(
-  ctx: Context,
-  solution: ActiveSolution,
-  locale: string,
-  failure: Failed,
-  parts: SignInParts,
-): Promise<void> {
-  return showFailure({ ...readArrival(ctx, solution, locale, parts.sites), fields: new Map() }, failure, 200, parts)
+async function acceptPassword(attempt: Attempt, accepted: Accepted, parts: SignInParts): Promise<Refusal | SignedIn> {
+  const { ctx, solution, scope, locale, source, fields } = attempt
+  const { user } = accepted
+  if (user?.mustChangePassword) {
+    return new Refusal(null, () => parts.changePassword.demand(ctx, solution, locale, user))
+  }
+  const stillHolds = () => source.stillHolds(attempt, accepted, null)
+  const basis: SessionBasis = { source: source.name, providerLogin: null, stillHolds }
+  const isAsked = (fields.get('remember') ?? '') !== ''
+  const remember = isAsked ? { custom: customFields(attempt.url, fields) } : null
+  const session = await acceptSignIn(attempt, accepted, basis, remember, parts)
+  if (session === null) return refused(attempt, REFUSED, parts)
+  parts.knownBrowsers.note(ctx, scope, source.countedAs(solution), fields.get('username') ?? '')
+  return signedIn(attempt, accepted)
 }
 
-async function readAttempt(
-  ctx: Context,
-  solution: ActiveSolution,
-  locale: string,
-  mode: FormMode,
-  { sites, accountSources, limits }: SignInParts,
-): Promise<Attempt> {
-  const fields = await readForm(ctx, limits)
-  return { ...readArrival(ctx, solution, locale, sites), fields, source: accountSources.ofForm(mode) }
+async function acceptLoginToken(attempt: Attempt, accepted: Accepted, parts: SignInParts): Promise<Refusal | SignedIn> {
+  const session = await acceptSignIn(attempt, accepted, BASIS_OF_TOKEN, null, parts)
+  return session === null ? refused(attempt, REFUSED, parts) : signedIn(attempt, accepted)
 }
 
-/** The page may just have been open for too long: the user gets a new one that keeps what they typed. */
-function refuseForeignForm({ ctx, solution, locale, fields }: Attempt, { sendLoginPage }: SignInParts): Promise<void> {
-  return sendLoginPage(ctx, solution, {
-    ...emptyPage(locale),
-    ...LOGIN_STATES.expired,
-    fields: keptFields(fields, { username: true }),
-  })
-}
-
-/** Attempts with a login token count only for the network: the account is unknown. */
-function countAttempt(attempt: Attempt, token: string, parts: SignInParts): Promise<number | null> {
-  return parts.throttle.count(counted(attempt), token !== '' || isKnown(attempt, parts))
+function signedIn({ ctx, locale }: Attempt, { login, effects }: Accepted): SignedIn {
+  return { username: login.username, showUrl: effects.showUrl, page: pageAskedFor(ctx), locale }
 }
 
 function counted({ source, solution, fields, address }: Attempt) {
@@ -187,71 +182,75 @@ function isKnown(attempt: Attempt, { knownBrowsers }: SignInParts): boolean {
   return knownBrowsers.isKnown(attempt.ctx, attempt.scope, source, username)
 }
 
-/** Signs in the user that a login token was issued for, if the solution's scripts could grant its permissions. */
-async function checkLoginToken(
-  { solution }: Attempt,
-  token: string,
-  { loginTokens }: SignInParts,
-): Promise<SignInAnswer> {
-  const login = await loginTokens.consume(solution.name, token)
-  if (login === null || !mayGrant(solution, login.permissions)) {
-    return { kind: 'refused', effects: noEffects(), values: {} }
-  }
-  return { kind: 'accepted', login, effects: { ...noEffects(), login }, user: null }
+/**
+ * The login page, if the source of a remembered user is unreachable or busy.
+ * @throws the error if the login page has no state for it
+ */
+export function showRecheckError(
+  ctx: Context,
+  solution: ActiveSolution,
+  locale: string,
+  error: unknown,
+  { sendLoginPage }: SignInParts,
+): Promise<void> {
+  const code = error instanceof PlatformError ? error.code : ''
+  // An unreachable database has a separate error page: without it, the browser's session can't be read.
+  if (!(error instanceof PlatformError) || (code !== 'ERR_THROTTLED' && !code.startsWith('ERR_CLOUD_'))) throw error
+  const fields = keptFields(readQuery(ctx), { username: false })
+  return sendAway({ ctx, solution, locale, fields }, error, sendLoginPage)
 }
 
-/** @returns as `startSession` */
-async function acceptCredentials(
-  attempt: Attempt,
-  answer: Accepted,
-  byPassword: boolean,
-  parts: SignInParts,
-): Promise<FoundSession | null> {
-  const { ctx, solution, scope, source, fields } = attempt
-  const basis: SessionBasis = byPassword
-    ? { source: source.name, providerLogin: null, stillHolds: () => source.stillHolds(attempt, answer, null) }
-    : BASIS_OF_TOKEN
-  const isAsked = byPassword && (fields.get('remember') ?? '') !== ''
-  const remember = isAsked ? { custom: customFields(attempt.url, fields) } : null
-  const session = await acceptSignIn(attempt, answer, basis, remember, parts)
-  if (session !== null && byPassword) {
-    parts.knownBrowsers.note(ctx, scope, source.countedAs(solution), fields.get('username') ?? '')
-  }
-  return session
+/** The check of a remembered user failed: the login page says so, and the browser keeps its cookie. */
+export function showRecheckFailure(
+  ctx: Context,
+  solution: ActiveSolution,
+  locale: string,
+  failure: Failed,
+  { sendLoginPage }: SignInParts,
+): Promise<void> {
+  return showFailure({ ctx, solution, locale, fields: new Map() }, failure, 200, sendLoginPage)
 }
 
 /** The source refused the sign-in. That is an answer, not an error. */
-async function refuse(attempt: Attempt, { effects, values, state }: Refused, parts: SignInParts): Promise<void> {
+function refused(attempt: Attempt, { effects, values, state }: Refused, { sendLoginPage }: SignInParts): Refusal {
   const { ctx, solution, locale, fields, serverUrl } = attempt
-  parts.audit.note({ ...factsOf(attempt), outcome: 'refused' })
-  if (effects.showUrl !== null) {
-    sendToAddress(ctx, effects.showUrl, serverUrl, locale)
-    return
-  }
-  ctx.set('WWW-Authenticate', `FormBased realm="${solution.name}"`)
-  await parts.sendLoginPage(ctx, solution, {
-    ...LOGIN_STATES[state ?? 'refused'],
-    locale: effects.locale ?? locale,
-    values,
-    messages: effects.messages,
-    fields: keptFields(fields, { username: true }),
+  return new Refusal(endedBy(attempt, 'refused'), () => {
+    if (effects.showUrl !== null) return sendToAddress(ctx, effects.showUrl, serverUrl, locale)
+    ctx.set('WWW-Authenticate', `FormBased realm="${solution.name}"`)
+    return sendLoginPage(ctx, solution, {
+      ...LOGIN_STATES[state ?? 'refused'],
+      locale: effects.locale ?? locale,
+      values,
+      messages: effects.messages,
+      fields: keptFields(fields, { username: true }),
+    })
   })
 }
 
-function showThrottled(attempt: Attempt, seconds: number, { audit, sendLoginPage }: SignInParts): Promise<void> {
-  const { ctx, solution, locale, fields } = attempt
-  audit.noteOnce({ ...factsOf(attempt), outcome: 'throttled' })
-  ctx.set('Retry-After', String(seconds))
-  return sendLoginPage(ctx, solution, {
-    ...emptyPage(locale),
-    ...LOGIN_STATES.throttled,
-    fields: keptFields(fields, { username: true }),
+function throttled(attempt: Attempt, seconds: number, { sendLoginPage }: SignInParts): Refusal {
+  return new Refusal({ ...endedBy(attempt, 'throttled'), isRepeatable: true }, () => {
+    attempt.ctx.set('Retry-After', String(seconds))
+    return sendState(attempt, LOGIN_STATES.throttled, sendLoginPage)
   })
 }
 
-function fail(attempt: Attempt, failure: Failed, parts: SignInParts): Promise<void> {
-  parts.audit.note({ ...factsOf(attempt), outcome: failure.code })
-  return showFailure(attempt, failure, 401, parts)
+function failed(attempt: Attempt, failure: Failed, { sendLoginPage }: SignInParts): Refusal {
+  return new Refusal(endedBy(attempt, failure.code), () => showFailure(attempt, failure, 401, sendLoginPage))
+}
+
+/** @throws the error if the login page has no state for it */
+function refusalOfError(attempt: Attempt, error: unknown, parts: SignInParts): Refusal {
+  if (!(error instanceof PlatformError)) throw error
+  if (error.code === 'ERR_PASSWORDS_BUSY') return failed(attempt, PASSWORDS_BUSY, parts)
+  // The source counts attempts too.
+  if (error.code === 'ERR_THROTTLED') return throttled(attempt, waitOf(error), parts)
+  if (AWAY[error.code] === undefined) throw error
+  const ended = { ...endedBy(attempt, error.code), isRepeatable: true }
+  return new Refusal(ended, () => sendAway(attempt, error, parts.sendLoginPage))
+}
+
+function endedBy({ fields }: Attempt, outcome: string): Ended {
+  return { outcome, username: fields.get('username') ?? '' }
 }
 
 /**
@@ -259,51 +258,38 @@ function fail(attempt: Attempt, failure: Failed, parts: SignInParts): Promise<vo
  * log.
  * @param status of the page, unless the host is busy
  */
-function showFailure(
-  attempt: Omit<Attempt, 'source'>,
-  failure: Failed,
-  status: 200 | 401,
-  { sendLoginPage }: SignInParts,
-): Promise<void> {
-  const { ctx, solution, locale, fields } = attempt
-  const page = { ...emptyPage(locale), fields: keptFields(fields, { username: true }) }
+function showFailure(shown: Shown, failure: Failed, status: 200 | 401, sendLoginPage: LoginPageSender): Promise<void> {
+  const { ctx, solution } = shown
   if (failure.code === 'sandbox_busy') {
     const seconds = retryAfter(failure)
     ctx.set('Retry-After', String(seconds))
     const { notice, ...busy } = LOGIN_STATES.busy
-    return sendLoginPage(ctx, solution, { ...page, ...busy, notice: { ...notice, values: [seconds] } })
+    return sendState(shown, { ...busy, notice: { ...notice, values: [seconds] } }, sendLoginPage)
   }
   if (status === 401) ctx.set('WWW-Authenticate', `FormBased realm="${solution.name}"`)
-  return sendLoginPage(ctx, solution, { ...page, ...LOGIN_STATES.outcome, status })
+  return sendState(shown, { ...LOGIN_STATES.outcome, status }, sendLoginPage)
 }
 
-/** @throws the error if the login page has no state for it */
-function showAway(attempt: Attempt, error: PlatformError, parts: SignInParts): Promise<void> {
-  const { fields } = attempt
-  const seconds = waitOf(error)
-  // The source counts attempts too.
-  if (error.code === 'ERR_THROTTLED') return showThrottled(attempt, seconds, parts)
-  if (AWAY[error.code] === undefined) throw error
-  parts.audit.noteOnce({ ...factsOf(attempt), outcome: error.code })
-  return sendAway({ ...attempt, fields: keptFields(fields, { username: true }) }, error, parts)
-}
-
-function sendAway(
-  { ctx, solution, locale, fields }: Pick<Attempt, 'ctx' | 'solution' | 'locale' | 'fields'>,
-  error: PlatformError,
-  { sendLoginPage }: SignInParts,
-): Promise<void> {
-  const state = LOGIN_STATES[AWAY[error.code] ?? 'throttled']
-  ctx.set('Retry-After', String(waitOf(error)))
-  return sendLoginPage(ctx, solution, { ...emptyPage(locale), ...state, fields })
+function sendAway(shown: Shown, error: PlatformError, sendLoginPage: LoginPageSender): Promise<void> {
+  shown.ctx.set('Retry-After', String(waitOf(error)))
+  return sendState(shown, LOGIN_STATES[AWAY[error.code] ?? 'throttled'], sendLoginPage)
 }
 
 function waitOf({ details }: PlatformError): number {
   return typeof details.retryAfter === 'number' ? details.retryAfter : RETRY_AFTER
 }
 
-function factsOf(attempt: Attempt) {
-  return signInFacts(attempt, attempt.fields.get('username') ?? '')
+/** The page keeps what the user typed, except passwords. */
+function sendState(
+  { ctx, solution, locale, fields }: Shown,
+  state: Pick<LoginPage, 'status' | 'failed' | 'notice'>,
+  sendLoginPage: LoginPageSender,
+): Promise<void> {
+  return sendLoginPage(ctx, solution, {
+    ...emptyPage(locale),
+    ...state,
+    fields: keptFields(fields, { username: true }),
+  })
 }
 
 function emptyPage(locale: string): Omit<LoginPage, 'status' | 'failed'> {

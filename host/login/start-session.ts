@@ -2,6 +2,7 @@ import type { AccountSourceName } from '../../base/accounts/account-source-name.
 import type { FoundSession } from '../../base/accounts/find-session.ts'
 import { type Remembered, type RememberedUser, selectorOf } from '../../base/accounts/remembered.ts'
 import type { Sessions } from '../../base/accounts/sessions.ts'
+import type { Ended } from '../../base/accounts/sign-in-steps.ts'
 import type { Effects } from '../../base/bundles/host-call.ts'
 import { readCookies, setCookie } from '../../base/http/cookies.ts'
 import type { Login } from '../../plugins/security/host.ts'
@@ -50,7 +51,7 @@ export async function acceptSignIn(
   parts: SessionParts,
 ): Promise<FoundSession | null> {
   const { ctx, solution, scope } = arrival
-  const { remembered, audit, limits } = parts
+  const { remembered, limits } = parts
   const { login, effects } = accepted
   const { source, providerLogin } = basis
   const before = readCookies(ctx, 'remember', scope)
@@ -65,7 +66,6 @@ export async function acceptSignIn(
     return null
   }
   if (cookie !== null) setCookie(ctx, 'remember', scope, cookie, limits.REMEMBER_LIFETIME)
-  audit.note({ ...signInFacts(arrival, login.username), outcome: 'ok' })
   return session
 }
 
@@ -85,7 +85,7 @@ export async function startSession(
   for (const before of readCookies(ctx, 'session', scope)) await sessions.end(solution.name, before)
   const session = {
     ...login,
-    solution: solution.name,
+    realm: solution.name,
     ...valuesOf(arrival, effects),
     source,
     selector,
@@ -101,17 +101,16 @@ export async function startSession(
   return { session: { ...session, publicId, loggedInAt }, cookie }
 }
 
-/** The audit record of a sign-in attempt, without its outcome. */
-export function signInFacts({ solution, address, correlationId }: Arrival, username: string) {
-  const mode = signInModeOf(solution)
-  return {
-    actor: `user:${username}`,
-    action: 'sign-in',
-    solution: solution.name,
-    mode,
-    address,
-    correlationId,
-  } as const
+/** The audit step of sign-ins that start a new session for a user. */
+export function auditSignIn(
+  { solution, address, correlationId }: Arrival,
+  { outcome, username, isRepeatable }: Ended,
+  { audit }: Pick<SessionParts, 'audit'>,
+): void {
+  const facts = { solution: solution.name, mode: signInModeOf(solution), address, correlationId }
+  const entry = { ...facts, actor: `user:${username}`, action: 'sign-in', outcome } as const
+  if (isRepeatable) audit.noteOnce(entry)
+  else audit.note(entry)
 }
 
 /** The tenant and locale that the script set. The locale defaults to the browser's language. */

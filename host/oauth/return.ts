@@ -1,11 +1,14 @@
 import { findSession } from '../../base/accounts/find-session.ts'
+import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from '../login/arrival.ts'
 import type { AuthenticatorQuestion } from '../login/ask-authenticator.ts'
-import { goOn, goTo } from '../login/go-on.ts'
+import { goOn, goTo, type SignedIn } from '../login/go-on.ts'
 import { customFields, queryParams } from '../login/query-params.ts'
+import type { Accepted } from '../login/sign-in-answer.ts'
 import { forgetSignedOut } from '../login/signed-out-browser.ts'
-import { acceptSignIn, type SessionParts } from '../login/start-session.ts'
+import { acceptSignIn, auditSignIn, type SessionParts } from '../login/start-session.ts'
 import {
   type AuthorizationResponse,
   checkAuthorizationResponse,
@@ -16,8 +19,9 @@ import type { ClaimsReader, VerifiedClaims } from './claims.ts'
 import type { ClientSecrets } from './client-secret.ts'
 import { lastLoginOf } from './last-login.ts'
 import { OAuthProblem, problemOfFailure } from './problems.ts'
+import type { Claims } from './provider.ts'
 import type { ProviderLogins } from './provider-logins.ts'
-import { type ProblemContext, type ShowProblemParts, showProblem } from './show-problem.ts'
+import { endedBy, type ProblemContext, type ShowProblemParts, showProblem } from './show-problem.ts'
 import type { TokenRequests, Tokens } from './token-requests.ts'
 import { clearTransactionCookie, readTransactionCookies } from './transaction-cookies.ts'
 import type { TakenTransaction, Transaction, Transactions } from './transactions.ts'
@@ -34,37 +38,60 @@ export type ReturnParts = SessionParts &
     readonly now?: () => number
   }
 
+/** The browser's return from the provider. `parameters`: null if the answer was too large to read. */
+type Asked = Arrival & { readonly parameters: URLSearchParams | null; readonly mode: ReturnMode }
+/** The same, with the sign-in that this browser began. `url` is that of the requested page. */
+type Attempt = Asked & { readonly parameters: URLSearchParams; readonly transaction: Transaction }
 /** The verified claims, and the provider's tokens for refresh and logout. */
-type SignedIn = VerifiedClaims & Pick<Tokens, 'idToken' | 'refreshToken'>
+type Verified = VerifiedClaims & Pick<Tokens, 'idToken' | 'refreshToken'>
+type Checked = { readonly verified: Verified; readonly answer: Accepted }
 
-/** Handles the browser's return from the provider (guide 4): starts a session, or shows why it can't. */
-export async function returnFromProvider(
+/** A provider sends the browser back (guide 4). */
+export const BY_PROVIDER: WayOfSigningIn<Asked, Attempt, Checked, SignedIn, ReturnParts> = {
+  // The cookie of the transaction shows that the sign-in began in this browser.
+  ownPage: takeTransaction,
+  throttle: {
+    none: 'The provider checks the credentials, and a browser can return only once for each sign-in it began.',
+  },
+  source: checkUser,
+  accept,
+  audit: auditSignIn,
+  redirect: goOn,
+  failed(attempt, error, parts) {
+    if (!(error instanceof OAuthProblem)) throw error
+    return refused(attempt, error, contextOf(attempt, null), parts)
+  },
+}
+
+/** Starts a session, or shows why it can't. */
+export function returnFromProvider(
   arrival: Arrival,
-  parameters: URLSearchParams,
+  parameters: URLSearchParams | null,
   mode: ReturnMode,
   parts: ReturnParts,
 ): Promise<void> {
-  const { ctx, scope } = arrival
-  const nothingKnown = { configuration: null, provider: null, claims: null, returnTo: startPageOf(arrival) }
-  let context: ProblemContext = nothingKnown
-  try {
-    const state = stateOfResponse(parameters)
-    const taken = state === null ? null : await take(arrival, state, parts)
-    if (taken?.kind === 'used') return await repeat(arrival, taken.returnTo, parts)
-    if (state === null) throw expired('the answer must have one "state"')
-    if (taken === null || taken.kind === 'unknown') throw expired()
-    clearTransactionCookie(ctx, scope, state)
-    const { transaction } = taken
-    const { configuration, provider } = transaction.content
-    context = { configuration, provider, claims: null, returnTo: transaction.returnTo }
-    const response = checkAuthorizationResponse(parameters, mode, transaction)
-    const signedIn = await verify(transaction, response, parts)
-    context = { ...context, claims: signedIn.claims }
-    await letIn(withPageOf(arrival, transaction), transaction, signedIn, parts)
-  } catch (error) {
-    if (!(error instanceof OAuthProblem)) throw error
-    await showProblem(arrival, error, context, parts)
+  return walkSignIn(BY_PROVIDER, { ...arrival, parameters, mode }, parts)
+}
+
+async function takeTransaction(asked: Asked, parts: ReturnParts): Promise<Attempt | Refusal> {
+  const { ctx, scope, solution, serverUrl, parameters } = asked
+  const nothingKnown = { configuration: null, provider: null, claims: null, returnTo: startPageOf(solution) }
+  const refuse = (message?: string) => refused(asked, expired(message), nothingKnown, parts)
+  if (parameters === null) return refuse('the answer is larger than a form may be, and was not read')
+  const state = stateOfResponse(parameters)
+  if (state === null) return refuse('the answer must have one "state"')
+  const taken = await take(asked, state, parts)
+  if (taken.kind === 'unknown') return refuse()
+  if (taken.kind === 'used') {
+    // Back button, reload or a saved link: redirects users who are already signed in, without signing in twice.
+    const found = await findSession(ctx, scope, parts.sessions)
+    return found === null ? refuse() : new Refusal(null, () => goTo(ctx, taken.returnTo))
   }
+  clearTransactionCookie(ctx, scope, state)
+  const { transaction } = taken
+  // The authenticator gets the query parameters of the requested page, not those of the provider's response.
+  const url = new Map(new URL(transaction.returnTo, serverUrl).searchParams)
+  return { ...asked, parameters, url, transaction }
 }
 
 /** Takes the transaction only with its cookie from this browser. Without it, the transaction stays unchanged. */
@@ -80,18 +107,31 @@ async function take(
   return transactions.take(solution.name, state, undefined)
 }
 
-/** Back button, reload or a saved link: redirects users who are already signed in, without signing in twice. */
-async function repeat(arrival: Arrival, returnTo: string, { sessions }: ReturnParts): Promise<void> {
-  const { ctx, scope } = arrival
-  if ((await findSession(ctx, scope, sessions)) === null) throw expired()
-  goTo(ctx, returnTo)
+/** Verifies the response, then asks the authenticator. */
+async function checkUser(attempt: Attempt, parts: ReturnParts): Promise<Checked | Refusal> {
+  const { ctx, serverUrl, locale, parameters, mode, transaction } = attempt
+  const verified = await verify(transaction, checkAuthorizationResponse(parameters, mode, transaction), parts)
+  const { claims } = verified
+  const { askAuthenticator, now = Date.now } = parts
+  const params = { ...queryParams(attempt.url), last_login: lastLoginOf(claims, now(), null) }
+  const answer = await askAuthenticator(attempt, params)
+  if (answer.kind === 'accepted') return { verified, answer }
+  if (answer.kind === 'refused' && answer.effects.showUrl !== null) {
+    const { showUrl } = answer.effects
+    return new Refusal(null, () => sendToAddress(ctx, showUrl, serverUrl, locale))
+  }
+  const problem =
+    answer.kind === 'failed'
+      ? problemOfFailure(answer.failure, 'onSolutionOpen')
+      : new OAuthProblem('oauth_unknown_user', 'the authenticator did not log the user in')
+  return refused(attempt, problem, contextOf(attempt, claims), parts)
 }
 
 async function verify(
   { solution, startedAt, content }: Transaction,
   response: AuthorizationResponse,
   { clientSecrets, tokenRequests, claims }: ReturnParts,
-): Promise<SignedIn> {
+): Promise<Verified> {
   const { configuration, provider, nonce, redirectUri, verifier } = content
   if (response.code === null) {
     const { idToken } = response
@@ -109,42 +149,42 @@ async function verify(
   return { ...(await claims.ofTokens(solution, registration, tokens, { nonce, startedAt, code })), ...tokens }
 }
 
-/** Asks the authenticator, and signs the user in if it accepts. */
-async function letIn(
-  arrival: Arrival,
-  { content, returnTo, startedAt }: Transaction,
-  { claims, issuedAt, idToken, refreshToken }: SignedIn,
+async function accept(
+  attempt: Attempt,
+  { verified, answer }: Checked,
   parts: ReturnParts,
-): Promise<void> {
-  const { solution, url, ctx, serverUrl, locale } = arrival
-  const { logins, askAuthenticator, now = Date.now } = parts
-  const params = { ...queryParams(url), last_login: lastLoginOf(claims, now(), null) }
-  const answer = await askAuthenticator(arrival, params)
-  if (answer.kind === 'failed') throw problemOfFailure(answer.failure, 'onSolutionOpen')
-  if (answer.kind === 'refused') {
-    if (answer.effects.showUrl !== null) return sendToAddress(ctx, answer.effects.showUrl, serverUrl, locale)
-    throw new OAuthProblem('oauth_unknown_user', 'the authenticator did not log the user in')
-  }
+): Promise<SignedIn | Refusal> {
+  const { ctx, solution, scope, url, locale, transaction } = attempt
+  const { content, returnTo, startedAt } = transaction
+  const { claims, issuedAt, idToken, refreshToken } = verified
+  const { logins } = parts
   const { configuration, provider, nonce } = content
   const login = { configuration, provider, page: returnTo, nonce, claims, idToken, refreshToken }
   const providerLogin = await logins.start(solution.name, login, issuedAt, startedAt)
-  if (providerLogin === null) throw expired('the provider has signed the user out meanwhile')
+  const signedOut = () => {
+    const problem = expired('the provider has signed the user out meanwhile')
+    return refused(attempt, problem, contextOf(attempt, claims), parts)
+  }
+  if (providerLogin === null) return signedOut()
   const basis = { source: 'provider' as const, providerLogin, stillHolds: () => logins.isAlive(providerLogin) }
   // Chosen here: the provider decides whether users stay signed in, by sending a refresh token.
   const remember = refreshToken === null ? null : { custom: customFields(url) }
-  const session = await acceptSignIn(arrival, answer, basis, remember, parts)
-  if (session === null) throw expired('the provider has signed the user out meanwhile')
-  forgetSignedOut(ctx, arrival.scope)
-  goOn(arrival, { showUrl: answer.effects.showUrl, page: returnTo, locale })
+  const session = await acceptSignIn(attempt, answer, basis, remember, parts)
+  if (session === null) return signedOut()
+  forgetSignedOut(ctx, scope)
+  return { username: answer.login.username, showUrl: answer.effects.showUrl, page: returnTo, locale }
 }
 
-/** The authenticator gets the query parameters of the requested page, not those of the provider's response. */
-function withPageOf(arrival: Arrival, { returnTo }: Transaction): Arrival {
-  const url = new Map(new URL(returnTo, arrival.serverUrl).searchParams)
-  return { ...arrival, url }
+function refused(asked: Arrival, problem: OAuthProblem, context: ProblemContext, parts: ReturnParts): Refusal {
+  return new Refusal(endedBy(problem, context.claims), () => showProblem(asked, problem, context, parts))
 }
 
-export function startPageOf({ solution }: Arrival): string {
+function contextOf({ transaction: { content, returnTo } }: Attempt, claims: Claims | null): ProblemContext {
+  const { configuration, provider } = content
+  return { configuration, provider, claims, returnTo }
+}
+
+function startPageOf(solution: ActiveSolution): string {
   return `/solution/${solution.name}/index.html`
 }
 

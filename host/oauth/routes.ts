@@ -13,14 +13,15 @@ import { type Arrival, readArrival } from '../login/arrival.ts'
 import { pageAskedFor } from '../login/page-asked-for.ts'
 import { isProviderMode, signInModeOf } from '../login/sign-in-mode.ts'
 import { signInRemembered } from '../login/sign-in-remembered.ts'
+import { auditSignIn } from '../login/start-session.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
 import { fragmentPage, repostPage } from '../web/pages.ts'
 import { type AuthorizeParts, authorize } from './authorize.ts'
 import { type BackchannelLogoutParts, backchannelLogout } from './backchannel-logout.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem, problemOfFailure } from './problems.ts'
-import { type ReturnParts, returnFromProvider, startPageOf } from './return.ts'
-import { showProblem } from './show-problem.ts'
+import { type ReturnParts, returnFromProvider } from './return.ts'
+import { endedBy, showProblem } from './show-problem.ts'
 
 export type OAuthParts = AuthorizeParts &
   ReturnParts &
@@ -49,6 +50,7 @@ export async function signInAtProvider(arrival: Arrival, parts: OAuthParts): Pro
   } catch (error) {
     if (!(error instanceof OAuthProblem)) throw error
     const context = { configuration, provider: null, claims: null, returnTo: pageAskedFor(arrival.ctx) }
+    auditSignIn(arrival, endedBy(error, null), parts)
     await showProblem(arrival, error, context, parts)
   }
   return null
@@ -106,11 +108,7 @@ export function addOAuthRoutes(
     requireNavigation(ctx)
     const arrival = await needProviderMode(ctx)
     const pairs = await readAnswer(ctx, parts)
-    if (pairs === null) {
-      const problem = new OAuthProblem('oauth_expired', 'the answer is larger than a form may be, and was not read')
-      const context = { configuration: null, provider: null, claims: null, returnTo: startPageOf(arrival) }
-      return showProblem(arrival, problem, context, parts)
-    }
+    if (pairs === null) return returnFromProvider(arrival, null, 'form_post', parts)
     const parameters = new URLSearchParams(pairs)
     const marks = parameters.getAll('from')
     const source = sourceOfPost(ctx, arrival.serverUrl)

@@ -1,9 +1,8 @@
+import type { Ended } from '../../base/accounts/sign-in-steps.ts'
 import { allowPage } from '../../base/http/content-security.ts'
 import { createNonce, sendHtml } from '../../base/http/request.ts'
-import type { Audit } from '../access/audit.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from '../login/arrival.ts'
-import { signInModeOf } from '../login/sign-in-mode.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 import { oauthProblemPage } from '../web/pages.ts'
 import type { AnonymousLines } from './anonymous-lines.ts'
@@ -19,7 +18,6 @@ export type ShowProblemParts = {
   readonly solutionLog: Pick<SolutionLog, 'write'>
   /** Rate-limited, for returns without a valid sign-in, which anyone can send. */
   readonly writeLine: AnonymousLines
-  readonly audit: Audit
 }
 
 /** What was known when the sign-in failed. */
@@ -34,16 +32,20 @@ export type ProblemContext = {
 /** In seconds. */
 const RETRY_AFTER = 5
 
+/** For the audit. */
+export function endedBy({ code }: OAuthProblem, claims: Claims | null): Ended {
+  return { outcome: code, username: claims === null ? '' : shownUser(claims), isRepeatable: true }
+}
+
 /**
- * Ends a failed sign-in: logs the reason for the author in the solution's log, and the failure in the audit for the
- * operator. Shows the user a page with a next step, or redirects to `login_failed_url` with `error` and
- * `correlation_id`.
+ * Answers a failed sign-in, after the audit: logs the reason for the author in the solution's log. Shows the user a page
+ * with a next step, or redirects to `login_failed_url` with `error` and `correlation_id`.
  */
 export async function showProblem(
   arrival: Arrival,
   problem: OAuthProblem,
   { configuration, provider, claims, returnTo }: ProblemContext,
-  { chooser, solutionLog, writeLine, audit }: ShowProblemParts,
+  { chooser, solutionLog, writeLine }: ShowProblemParts,
 ): Promise<void> {
   const { ctx, solution, locale, correlationId, address, serverUrl } = arrival
   const { status, page } = OAUTH_PROBLEMS[problem.code]
@@ -54,9 +56,6 @@ export async function showProblem(
     if (problem.code === 'oauth_expired') writeLine(solution.name, address, line)
     else solutionLog.write(solution.name, line)
   }
-  const actor = `user:${claims === null ? '' : shownUser(claims)}`
-  const facts = { solution: solution.name, mode: signInModeOf(solution), address, correlationId }
-  audit.noteOnce({ ...facts, actor, action: 'sign-in', outcome: problem.code })
   const failedUrl = configuration === null ? await chooser.fallbackOf(solution) : configuration.loginFailedUrl
   const target = failedUrl === null ? null : new URL(failedUrl, serverUrl)
   // If this browser did not start the sign-in, it is not redirected, so that a forged link can't send users elsewhere.

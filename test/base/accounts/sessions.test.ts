@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const MINUTE = 60_000
 const ANNA = {
-  solution: 'crm',
+  realm: 'crm',
   username: 'anna',
   uid: 'a-1',
   permissions: ['Users'],
@@ -37,7 +37,7 @@ function clocked() {
   return { sessions: make(), otherHost: make(), make, after: (ms: number) => (time += ms), at: () => time }
 }
 
-test('sessions: a cookie finds its session, in its solution only', async () => {
+test('sessions: a cookie finds its session, in its realm only', async () => {
   const { sessions, at } = clocked()
   const { cookie } = await sessions.start(ANNA)
   const { address, ...kept } = ANNA
@@ -70,7 +70,7 @@ test('sessions: 12 hours end it, whatever happens', async () => {
 
 test('sessions: an ended one is gone at once, and its row a day later', async () => {
   const { sessions, after } = clocked()
-  const { cookie } = await sessions.start({ ...ANNA, solution: 'gone' })
+  const { cookie } = await sessions.start({ ...ANNA, realm: 'gone' })
   await sessions.end('other', cookie)
   expect(await sessions.find('gone', cookie)).not.toBeNull()
   await sessions.end('gone', cookie)
@@ -84,7 +84,7 @@ test('sessions: an ended one is gone at once, and its row a day later', async ()
   expect(await rows()).toBe(0)
 })
 
-test('sessions: those that live are told from those that ended, idled, grew old or are of another solution', async () => {
+test('sessions: those that live are told from those that ended, idled, grew old or are of another realm', async () => {
   const { sessions, after } = clocked()
   const start = async () => (await sessions.start(ANNA)).cookie
   const old = await start()
@@ -96,18 +96,18 @@ test('sessions: those that live are told from those that ended, idled, grew old 
   after(25 * MINUTE)
   const [ended, mine, second] = [await start(), await start(), await start()]
   await sessions.end('crm', ended)
-  const asked = [old, idle, ended, mine, second, 'nobody’s'].map((cookie) => ({ solution: 'crm', cookie }))
+  const asked = [old, idle, ended, mine, second, 'nobody’s'].map((cookie) => ({ realm: 'crm', cookie }))
   expect(await sessions.living(asked)).toEqual(new Set([idle, mine, second]))
   after(5 * MINUTE)
   expect(await sessions.living(asked)).toEqual(new Set([mine, second]))
-  expect(await sessions.living([{ solution: 'other', cookie: mine }])).toEqual(new Set())
+  expect(await sessions.living([{ realm: 'other', cookie: mine }])).toEqual(new Set())
   expect(await sessions.living([])).toEqual(new Set())
 })
 
 test('sessions: asking which live is no use of them', async () => {
   const { sessions, after } = clocked()
   const { cookie } = await sessions.start(ANNA)
-  const isLiving = async () => (await sessions.living([{ solution: 'crm', cookie }])).has(cookie)
+  const isLiving = async () => (await sessions.living([{ realm: 'crm', cookie }])).has(cookie)
   after(29 * MINUTE)
   expect(await isLiving()).toBe(true)
   after(MINUTE)
@@ -120,7 +120,7 @@ test('sessions: what another host ended is found at once by asking which live, a
   await sessions.find('crm', cookie)
   await otherHost.end('crm', cookie)
   expect(await sessions.find('crm', cookie)).not.toBeNull()
-  expect(await sessions.living([{ solution: 'crm', cookie }])).toEqual(new Set())
+  expect(await sessions.living([{ realm: 'crm', cookie }])).toEqual(new Set())
   expect(await sessions.find('crm', cookie)).toBeNull()
 })
 
@@ -137,7 +137,7 @@ test('sessions: 450 are asked for in three queries', async () => {
   const cookies = await Promise.all(Array.from({ length: 450 }, async () => (await sessions.start(ANNA)).cookie))
   const ended = cookies.filter((_, n) => n % 7 === 0)
   for (const cookie of ended) await sessions.end('crm', cookie)
-  const living = await make(counted).living(cookies.map((cookie) => ({ solution: 'crm', cookie })))
+  const living = await make(counted).living(cookies.map((cookie) => ({ realm: 'crm', cookie })))
   expect(living).toEqual(new Set(cookies.filter((_, n) => n % 7 !== 0)))
   expect(queries).toBe(3)
 })
@@ -158,7 +158,7 @@ test('sessions: what a script sets shows here at once, on another host within a 
   expect(await sessions.find('crm', cookie)).toMatchObject(changed)
 })
 
-test('sessions: a change reaches neither another solution’s session nor one that ended', async () => {
+test('sessions: a change reaches neither another realm’s session nor one that ended', async () => {
   const { sessions, after } = clocked()
   const { cookie } = await sessions.start(ANNA)
   await sessions.find('crm', cookie)

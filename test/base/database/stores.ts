@@ -144,11 +144,11 @@ export function testStores(place: TestPlace): void {
 
   test(`${kind}, sessions: more than one query takes are asked for whether they live, and what a script sets is kept`, async () => {
     const sessions = createSessions(place.db, limits)
-    const started = await Promise.all(Array.from({ length: 201 }, () => sessions.start({ ...ANNA, solution: 'many' })))
+    const started = await Promise.all(Array.from({ length: 201 }, () => sessions.start({ ...ANNA, realm: 'many' })))
     const cookies = started.map(({ cookie }) => cookie)
     const [ended = '', ...others] = cookies
     await sessions.end('many', ended)
-    const asked = cookies.map((cookie) => ({ solution: 'many', cookie }))
+    const asked = cookies.map((cookie) => ({ realm: 'many', cookie }))
     expect(await sessions.living(asked)).toEqual(new Set(others))
     const [one = ''] = others
     await sessions.change('many', one, { tenant: ['é', -1], locale: 'fr' })
@@ -159,7 +159,7 @@ export function testStores(place: TestPlace): void {
 
   test(`${kind}, sessions: those of a user are listed in pages and ended, those of others not`, async () => {
     const sessions = createSessions(place.db, limits)
-    const anna = { ...ANNA, solution: 'listed' }
+    const anna = { ...ANNA, realm: 'listed' }
     for (let n = 0; n < 3; n++) await sessions.start(anna)
     const other = await sessions.start({ ...anna, uid: 'b-1' })
     const first = await sessions.list({ limit: 2, solution: 'listed', uid: ANNA.uid })
@@ -172,7 +172,7 @@ export function testStores(place: TestPlace): void {
   test(`${kind}, sessions: what ended is removed later`, async () => {
     let time = 1_800_000_000_000
     const sessions = createSessions(place.db, limits, () => time)
-    await sessions.start({ ...ANNA, solution: 'swept' })
+    await sessions.start({ ...ANNA, realm: 'swept' })
     await sessions.endAll('swept')
     const rows = () => place.db.selectFrom('sessions').select('uid').where('solution', '=', 'swept').execute()
     await sessions.sweep()
@@ -263,7 +263,7 @@ async function contentOf(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array>
 
 const PACKED = new Uint8Array(randomBytes(5000))
 const ANNA = {
-  solution: 'crm',
+  realm: 'crm',
   username: 'anna',
   uid: 'a-1',
   permissions: ['Users', 'Büro'],

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { Refusal, type WayOfSigningIn, walkSignIn } from '../../../base/accounts/sign-in-steps.ts'
+
+type Step = 'ownPage' | 'throttle' | 'source' | 'accept'
+type Fake = WayOfSigningIn<string, string, string, { readonly username: string }, string[], string>
+
+/** Every step writes its name to the parts. The one named by `last` returns `end()`. */
+function fakeWay(last?: Step, end: () => Refusal<string> = () => refused('refused')): Fake {
+  const step = <Value>(name: Step, done: string[], value: Value) => {
+    done.push(name)
+    return name === last ? end() : value
+  }
+  return {
+    ownPage: (asked, done) => step('ownPage', done, `${asked} from the page`),
+    throttle: (_attempt, done) => step('throttle', done, null),
+    source: (attempt, done) => step('source', done, `${attempt}, checked`),
+    accept: (_attempt, accepted, done) => step('accept', done, { username: accepted }),
+    audit: (_asked, { outcome, username }, done) => void done.push(`audit ${outcome} of ${username}`),
+    redirect(_asked, _signedIn, done) {
+      done.push('redirect')
+      return 'signed in'
+    },
+  }
+}
+
+function refused(outcome: string | null): Refusal<string> {
+  return new Refusal(outcome === null ? null : { outcome, username: 'anna' }, () => 'told')
+}
+
+describe('walkSignIn', () => {
+  test('a user whom no step refuses passes all steps in order, and each gets what the one before found', async () => {
+    const done: string[] = []
+    expect(await walkSignIn(fakeWay(), 'anna', done)).toBe('signed in')
+    const audited = 'audit ok of anna from the page, checked'
+    expect(done).toEqual(['ownPage', 'throttle', 'source', 'accept', audited, 'redirect'])
+  })
+
+  const steps: readonly Step[] = ['ownPage', 'throttle', 'source', 'accept']
+  test.each(steps)('a refusal in the step "%s" is recorded and answered, and no later step runs', async (last) => {
+    const done: string[] = []
+    expect(await walkSignIn(fakeWay(last), 'anna', done)).toBe('told')
+    expect(done).toEqual([...steps.slice(0, steps.indexOf(last) + 1), 'audit refused of anna'])
+  })
+
+  test('a refusal of a request with which nobody tried to sign in is not recorded', async () => {
+    const done: string[] = []
+    expect(
+      await walkSignIn(
+        fakeWay('ownPage', () => refused(null)),
+        'anna',
+        done,
+      ),
+    ).toBe('told')
+    expect(done).toEqual(['ownPage'])
+  })
+
+  test('the answer to a refusal comes after the audit', async () => {
+    const done: string[] = []
+    const answer = () => {
+      done.push('answer')
+      return 'told'
+    }
+    await walkSignIn(
+      fakeWay('source', () => new Refusal({ outcome: 'busy', username: 'anna' }, answer)),
+      'anna',
+      done,
+    )
+    expect(done).toEqual(['ownPage', 'throttle', 'source', 'audit busy of anna', 'answer'])
+  })
+
+  test('a way without a throttle and without an audit goes on to the next step', async () => {
+    const done: string[] = []
+    const way = { ...fakeWay(), throttle: { none: 'nothing to guess' }, audit: { none: 'recorded elsewhere' } }
+    expect(await walkSignIn(way, 'anna', done)).toBe('signed in')
+    expect(done).toEqual(['ownPage', 'source', 'accept', 'redirect'])
+  })
+
+  const afterPage: readonly Step[] = ['throttle', 'source', 'accept']
+  test.each(afterPage)('an error in the step "%s" is thrown, or becomes the refusal of "failed"', async (last) => {
+    const broken = fakeWay(last, () => {
+      throw new Error('away')
+    })
+    await expect(walkSignIn(broken, 'anna', [])).rejects.toThrow('away')
+    const done: string[] = []
+    const failed: Fake['failed'] = (_attempt, error) => refused((error as Error).message)
+    expect(await walkSignIn({ ...broken, failed }, 'anna', done)).toBe('told')
+    expect(done.slice(-2)).toEqual([last, 'audit away of anna'])
+  })
+})

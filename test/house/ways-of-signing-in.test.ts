@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { BY_CENTER_PAGE } from '../../control-center/accounts/pages.ts'
+import { BY_LOGIN_TOKEN, BY_PASSWORD } from '../../host/login/sign-in.ts'
+import { BY_LOGIN_FORM } from '../../host/login/sign-in-by-login-form.ts'
+import { REMEMBERED } from '../../host/login/sign-in-remembered.ts'
+import { BY_PROVIDER } from '../../host/oauth/return.ts'
+import { BY_ADMIN_PAGE } from '../../host/pages/sign-in.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** All rows of the table in base/accounts/sign-in-steps.ts. */
+const WAYS = { BY_PASSWORD, BY_LOGIN_TOKEN, BY_LOGIN_FORM, REMEMBERED, BY_PROVIDER, BY_ADMIN_PAGE, BY_CENTER_PAGE }
+const STEPS = ['ownPage', 'throttle', 'source', 'accept', 'audit', 'redirect'] as const
+
+/** Why a file without a row starts sessions. */
+const OTHER_STARTS: Readonly<Record<string, string>> = {
+  'control-center/access/browser-sessions.ts': 'the sessions of the control center, which its pages start',
+  'control-center/accounts/invitation-pages.ts':
+    'users who accept an invitation; the page checks and records their password',
+  'host/login/start-session.ts': 'the sessions of solutions, which the rows in host/login and host/oauth start',
+  'host/solution-tests/stage.ts': 'sessions of `solhost test`, which no browser has',
+  'host/telemetry/watch.ts': 'measures how long it takes to start a session',
+}
+
+const sources = ['base', 'host', 'control-center'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => ({ file: `${folder}/${name}`, text: readFileSync(join(ROOT, folder, name), 'utf8') })),
+)
+
+test('every way of signing in has every step, or says why it has none', () => {
+  for (const [name, way] of Object.entries(WAYS)) {
+    for (const step of STEPS) {
+      const here = way[step]
+      if (typeof here === 'object') expect(here.none, `${name}.${step}`).toMatch(/^.{20,}\.$/)
+      else expect(here, `${name}.${step}`).toBeTypeOf('function')
+    }
+  }
+})
+
+test('no way leaves out the check of its page, and those without a throttle or an audit are known', () => {
+  const without = (step: 'throttle' | 'audit') => Object.entries(WAYS).filter(([, way]) => 'none' in way[step])
+  expect(without('throttle').map(([name]) => name)).toEqual([
+    'REMEMBERED',
+    'BY_PROVIDER',
+    'BY_ADMIN_PAGE',
+    'BY_CENTER_PAGE',
+  ])
+  expect(without('audit').map(([name]) => name)).toEqual(['BY_ADMIN_PAGE'])
+})
+
+test('the list of ways above is complete', () => {
+  const rows = sources.flatMap(({ text }) => [
+    ...text.matchAll(/^(?:export )?const (\w+): (?:WayOfSigningIn<|typeof BY_PASSWORD )/gm),
+  ])
+  expect(rows.map(([, name]) => name).sort()).toEqual(Object.keys(WAYS).sort())
+})
+
+test('only ways of signing in start sessions', () => {
+  const starting = sources.filter(({ text }) =>
+    /\b(?:acceptSignIn|startSession|(?:s|pageS|browserS)essions\.start)\(/.test(text),
+  )
+  const others = starting.filter(({ text }) => !/: WayOfSigningIn</.test(text)).map(({ file }) => file)
+  expect(others.sort()).toEqual(Object.keys(OTHER_STARTS))
+})
