@@ -10,7 +10,7 @@ import { askedFor, type PlatformPlace, refusalOf } from '../grants/grant-warning
 import type { DatabaseGrant } from '../grants/grants.ts'
 import { createEmbeddedDatabase, type EmbeddedDatabase } from './embedded-database.ts'
 import { notGranted, otherServer, tooManyWaiting, unknownName } from './query-errors.ts'
-import { createServerDatabase, type ServerDatabase } from './server-database.ts'
+import { createServerDatabases } from './server-databases.ts'
 import { checkSql, readSql, writeSql } from './sql-text.ts'
 
 /** The databases that solutions use with `plugins.database`. */
@@ -50,14 +50,11 @@ const MOST_PROCESSES = 50
 /** Maximum running and waiting queries per solution, over all its databases. More are refused before parsing. */
 const MOST_QUERIES = 200
 
-type OpenServer = { readonly key: string; readonly database: Promise<ServerDatabase> }
-
 export function createSolutionDatabases(options: SolutionDatabasesOptions): SolutionDatabases {
   const { grants, servers, platform, home, timeZone, limits, onError, onRefused, now = Date.now } = options
   const folder = join(home, 'databases')
   const embedded = new Map<string, EmbeddedDatabase>()
-  /** Keyed by solution, then by name. */
-  const onServers = new Map<string, Map<string, OpenServer>>()
+  const onServers = createServerDatabases({ servers, limits, onError })
   const underWay = new Map<string, number>()
   const stopSweeping = repeat(SWEEP, sweep)
 
@@ -85,35 +82,6 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     longest.close()
   }
 
-  /** The key contains everything that affects connections, so that a change never reuses old ones. */
-  async function openServer(solution: string, name: string, grant: DatabaseGrant): Promise<ServerDatabase> {
-    const { server: kind, database } = grant
-    const account = grant.username === undefined ? {} : { username: grant.username, password: grant.password ?? '' }
-    const target = { ...servers[kind], ...account, database }
-    const key = JSON.stringify([kind, target])
-    const ofSolution = onServers.get(solution) ?? new Map<string, OpenServer>()
-    onServers.set(solution, ofSolution)
-    const known = ofSolution.get(name)
-    if (known?.key === key) return known.database
-    if (known !== undefined) closeServer(known)
-    const tell = (message: string) => onError(message, solution)
-    const made: OpenServer = { key, database: createServerDatabase({ name, kind, target, limits, onError: tell }) }
-    ofSolution.set(name, made)
-    return made.database
-  }
-
-  function closeServer({ database }: OpenServer): Promise<void> {
-    return database.then((one) => one.close()).catch(() => {})
-  }
-
-  /** Closes a database when a query finds that its grant is gone or refused. */
-  function forgetServer(solution: string, name: string): void {
-    const known = onServers.get(solution)?.get(name)
-    if (known === undefined) return
-    onServers.get(solution)?.delete(name)
-    void closeServer(known)
-  }
-
   async function grantOf(call: Call, name: string, asked: string): Promise<DatabaseGrant> {
     const solution = call.solution.name
     const { databases } = await grants.get(solution)
@@ -122,7 +90,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     const danger = grant === undefined ? null : refusalOf(grant, platform)
     if (danger !== null) onError(`the grant of the database "${name}" is refused. ${danger}`, solution)
     if (grant === undefined || danger !== null) {
-      forgetServer(solution, name)
+      onServers.close(solution, name)
       const refusal = notGranted(name)
       onRefused(call, `plugins.database.query was refused: ${refusal.message}`)
       throw refusal
@@ -139,16 +107,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
       if (one.pid() === null) embedded.delete(solution)
       else one.close()
     }
-    for (const [solution, ofSolution] of onServers) {
-      for (const [name, one] of ofSolution) void closeIdle(solution, name, one, before)
-      if (ofSolution.size === 0) onServers.delete(solution)
-    }
-  }
-
-  async function closeIdle(solution: string, name: string, one: OpenServer, before: number): Promise<void> {
-    const database = await one.database.catch(() => null)
-    if (database !== null && (database.idleSince() ?? Number.POSITIVE_INFINITY) >= before) return
-    if (onServers.get(solution)?.get(name) === one) forgetServer(solution, name)
+    onServers.closeIdle(before)
   }
 
   async function countedQuery(...args: Parameters<DatabasePorts['query']>): Promise<readonly Row[]> {
@@ -175,7 +134,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     const written = writeSql(wanted.server, text)
     if (wanted.server === 'embedded') return openEmbedded(solution.name).query(written, parameters)
     const grant = await grantOf(call, name, wanted.server)
-    const database = await openServer(solution.name, name, grant)
+    const database = await onServers.open(solution.name, name, grant)
     return database.query({ sql: written, parameters, tenant: tenantOf(call) })
   }
 
@@ -183,8 +142,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     query: countedQuery,
     retire(solution) {
       embedded.get(solution)?.close()
-      for (const name of onServers.get(solution)?.keys() ?? []) forgetServer(solution, name)
-      onServers.delete(solution)
+      onServers.closeAll(solution)
     },
     async erase(solution) {
       await embedded.get(solution)?.kill()
@@ -198,9 +156,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
       }),
     async stop() {
       await stopSweeping()
-      const open = [...onServers.values()].flatMap((ofSolution) => [...ofSolution.values()])
-      const kill = async ({ database }: OpenServer) => (await database.catch(() => null))?.kill()
-      await Promise.all([...[...embedded.values()].map((one) => one.kill()), ...open.map(kill)])
+      await Promise.all([...[...embedded.values()].map((one) => one.kill()), onServers.kill()])
     },
   }
 }

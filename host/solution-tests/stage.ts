@@ -195,7 +195,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
       username: given.username,
       uid: isKnown ? known.uid : (given.uid ?? given.username),
       permissions: given.permissions ?? permissions,
-      solution: name,
+      realm: name,
       tenant: given.tenant ?? null,
       locale,
       source: isKnown ? ('users' as const) : ('' as const),

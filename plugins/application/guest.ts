@@ -1,4 +1,5 @@
 import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
+import { createLater } from './later.guest.ts'
 
 type Settings = {
   readonly name: string
@@ -8,20 +9,11 @@ type Settings = {
   readonly forms: readonly string[]
 }
 type Level = 'debug' | 'info' | 'warn' | 'error'
-type Waiting = { readonly run: (...args: never[]) => unknown; readonly args: readonly unknown[] }
 
 export default function application(api: GuestApi<Settings, string>) {
   const { safe } = api
-  const MOST_LATER = 100
-  const LATEST = 3_600_000
+  const later = createLater(api)
   let settings: Settings = { name: '', version: '', platform: '', environment: '', forms: [] }
-  /** Pending timers by their id. */
-  const waiting = api.record<Waiting>()
-  let waitingCount = 0
-  let lastId = 0
-  /** Timers that the running call, or the last one, added. */
-  let added = api.list<number>()
-  let cancelled = api.list<{ readonly id: number; readonly one: Waiting }>()
   const levels: { readonly __proto__: null; readonly [name: string]: Level | null } = {
     __proto__: null,
     debug: 'debug',
@@ -79,60 +71,6 @@ export default function application(api: GuestApi<Settings, string>) {
     throw new safe.TypeError(`application.closeSolution: ${what} must be a string of at most ${longest} characters`)
   }
 
-  function readTime(value: unknown): number {
-    // Adding 0 turns -0 into 0.
-    if (typeof value === 'number' && value >= 0 && value <= LATEST && value % 1 === 0) return value + 0
-    throw new safe.TypeError(`application.executeLater: milliseconds must be a whole number from 0 to ${LATEST}`)
-  }
-
-  function take(id: number): Waiting | null {
-    const one = waiting[id]
-    if (one === undefined) return null
-    delete waiting[id]
-    waitingCount--
-    return one
-  }
-
-  function put(id: number, one: Waiting): void {
-    waiting[id] = one
-    waitingCount++
-  }
-
-  /** Undoes a failed call's timers: the host applied none of its commands. */
-  function takeBack(): void {
-    for (let index = 0; index < cancelled.length; index++) {
-      const { id, one } = cancelled[index] as { id: number; one: Waiting }
-      put(id, one)
-    }
-    for (let index = 0; index < added.length; index++) take(added[index] as number)
-  }
-
-  function copyOf(args: unknown): readonly unknown[] {
-    const copy = api.list<unknown>()
-    if (args === undefined || args === null) return copy
-    if (!safe.isArray(args)) throw new safe.TypeError('application.executeLater: args must be an array')
-    const most = api.limits.EVENT_ARGUMENTS as number
-    const count = api.lengthOf(args)
-    if (count > most) throw api.quotaError('EVENT_ARGUMENTS', most, count)
-    for (let index = 0; index < count; index++) copy[index] = args[index]
-    return copy
-  }
-
-  if (api.isClient) {
-    api.onCall((_state, lastCounted) => {
-      if (!lastCounted) takeBack()
-      added = api.list()
-      cancelled = api.list()
-    })
-    // Nobody uses the return value.
-    api.entry('runLater', async (id: number): Promise<void> => {
-      const one = take(id)
-      if (one === null) return
-      const returned = safe.apply(one.run, undefined, one.args)
-      if (safe.isPromise(returned)) await returned
-    })
-  }
-
   return {
     output(message: unknown, level?: unknown): void {
       api.log(readLevel(level), safe.describe(message))
@@ -165,28 +103,11 @@ export default function application(api: GuestApi<Settings, string>) {
     },
     executeLater(callback: unknown, milliseconds: unknown, args?: unknown): number {
       needClient('executeLater')
-      if (typeof callback !== 'function')
-        throw new safe.TypeError('application.executeLater: callback must be a function')
-      const time = readTime(milliseconds)
-      const given = copyOf(args)
-      if (waitingCount >= MOST_LATER) {
-        throw new safe.RangeError(`application.executeLater: ${MOST_LATER} functions wait already, and no more can`)
-      }
-      const id = lastId + 1
-      api.command('executeLater', [{ id, milliseconds: time }])
-      lastId = id
-      put(id, { run: callback as Waiting['run'], args: given })
-      added[added.length] = id
-      return id
+      return later.execute(callback, milliseconds, args)
     },
     cancelLater(id: unknown): boolean {
       needClient('cancelLater')
-      const one = typeof id === 'number' ? waiting[id] : undefined
-      if (one === undefined) return false
-      api.command('cancelLater', [id])
-      take(id as number)
-      cancelled[cancelled.length] = { id: id as number, one }
-      return true
+      return later.cancel(id)
     },
     getSolutionName: (): string => settings.name,
     getSolutionVersion: (): string => settings.version,

@@ -1,22 +1,20 @@
 import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
+import { createChecks } from './checks.guest.ts'
+import { createMissing } from './missing.guest.ts'
 
 /** The locale; in a client whose scripts set texts, also those texts. */
 type State = string | { readonly locale: string; readonly messages: Record<string, string> }
 
 export default function i18n(api: GuestApi<null, State>) {
   const { safe } = api
+  const { readLanguage, readCountry, readKey } = createChecks(api)
+  const missing = createMissing(api)
   // Limits of what a client stores between calls; host.ts enforces the same.
   const MOST_MESSAGES = 200
   const MOST_MESSAGE_TEXT = 65_536
-  const MOST_MISSING_A_CALL = 20
-  const MOST_MISSING = 1000
   let language = 'en'
   let country = ''
   let overrides = api.record<string>()
-  /** Missing keys already reported to the host; `missingNow` has those of this call or the last one. */
-  const missing = api.record<true>()
-  let missingCount = 0
-  let missingNow = api.list<string>()
 
   api.onCall((state, lastCounted) => {
     const locale = typeof state === 'string' ? state : state.locale
@@ -25,8 +23,7 @@ export default function i18n(api: GuestApi<null, State>) {
     country = dash < 0 ? '' : safe.slice(locale, dash + 1)
     overrides = api.record()
     if (typeof state !== 'string') copyMessages(state.messages)
-    if (!lastCounted) forgetMissing()
-    missingNow = api.list()
+    missing.nextCall(lastCounted)
   })
 
   function copyMessages(messages: Record<string, string>): void {
@@ -35,27 +32,6 @@ export default function i18n(api: GuestApi<null, State>) {
       const name = names[index] as string
       overrides[name] = messages[name] as string
     }
-  }
-
-  /** A failed call reported nothing. */
-  function forgetMissing(): void {
-    for (let index = 0; index < missingNow.length; index++) delete missing[missingNow[index] as string]
-    missingCount -= missingNow.length
-  }
-
-  /** Only a log line depends on it, so it never fails the call. */
-  function noteMissing(key: string): void {
-    const isLoading = api.state() === null
-    if (isLoading || missing[key] === true || missingCount >= MOST_MISSING) return
-    if (missingNow.length >= MOST_MISSING_A_CALL) return
-    try {
-      api.command('missing', [key])
-    } catch {
-      return
-    }
-    missing[key] = true
-    missingCount++
-    missingNow[missingNow.length] = key
   }
 
   /** @throws RangeError if a client would store too much */
@@ -73,24 +49,6 @@ export default function i18n(api: GuestApi<null, State>) {
     throw new safe.RangeError(
       `i18n.setI18NMessage: a client keeps ${MOST_MESSAGES} texts of ${MOST_MESSAGE_TEXT} characters in all, keys included; these would be ${count} of ${size}`,
     )
-  }
-
-  function readLanguage(value: unknown, what: string): string {
-    const text = typeof value === 'string' ? safe.lowerCase(value) : ''
-    if (safe.match(/^[a-z]{2,3}$/, text) !== null) return text
-    throw new safe.TypeError(`${what}: language must be two or three letters, such as "nl"`)
-  }
-
-  function readCountry(value: unknown, what: string): string {
-    if (value === undefined || value === null || value === '') return ''
-    const text = typeof value === 'string' ? safe.upperCase(value) : ''
-    if (safe.match(/^([A-Z]{2}|[0-9]{3})$/, text) !== null) return text
-    throw new safe.TypeError(`${what}: country must be two letters, such as "BE", or left out`)
-  }
-
-  function readKey(value: unknown, what: string): string {
-    if (typeof value === 'string' && value.length > 0 && value.length <= 200) return value
-    throw new safe.TypeError(`${what}: key must be a string of 1 to 200 characters`)
   }
 
   function find(key: string, inLanguage: string, inCountry: string): string | null {
@@ -142,7 +100,7 @@ export default function i18n(api: GuestApi<null, State>) {
         ? find(name, language, country)
         : find(name, readLanguage(inLanguage, what), readCountry(inCountry, what))
       if (text !== null) return fill(text, values)
-      noteMissing(name)
+      missing.note(name)
       return `!${name}!`
     },
     setI18NMessage(key: unknown, value: unknown): void {

@@ -1,0 +1,55 @@
+import type { Api, Arguments, Firing, JSEvent } from './types.guest.ts'
+
+/** Creates events, which their listeners can stop. */
+export function createEvents(safe: Api['safe'], dataOf: (args: Arguments) => unknown[]) {
+  /** Most events have few listeners, so the methods are on the prototype, not created per event. */
+  class FiredEvent implements JSEvent {
+    declare readonly type: string
+    declare readonly source: string | null
+    declare readonly formName: string | null
+    declare readonly elementName: string | null
+    declare readonly data: unknown[]
+    declare readonly stopPropagation: () => void
+    constructor(
+      type: string,
+      source: string | null,
+      formName: string | null,
+      elementName: string | null,
+      data: unknown[],
+      stopPropagation: () => void,
+    ) {
+      this.type = type
+      this.source = source
+      this.formName = formName
+      this.elementName = elementName
+      this.data = data
+      this.stopPropagation = stopPropagation
+    }
+    getType(): string {
+      return this.type
+    }
+    getFormName(): string | null {
+      return this.formName
+    }
+    getElementName(): string | null {
+      return this.elementName
+    }
+  }
+  safe.freeze(FiredEvent.prototype)
+  safe.freeze(FiredEvent)
+
+  return function startEvent(
+    type: string,
+    source: string | null,
+    args: Arguments,
+    formName: string | null,
+    elementName: string | null,
+  ): Firing {
+    const stopPropagation = (): void => {
+      firing.stopped = true
+    }
+    const event = new FiredEvent(type, source, formName, elementName, dataOf(args), stopPropagation)
+    const firing: Firing = { stopped: false, event }
+    return firing
+  }
+}

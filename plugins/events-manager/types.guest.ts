@@ -1,0 +1,39 @@
+import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
+
+export type Api = GuestApi<Settings>
+type Settings = { readonly builtIn: readonly string[]; readonly custom: readonly string[] }
+
+export type Callback = (event: JSEvent, ...args: unknown[]) => unknown
+
+/** `receiver`: the form used as context; calling without a receiver is much faster. */
+export type Listener = {
+  readonly callback: Callback
+  readonly context: string | null
+  readonly receiver: object | undefined
+}
+
+/** Lists are replaced, never modified, so an event that is being fired keeps its list. */
+export type EventType = { readonly name: string; readonly isBuiltIn: boolean; listeners: readonly Listener[] }
+
+/** What a fired event passes to its listeners. `all`: null if there are at most three arguments. */
+export type Arguments = {
+  readonly count: number
+  readonly first: unknown
+  readonly second: unknown
+  readonly third: unknown
+  readonly all: readonly unknown[] | null
+}
+
+export type Firing = { stopped: boolean; event: JSEvent }
+
+export type JSEvent = {
+  readonly type: string
+  readonly source: string | null
+  readonly formName: string | null
+  readonly elementName: string | null
+  readonly data: unknown[]
+  readonly stopPropagation: () => void
+  getType(): string
+  getFormName(): string | null
+  getElementName(): string | null
+}
