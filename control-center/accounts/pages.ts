@@ -1,5 +1,6 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
+import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
@@ -29,6 +30,47 @@ export type AccountPageParts = {
   readonly limits: Limits
 }
 
+type Attempt = { readonly ctx: Context; readonly username: string; readonly password: string; readonly to: string }
+
+/** A user signs in to the control center. */
+export const BY_CENTER_PAGE: WayOfSigningIn<
+  Context,
+  Attempt,
+  User,
+  Pick<Attempt, 'username' | 'to'>,
+  AccountPageParts
+> = {
+  async ownPage(ctx, { limits }) {
+    requireOwnForm(ctx)
+    const fields = await readForm(ctx, limits)
+    const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
+    return { ctx, username, password, to: pageToGoTo(fields.get('to') ?? '') }
+  },
+  throttle: { none: '`Credentials` counts each check, together with those of other pages.' },
+  async source({ ctx, username, password, to }, { credentials, mail }) {
+    const checked = await credentials.check(ctx, username, password)
+    if (checked.kind === 'right') return checked.user
+    const outcome = checked.kind === 'wrong' ? 'refused' : 'throttled'
+    return new Refusal({ outcome, username }, () => {
+      const { status, text } = refusalOf(ctx, checked)
+      showSignIn(ctx, { to, username, refusal: text, isChanged: false, isMailed: mail.isSetUp }, status)
+    })
+  },
+  async accept({ ctx, to }, user, { browserSessions, passwordTickets, limits }) {
+    const { username } = user
+    await browserSessions.end(ctx)
+    if (user.mustChangePassword) {
+      const shown = { user, to, refusal: null }
+      const show = () => showForced(ctx, { ...shown, ticket: passwordTickets.issue(user) }, limits)
+      return new Refusal({ outcome: 'must-change-password', username }, show)
+    }
+    await browserSessions.start(ctx, user)
+    return { username, to }
+  },
+  audit: (ctx, { username, outcome }, { credentials }) => credentials.note(ctx, username, 'sign-in', outcome),
+  redirect: (ctx, { to }) => goTo(ctx, to),
+}
+
 /** Pages for visitors who are not signed in. Accounts are the host's users, with the e-mail address as user name. */
 export function addAccountPages(pages: PageRouter, router: Router, parts: AccountPageParts): void {
   const { users, browserSessions, credentials, passwordTickets, throttle, mail, setUp, organisations, limits } = parts
@@ -43,27 +85,7 @@ export function addAccountPages(pages: PageRouter, router: Router, parts: Accoun
     showSignIn(ctx, { to, username: '', refusal: null, isChanged, isMailed })
   })
 
-  router.post('/sign-in', async (ctx) => {
-    requireOwnForm(ctx)
-    const fields = await readForm(ctx, limits)
-    const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
-    const to = pageToGoTo(fields.get('to') ?? '')
-    const checked = await credentials.check(ctx, username, password)
-    if (checked.kind !== 'right') {
-      await note(ctx, username, 'sign-in', checked.kind === 'wrong' ? 'refused' : 'throttled')
-      const { status, text } = refusalOf(ctx, checked)
-      return showSignIn(ctx, { to, username, refusal: text, isChanged: false, isMailed }, status)
-    }
-    const { user } = checked
-    await browserSessions.end(ctx)
-    if (user.mustChangePassword) {
-      await note(ctx, user.username, 'sign-in', 'must-change-password')
-      return showForced(ctx, { user, ticket: passwordTickets.issue(user), to, refusal: null }, limits)
-    }
-    await browserSessions.start(ctx, user)
-    await note(ctx, user.username, 'sign-in', 'ok')
-    goTo(ctx, to)
-  })
+  router.post('/sign-in', (ctx) => walkSignIn(BY_CENTER_PAGE, ctx, parts))
 
   router.post('/change-password', async (ctx) => {
     requireOwnForm(ctx)

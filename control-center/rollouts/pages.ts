@@ -6,7 +6,7 @@ import { type Access, askerOf, type Member } from '../access/access.ts'
 import { mayDo } from '../access/roles.ts'
 import type { Environments } from '../environments/environments.ts'
 import type { Packages } from '../packages/packages.ts'
-import { type PageRouter, type PageText, renderPart, type ShownPage, textFor } from '../pages/page.ts'
+import { type PageRouter, renderPart, type ShownPage } from '../pages/page.ts'
 import { DEFAULT_PATIENCE, rolloutIn } from './api.ts'
 import { MOVES, type Move, PACES, type RolloutState, type Rollouts } from './rollouts.ts'
 
@@ -38,17 +38,19 @@ export function addRolloutPages(pages: PageRouter, router: Router, parts: Rollou
     return { template: 'rollouts', heading: text('center.part.rollouts'), part: 'rollouts', model }
   })
 
-  pages.ofOrganisation('/rollouts/:rollout', 'read', (ctx, text, member) => pageOf('rollout', ctx, text, member))
+  pages.ofOrganisation('/rollouts/:rollout', 'read', async (ctx, _text, member) => {
+    return { template: 'rollout', ...(await partOf(ctx, member)) }
+  })
 
   // The open page polls this.
   router.get('/o/:organisation/rollouts/:rollout/progress.json', async (ctx) => {
     requireDataRequest(ctx)
     if (askerOf(ctx)?.kind !== 'person') throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in first.')
     const member = await access.need(ctx, 'read')
-    ctx.body = { html: renderPart(ctx, await pageOf('rollout-progress', ctx, textFor(ctx), member)) }
+    ctx.body = { html: renderPart(ctx, { template: 'rollout-progress', ...(await partOf(ctx, member)) }) }
   })
 
-  async function pageOf(template: string, ctx: Context, _text: PageText, member: Member): Promise<ShownPage> {
+  async function partOf(ctx: Context, member: Member): Promise<Omit<ShownPage, 'template'>> {
     const rollout = await rollouts.need(member.organisation.id, rolloutIn(ctx))
     const { organisation, role } = member
     const may = mayDo(role, 'rollouts')
@@ -56,7 +58,7 @@ export function addRolloutPages(pages: PageRouter, router: Router, parts: Rollou
       (move) => may && (MOVES[move] as readonly RolloutState[]).includes(rollout.state),
     )
     const model = { organisation, rollout, moves }
-    return { template, heading: `${rollout.package} ${rollout.version}`, part: 'rollouts', model }
+    return { heading: `${rollout.package} ${rollout.version}`, part: 'rollouts', model }
   }
 
   async function versionsOf(organisation: string) {

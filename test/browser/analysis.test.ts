@@ -125,7 +125,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     await page.locator('#table-logins summary').click()
     const rows = page.locator('#table-logins tbody tr')
     expect(await rows.count()).toBeGreaterThan(15)
-    expect(await page.locator('#live-entries').innerText()).toContain('Slow: p95 is over 500 ms')
+    expect(await page.locator('#live-entries').innerText()).toContain('Slow: p95 above 500 ms')
     expect(await page.locator('#live-errors').innerText()).toContain('scripts/a.js:3')
   })
 
@@ -136,10 +136,10 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     expect((await legend('logins')).map((line) => line.split(':')[0])).toEqual([
       'Accepted',
       'Refused',
-      'Script ran too long',
+      'Script timed out',
     ])
     expect(await legend('scripts')).toContainEqual(expect.stringMatching(/^onSolutionOpen: median \(p50\): /))
-    expect((await legend('kills'))[0]).toMatch(/^Script ran too long: /)
+    expect((await legend('kills'))[0]).toMatch(/^Script timed out: /)
   })
 
   test('an axis of counts has whole numbers, and one value is drawn as a point', async () => {
@@ -199,7 +199,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
       return await opened.page.locator('#live-entries').innerText()
     }
     expect(await entries('shop')).toContain('onSolutionOpen')
-    expect(await entries('desk')).toContain('Nothing was told in this time.')
+    expect(await entries('desk')).toContain('No data for this period.')
   })
 
   test('a page that may not follow says what to do, and follows once it may', async () => {

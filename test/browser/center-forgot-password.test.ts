@@ -68,7 +68,7 @@ describe.skipIf(browserPath === undefined)('links of mails, in a browser', () =>
     await expectSound(320)
     await page.getByLabel('E-mail address').fill(username)
     await submit()
-    await page.getByRole('status').filter({ hasText: 'If there is an account with this address' }).waitFor()
+    await page.getByRole('status').filter({ hasText: 'If an account with this address exists' }).waitFor()
     await expectSound(320)
 
     const link = await linkTo(username)
@@ -97,7 +97,7 @@ describe.skipIf(browserPath === undefined)('links of mails, in a browser', () =>
     expect(asked.filter((one) => one.includes(token))).toEqual([])
 
     await page.goto(link)
-    await heading('This link cannot be used')
+    await heading('This link can’t be used')
     await expectSound(320)
     await page.getByRole('link', { name: 'Sign in to the control center' }).waitFor()
     expect(complaints.filter((one) => !/(404|422)/.test(one))).toEqual([])
@@ -143,7 +143,7 @@ describe.skipIf(browserPath === undefined)('links of mails, in a browser', () =>
     expect(await isVerified()).toBe(true)
     // Only the fragment differs, so the browser doesn't load a page automatically.
     await page.goto(link)
-    await heading('This link cannot be used')
+    await heading('This link can’t be used')
     expect(page.url()).toBe(`${center.url}/user-link`)
     await expectSound()
     expect(complaints.filter((one) => !/404/.test(one))).toEqual([])

@@ -257,7 +257,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await waitUntil(
       async () => {
         await go('analysis?range=1h')
-        expect(await page.textContent('main')).toMatch(/Accepted: 1 in all/)
+        expect(await page.textContent('main')).toMatch(/Accepted: 1 in total/)
       },
       { interval: 1000 },
     )

@@ -45,9 +45,9 @@ test.skipIf(browserPath === undefined || tmuxPath === undefined)(
     }
 
     expect(await run('npx solhost init shop')).toContain('shop/solution.json')
-    expect(await run('npx solhost check shop')).toContain('shop 1.0.0: 0 faults, 0 warnings')
+    expect(await run('npx solhost check shop')).toContain('shop 1.0.0: 0 errors, 0 warnings')
     expect(await run('npx solhost test shop')).toMatch(/\d+ passed/)
-    expect(await run('npx solhost login-template shop')).toContain('set "authenticator" in solution.json to "DEFAULT"')
+    expect(await run('npx solhost login-template shop')).toContain('Set "authenticator" to "DEFAULT" in solution.json')
     edit('solution.json', '"NONE"', '"DEFAULT"')
     edit('media/login.html', '<h1', '<p id="greeting">Welcome to the shop of Anna</p>\n<h1')
 

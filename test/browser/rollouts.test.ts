@@ -60,11 +60,11 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
   test('a rollout is started, its page shows the halt by itself and why, and it is rolled back', async () => {
     await page.goto(`${center.url}/o/acme/rollouts`)
     await page.fill('#environments', 'north\nsouth')
-    await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Start the rollout' }).click()])
-    await expect.poll(said, OFTEN).toBe('The rollout has started.')
+    await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Start rollout' }).click()])
+    await expect.poll(said, OFTEN).toBe('Rollout started.')
     await page.click('a:has-text("crm 1.0.0")')
     const shown = () => page.locator('#live-steps').innerText()
-    await expect.poll(shown, OFTEN).toContain('Its Satellite refused the version')
+    await expect.poll(shown, OFTEN).toContain('A Satellite refused the version')
     await expect.poll(() => page.locator('#live-state').innerText(), OFTEN).toContain('Halted')
     await page.click('#live-steps summary')
     expect(await shown()).toContain('2 files')
@@ -81,7 +81,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     await page.selectOption('#log-level', 'warn')
     await page.fill('#oauth', '{"crm": {"api": "Google", "clientId": "abc"}}')
     await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Sign and send' }).click()])
-    await expect.poll(said, OFTEN).toContain('The settings are signed')
+    await expect.poll(said, OFTEN).toContain('Settings signed.')
     expect(await page.inputValue('#log-level')).toBe('warn')
     const nodes = async () =>
       (await center.api('GET', 'organisations/acme/environments/north/desired')).body as {

@@ -53,7 +53,7 @@ test('a Satellite that said nothing for two minutes is away; what is no health i
   const { state } = (await center.api('GET', `${all}/away`)).body
   expect([state.isConnected, state.health]).toEqual([false, null])
   const browser = await signInToCenter(center)
-  expect((await browser.get('/o/acme/environments/away')).text).toContain('Away')
+  expect((await browser.get('/o/acme/environments/away')).text).toContain('Disconnected')
 })
 
 test('solutions are added and removed by name', async () => {

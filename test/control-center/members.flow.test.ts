@@ -139,7 +139,7 @@ describe('invitations', () => {
     await center.account('has@example.org')
     const invite = async (email: string) => (await api('POST', '/invitations', { email, role: 'viewer' })).body.link
     const token = tokenOf(await invite('has@example.org'))
-    expect((await postInvitation({ token })).text).toContain('This address has an account.')
+    expect((await postInvitation({ token })).text).toContain('This address already has an account.')
     expect((await postInvitation({ token, as: 'existing', password: 'wrong' })).status).toBe(401)
     // The password can't be bypassed: an existing account is not created again.
     expect((await postInvitation({ token, as: 'new', password: 'another long password' })).status).toBe(422)

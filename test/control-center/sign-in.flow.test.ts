@@ -1,4 +1,6 @@
 import { connect } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NAVIGATION } from '../support/admin.ts'
 import { CENTER_PASSWORD, OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
@@ -27,7 +29,8 @@ describe('sign-in', () => {
     const wrong = await post('/sign-in', { username: OWNER, password: 'wrong' })
     const unknown = await post('/sign-in', { username: 'nobody@example.org', password: 'wrong' })
     expect([wrong.status, unknown.status]).toEqual([401, 401])
-    for (const answer of [wrong, unknown]) expect(answer.text).toContain('The e-mail address or the password is wrong.')
+    for (const answer of [wrong, unknown])
+      expect(answer.text).toContain('The e-mail address or password is wrong. Check both and try again.')
   })
 
   test.each([
@@ -54,6 +57,13 @@ describe('sign-in', () => {
     await post('/sign-out', { csrf_token: browser.csrfToken }, headers)
     expect((await browser.get('/organisations')).status).toBe(302)
   })
+})
+
+test('a session keeps the name that earlier versions stored, so that an upgrade signs nobody out', async () => {
+  const { headers } = await post('/sign-in', { username: OWNER, password: CENTER_PASSWORD })
+  expect([headers['set-cookie']].flat().some((cookie) => cookie?.startsWith('session-Control-Center='))).toBe(true)
+  using db = new DatabaseSync(join(center.home, 'control_center.sqlite'), { readOnly: true })
+  expect(db.prepare('select distinct solution from sessions').all()).toEqual([{ solution: 'Control-Center' }])
 })
 
 describe('guesses', () => {
