@@ -16,8 +16,8 @@ export function findNode(folder = root) {
   if (fits(process.versions.node)) return { node: process.execPath }
   return {
     problem:
-      `Solhost needs Node.js 26 (24.11 or later works), and this is ${process.versions.node}. ` +
-      'Run "npm ci" without --omit=optional to get one beside the project (Linux), or install Node.js 26.',
+      `Solhost requires Node.js 26 or later (or 24.11 or a later 24), but this is ${process.versions.node}. ` +
+      'Run "npm ci" without --omit=optional to install it with the project (Linux), or install Node.js 26.',
   }
 }
 

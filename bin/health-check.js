@@ -33,9 +33,9 @@ export async function whyUnhealthy(url, time = TIMEOUT) {
     // The certificate does not have to match: the host is on this machine, and no secret is sent.
     const request = get(url, { agent: false, rejectUnauthorized: false, timeout: time }, (response) => {
       response.resume()
-      resolve(response.statusCode === 200 ? null : `answered ${response.statusCode}`)
+      resolve(response.statusCode === 200 ? null : `responded with HTTP ${response.statusCode}`)
     })
-    request.on('timeout', () => request.destroy(new Error(`no answer within ${time / 1000} s`)))
+    request.on('timeout', () => request.destroy(new Error(`no response within ${time / 1000} s`)))
     request.on('error', (error) => resolve(error.message))
   })
 }

@@ -29,7 +29,7 @@ export function runWithFittingNode(args, options = {}) {
   }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, passOn(signal))
   child.on('error', (error) => {
-    process.stderr.write(`${found.node} cannot be started: ${error.message}\n`)
+    process.stderr.write(`Cannot start ${found.node}: ${error.message}\n`)
     process.exitCode = 1
   })
   child.on('exit', (code, signal) => {
@@ -57,7 +57,7 @@ function watchChild(child, patience) {
     // A child without a channel is about to exit.
     if (child.connected) child.send('are you there', () => {})
     timer = setTimeout(() => {
-      process.stderr.write(`The process did not react to the signal within ${patience / 1000} s and was killed.\n`)
+      process.stderr.write(`The process did not respond to the signal within ${patience / 1000} s and was killed.\n`)
       child.kill('SIGKILL')
     }, patience)
   }

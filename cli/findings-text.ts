@@ -34,7 +34,7 @@ export function findingsText(
     `${terminal.styled('bold', placeOf(one))}  ${terminal.styled(style, `${word} ${printable(one.code)}`)}  ${printable(one.message)}\n` +
     excerpt(one, files, terminal) +
     `${advice(one.code, terminal)}\n`
-  return [...faults.map(text('red', 'fault')), ...warnings.map(text('yellow', 'warning'))].join('')
+  return [...faults.map(text('red', 'error')), ...warnings.map(text('yellow', 'warning'))].join('')
 }
 
 function advice(code: string, terminal: Pick<Terminal, 'styled'>): string {
@@ -42,9 +42,9 @@ function advice(code: string, terminal: Pick<Terminal, 'styled'>): string {
   return text === null ? '' : `    ${terminal.styled('cyan', '→')} ${text}\n`
 }
 
-/** Such as `2 faults, 1 warning`. */
+/** Such as `2 errors, 1 warning`. */
 export function countText({ faults, warnings }: Findings): string {
-  return `${count(faults.length, 'fault')}, ${count(warnings.length, 'warning')}`
+  return `${count(faults.length, 'error')}, ${count(warnings.length, 'warning')}`
 }
 
 function count(number: number, what: string): string {

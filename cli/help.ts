@@ -6,15 +6,17 @@ const WIDTH = 24
 
 export function helpOfAll(commands: Readonly<Record<string, Command>>): string {
   const lines = Object.entries(commands).map(([name, { summary }]) => row(name, summary))
-  return `solhost: a host for solutions
+  return `solhost <command> [options]
 
-${lines.join('')}${row('help [command]', 'this text, or how a command is used')}${row('version', 'the version')}
-A first solution:
+Create, test and deploy solutions, and run the host that serves them.
 
-  ${SOLHOST} init shop          makes a folder that runs as it is
-  ${SOLHOST} dev shop           runs it here; each save shows in open pages
-  ${SOLHOST} check shop         says what an upload would say
-  ${SOLHOST} start              starts a host
+Commands:
+${lines.join('')}${row('help [command]', 'show this help, or the help of a command')}${row('version', 'show the version')}
+Get started:
+  ${SOLHOST} init shop          # create a solution in the folder shop
+  ${SOLHOST} dev shop           # run it on this machine; open pages update on each save
+  ${SOLHOST} check shop         # find errors before you upload it
+  ${SOLHOST} start              # start a host, in another terminal
   ${SOLHOST} deploy shop http://127.0.0.1:8080 --user admin
 
 Exit codes:
@@ -26,19 +28,19 @@ export function helpOfGroup(group: string, commands: Readonly<Record<string, Com
   const lines = Object.entries(commands).flatMap(([name, { summary }]) =>
     name.startsWith(`${group} `) ? [row(name, summary)] : [],
   )
-  return `solhost ${group} <command>\n\n${lines.join('')}\n"${SOLHOST} help ${group} <command>" shows how to use one.\n`
+  return `solhost ${group} <command>\n\nCommands:\n${lines.join('')}\nRun "${SOLHOST} help ${group} <command>" for the help of a command.\n`
 }
 
 export function helpOf(name: string, command: Command): string {
   const { summary, arguments: all, options, notes } = command
   const given = Object.entries(all).map(([argument, { what, default: text }]) =>
-    row(argument, text === undefined ? what : `${what} (${text} unless given)`),
+    row(argument, text === undefined ? what : `${what} (default: ${text})`),
   )
   const flags = Object.entries(options).map(([option, { short, value, what }]) =>
     row(`${short === undefined ? '' : `-${short}, `}--${option}${value === undefined ? '' : ` ${value}`}`, what),
   )
   const parts = [`${usageOf(name, command)}\n\n${capital(summary)}.\n`, section('Arguments', given)]
-  parts.push(section('Options', [...flags, row('-h, --help', 'this text')]))
+  parts.push(section('Options', [...flags, row('-h, --help', 'show this help')]))
   if (notes !== undefined) parts.push(`\n${notes()}`)
   return parts.join('')
 }
@@ -54,7 +56,7 @@ function section(title: string, rows: readonly string[]): string {
 }
 
 function row(left: string, right: string): string {
-  return `  ${left.padEnd(WIDTH)} ${right}\n`
+  return `  ${left.padEnd(WIDTH)} ${capital(right)}\n`
 }
 
 function capital(text: string): string {

@@ -102,7 +102,7 @@ function request(
   return new Promise((resolve, reject) => {
     const open = url.protocol === 'https:' ? httpsRequest : httpRequest
     const sending = open(new URL(path, url), { ...options, agent: false }, resolve)
-    sending.setTimeout(time, () => sending.destroy(new Error(`no answer within ${time / 1000} s`)))
+    sending.setTimeout(time, () => sending.destroy(new Error(`no response within ${time / 1000} s`)))
     sending.on('error', (error) => reject(unreachable(url, error)))
     send(sending)
   })
@@ -129,7 +129,7 @@ async function* linesOf(response: AsyncIterable<Buffer>): AsyncGenerator<string>
   for await (const chunk of response) {
     const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n')
     rest = lines.pop() ?? ''
-    if (rest.length > MOST_ANSWER) throw new Error('a line has no end')
+    if (rest.length > MOST_ANSWER) throw new Error('a line is too long')
     yield* lines
   }
 }
@@ -140,7 +140,7 @@ async function read(response: IncomingMessage, url: URL): Promise<ApiAnswer> {
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length
-      if (size > MOST_ANSWER) throw new Error('the answer has no end')
+      if (size > MOST_ANSWER) throw new Error('the response is too large')
       chunks.push(chunk)
     }
   } catch (error) {
@@ -159,17 +159,18 @@ function jsonOf(text: string): unknown {
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: `Nothing listens there. Start a host with "${SOLHOST} start", or correct the address.`,
-  ENOTFOUND: 'There is no such host name. Correct the address.',
-  ECONNRESET: 'The connection was cut. Try again; if it stays so, ask the operator.',
-  EPROTO: 'It speaks another protocol there: is it http instead of https?',
+  ECONNREFUSED: `Nothing is listening there. Start a host with "${SOLHOST} start", or correct the URL.`,
+  ENOTFOUND: 'The host name does not exist. Correct the URL.',
+  ECONNRESET: 'The connection was closed. Try again. If the problem persists, ask the operator.',
+  EPROTO: 'The server does not use TLS as expected. Check whether the URL must start with http instead of https.',
 }
 
 function unreachable(url: URL, error: Error): CommandError {
   const code = (error as NodeJS.ErrnoException).code ?? ''
   const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)
-  const trust = 'Its certificate is not trusted here: NODE_EXTRA_CA_CERTS names the file of an authority of your own.'
-  const advice = isCertificate ? trust : (ADVICE[code] ?? 'Correct the address, or ask the operator.')
+  const trust =
+    'Its certificate is not trusted. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the authority’s certificate file.'
+  const advice = isCertificate ? trust : (ADVICE[code] ?? 'Correct the URL, or ask the operator.')
   const why = code === '' ? printable(error.message) : code
-  return new CommandError('unreachable', `No host answers at ${url.origin} (${why}). ${advice}`, { cause: error })
+  return new CommandError('unreachable', `No host responded at ${url.origin} (${why}). ${advice}`, { cause: error })
 }

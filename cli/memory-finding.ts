@@ -12,17 +12,17 @@ export function memoryFinding(
 ): { readonly ok: boolean; readonly found: string; readonly advice?: string } {
   const asked = `RUNTIME_XMX is ${wholeMegabytes(configured)} MB`
   if (groupLimit !== null && maximum < configured) {
-    const group = `the control group (container) has ${wholeMegabytes(groupLimit)} MB`
+    const group = `the control group (container) allows ${wholeMegabytes(groupLimit)} MB`
     return {
       ok: maximum >= LEAST_MEMORY,
-      found: `${asked}, ${group}: the host keeps below ${wholeMegabytes(maximum)} MB`,
-      advice: `Raise the memory limit of the container to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more; docs/operating.md says how much is needed.`,
+      found: `${asked}, but ${group}, so the host uses at most ${wholeMegabytes(maximum)} MB`,
+      advice: `Raise the memory limit of the container to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more. docs/operating.md describes how much a host needs.`,
     }
   }
-  if (configured < machine) return { ok: true, found: `${asked}, the machine has ${wholeMegabytes(machine)} MB` }
+  if (configured < machine) return { ok: true, found: `${asked}, and the machine has ${wholeMegabytes(machine)} MB` }
   return {
     ok: false,
-    found: `${asked}, but the machine has ${wholeMegabytes(machine)} MB: the system would kill processes before the host ends any`,
-    advice: `Set RUNTIME_XMX to less than ${wholeMegabytes(machine)}m, and leave room for whatever else runs here.`,
+    found: `${asked}, but the machine has only ${wholeMegabytes(machine)} MB, so it can run out of memory before the host reaches its limit`,
+    advice: `Set RUNTIME_XMX to less than ${wholeMegabytes(machine)}m. Leave room for other programs on this machine.`,
   }
 }

@@ -13,7 +13,7 @@ const GROUP = 5
 export const PASSWORD_OPTION = {
   'ask-password': {
     type: 'boolean',
-    what: `ask for the password, or take ${PROPERTY}; else one is made and shown once`,
+    what: `prompt, or use ${PROPERTY}; without it, a password is generated and shown once`,
   },
 } as const
 
@@ -28,9 +28,9 @@ export async function askNewPassword(username: string, terminal: Terminal): Prom
   const given = terminal.environment[PROPERTY]
   if (given !== undefined && given !== '') return given
   if (!terminal.isInteractive) {
-    throw new CommandError('usage', `${PROPERTY} is not set, and there is no terminal to ask on. Set it.`)
+    throw new CommandError('usage', `${PROPERTY} is not set, and there is no terminal for a prompt. Set ${PROPERTY}.`)
   }
-  const first = await askSecret(`New password of ${username}: `)
-  if (first === (await askSecret('Once more: '))) return first
-  throw new CommandError('failed', 'These were two different passwords. Nothing was done; try again.')
+  const first = await askSecret(`New password for ${username}: `)
+  if (first === (await askSecret('Repeat the password: '))) return first
+  throw new CommandError('failed', 'The passwords do not match. Nothing was changed. Try again.')
 }

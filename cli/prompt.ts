@@ -19,7 +19,7 @@ export async function askSecret(question: string): Promise<string> {
     for (const character of chunk) {
       if (character === '\r' || character === '\n') return answer.resolve(typed)
       if (character === CTRL_C || character === CTRL_D) {
-        return answer.reject(new CommandError('interrupted', 'Nothing was done.'))
+        return answer.reject(new CommandError('interrupted', 'Interrupted. Nothing was changed.'))
       }
       if (character === '\u007f' || character === '\b') typed = typed.slice(0, -1)
       else if (character >= ' ') typed += character

@@ -12,10 +12,10 @@ export function readArguments(name: string, command: Command, words: readonly st
   if (values.help === true) return null
   const names = Object.keys(command.arguments)
   const extra = positionals[names.length]
-  if (extra !== undefined) throw wrongUse(name, `"${extra}" is one argument too many`)
+  if (extra !== undefined) throw wrongUse(name, `unexpected argument "${extra}"`)
   const given = names.map((argument, index) => {
     const text = positionals[index] ?? command.arguments[argument]?.default
-    if (text === undefined || text === '') throw wrongUse(name, `<${argument}> is missing`)
+    if (text === undefined || text === '') throw wrongUse(name, `missing argument <${argument}>`)
     return [argument, text]
   })
   return { arguments: Object.fromEntries(given), options: values as Given['options'] }
@@ -48,12 +48,12 @@ function problemOf(error: unknown, words: readonly string[], known: readonly str
   const quoted = /'(-[^'<]*?)(?: <value>)?'/.exec(message)?.[1] ?? ''
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
     const nearest = nearestKey(quoted.replace(/^-+/, ''), known)
-    return `there is no option ${quoted}${nearest === null ? '' : `; did you mean --${nearest}?`}`
+    return `unknown option ${quoted}${nearest === null ? '' : `. Did you mean --${nearest}?`}`
   }
   if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
     const names = words.filter((word) => word.startsWith('-')).map((word) => word.split('=')[0] ?? word)
     const option = names.find((word) => message.includes(word)) ?? quoted
-    return /does not take/.test(message) ? `${option} takes no value` : `${option} needs a value`
+    return /does not take/.test(message) ? `${option} does not accept a value` : `${option} requires a value`
   }
   return message
 }
@@ -61,6 +61,6 @@ function problemOf(error: unknown, words: readonly string[], known: readonly str
 function wrongUse(name: string, problem: string): CommandError {
   return new CommandError(
     'usage',
-    `solhost ${name}: ${problem}${problem.endsWith('?') ? '' : '.'}\n"${SOLHOST} help ${name}" shows how to use it.`,
+    `solhost ${name}: ${problem}${problem.endsWith('?') ? '' : '.'}\nRun "${SOLHOST} help ${name}" for usage.`,
   )
 }

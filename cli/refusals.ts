@@ -13,31 +13,32 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   401: {
     exit: 'refused',
     text: (detail) =>
-      `The host does not know this token or password: ${detail}\nNext: ask the operator for another one.`,
+      `The host did not accept the token or password: ${detail}\nNext: ask the operator for a valid one.`,
   },
   403: {
     exit: 'refused',
     text: (detail, solution) =>
-      `The token is known, but may not do this: ${detail}\n` +
-      `Next: ask the operator for one with the scope solutions:${solution}:write.`,
+      `The token does not allow this: ${detail}\n` +
+      `Next: ask the operator for a token with the scope solutions:${solution}:write.`,
   },
   404: {
     exit: 'failed',
-    text: (detail) => `The host has no such solution: ${detail}\nNext: "${SOLHOST} deploy" uploads one.`,
+    text: (detail) => `The host has no such solution: ${detail}\nNext: upload it with "${SOLHOST} deploy".`,
   },
   409: {
     exit: 'failed',
-    text: (detail) => `The host has another solution under this name: ${detail}\nNext: change "name" in solution.json.`,
+    text: (detail) => `The upload conflicts with what the host has: ${detail}\nNext: check "name" in solution.json.`,
   },
   413: {
     exit: 'faults',
-    text: (detail) => `The bundle is too large for this host: ${detail}\nNext: make it smaller, or ask the operator.`,
+    text: (detail) =>
+      `The bundle is too large for this host: ${detail}\nNext: make it smaller, or ask the operator to raise the limit.`,
   },
   421: {
     exit: 'unreachable',
-    text: (detail) => `The host does not answer to this name: ${detail}\nNext: use the address that its users use.`,
+    text: (detail) => `The host does not serve this host name: ${detail}\nNext: use the URL that its users open.`,
   },
-  429: { exit: 'refused', text: (detail) => `The host counts failed sign-ins: ${detail}` },
+  429: { exit: 'refused', text: (detail) => `Too many failed sign-ins: ${detail}` },
 }
 
 /** Sentences that differ for users. */
@@ -45,16 +46,16 @@ const USER_REFUSALS: Readonly<Record<number, Refusal>> = {
   403: {
     exit: 'refused',
     text: (detail) =>
-      `The token is known, but may not do this: ${detail}\n` +
-      'Next: ask the operator for one with the scope users:read, or users:write to change them.',
+      `The token does not allow this: ${detail}\n` +
+      'Next: ask the operator for a token with the scope users:read, and users:write to make changes.',
   },
-  404: { exit: 'failed', text: (detail) => `${detail}\nNext: "${SOLHOST} users list" lists the users.` },
+  404: { exit: 'failed', text: (detail) => `${detail}\nNext: run "${SOLHOST} users list" to see the users.` },
   409: {
     exit: 'failed',
-    text: (detail) => `${detail}\nNext: choose another name, or change that user by "users set".`,
+    text: (detail) => `${detail}\nNext: choose another name, or change that user with "users set".`,
   },
-  413: { exit: 'failed', text: (detail) => `It is too much for this host at once: ${detail}\nNext: split the file.` },
-  422: { exit: 'failed', text: (detail) => `The host does not take that: ${detail}` },
+  413: { exit: 'failed', text: (detail) => `The request is too large for this host: ${detail}\nNext: split the file.` },
+  422: { exit: 'failed', text: (detail) => `The host rejected the request: ${detail}` },
 }
 
 /** The same for requests about users. */
@@ -72,17 +73,19 @@ export function refuse(
   const { status, body, location } = answer
   if (location !== null && status >= 300 && status < 400) {
     const target = URL.parse(location, url)?.origin ?? location
-    throw new CommandError('unreachable', `${url.origin} leads on to ${printable(target)}. Use that address.`)
+    throw new CommandError('unreachable', `${url.origin} redirects to ${printable(target)}. Use that URL.`)
   }
   const problem = (typeof body === 'object' && body !== null ? body : {}) as Problem
   if (typeof problem.code !== 'string') {
-    const text = `What answers at ${url.origin} is no Solhost, or something before it (HTTP ${status}).`
-    throw new CommandError('unreachable', `${text} Correct the address.`)
+    const text = `${url.origin} did not respond like a Solhost server (HTTP ${status}).`
+    throw new CommandError('unreachable', `${text} Check the URL.`)
   }
   const detail = printable(typeof problem.detail === 'string' ? problem.detail : problem.code)
   const refusal = own[status] ?? REFUSALS[status]
   if (refusal !== undefined) throw new CommandError(refusal.exit, refusal.text(detail, solution))
-  const reference =
-    typeof problem.correlationId === 'string' ? ` Its log has the reference ${problem.correlationId}.` : ''
-  throw new CommandError('failed', `The host could not do it (${status}): ${detail}${printable(reference)}`)
+  const reference = typeof problem.correlationId === 'string' ? ` Look for ${problem.correlationId} in its log.` : ''
+  throw new CommandError(
+    'failed',
+    `The host could not process the request (HTTP ${status}): ${detail}${printable(reference)}`,
+  )
 }

@@ -32,14 +32,14 @@ const TEST_FILE = /\.test\.[jt]s$/
 export function readSolutionFolder(shown: string): SolutionFolder {
   const path = resolve(shown)
   if (!isFolder(path)) {
-    const advice = `Name the folder that contains solution.json; "${SOLHOST} init <name>" creates one.`
-    throw new CommandError('usage', `There is no folder "${shown}". ${advice}`)
+    const advice = `Specify the folder that contains solution.json, or create one with "${SOLHOST} init <name>".`
+    throw new CommandError('usage', `The folder "${shown}" does not exist. ${advice}`)
   }
   if (!existsSync(join(path, MANIFEST))) {
     const below = entriesIn(path)?.find(({ name }) => existsSync(join(path, name, MANIFEST)))?.name
     const meant =
-      below === undefined ? `"${SOLHOST} init <name>" creates a new one` : `did you mean "${join(shown, below)}"?`
-    throw new CommandError('usage', `"${shown}" holds no ${MANIFEST}, so it is not the folder of a solution; ${meant}`)
+      below === undefined ? `Create a solution with "${SOLHOST} init <name>".` : `Did you mean "${join(shown, below)}"?`
+    throw new CommandError('usage', `The folder "${shown}" contains no ${MANIFEST}. ${meant}`)
   }
   return { shown, path, files: readAll(path, namesBelow(path)) }
 }
@@ -84,7 +84,10 @@ export function isOwnFile(path: string, name: string): boolean {
 export function refuseLink(path: string, name: string): void {
   const link = linkOnTheWay(path, name)
   if (link === null) return
-  throw new CommandError('failed', `"${link}" is a link, so nothing is written there. Remove it, then run it again.`)
+  throw new CommandError(
+    'failed',
+    `"${link}" is a symbolic link, so nothing was written there. Remove it, then run the command again.`,
+  )
 }
 
 /** Writes a file into the folder, never through a link. @throws CommandError */
@@ -114,8 +117,11 @@ function namesBelow(path: string): string[] {
 function nameOf(entry: Dirent, folder: string): string {
   const name = `${folder}${entry.name}`
   if (entry.isFile()) return name
-  const what = entry.isSymbolicLink() ? 'is a link' : 'is no file'
-  throw new CommandError('usage', `"${name}" ${what}, and a bundle holds files alone. Put a file there, or remove it.`)
+  const what = entry.isSymbolicLink() ? 'is a symbolic link' : 'is not a regular file'
+  throw new CommandError(
+    'usage',
+    `"${name}" ${what}. A bundle can only contain regular files. Replace it with a file, or remove it.`,
+  )
 }
 
 function readAll(path: string, names: string[]): ReadonlyMap<string, Buffer> {
@@ -140,11 +146,14 @@ function readOne(file: string): Buffer {
 /** @returns null for a missing file, and for errors that access rights would not fix */
 function unreadable(path: string, { code }: NodeJS.ErrnoException): CommandError | null {
   if (code !== 'EACCES' && code !== 'EPERM') return null
-  return new CommandError('failed', `"${path}" cannot be read (${code}). Give this account the right to.`)
+  return new CommandError('failed', `Cannot read "${path}" (${code}). Give this account read access.`)
 }
 
 function tooLarge(path: string, what: string): CommandError {
-  return new CommandError('usage', `${basename(path)} holds more than ${what}; is it a solution's?`)
+  return new CommandError(
+    'usage',
+    `"${basename(path)}" contains more than ${what}. Check that it is the folder of a solution.`,
+  )
 }
 
 /** The first link on the path from the folder to the file, including the file; null: there is none. */

@@ -77,8 +77,8 @@ export async function openUserDirectory(
       const key = usernameKey(username)
       // A user with exactly this name is usually the first with this prefix; sort orders of databases can differ.
       for await (const user of list(username)) if (usernameKey(user.username) === key) return user
-      const text = `There is no user "${printable(username)}" on this host.`
-      throw new CommandError('failed', `${text} "${SOLHOST} users list ${url.origin}" lists the users.`)
+      const text = `The host has no user "${printable(username)}".`
+      throw new CommandError('failed', `${text} Run "${SOLHOST} users list ${url.origin}" to see the users.`)
     },
     create: (user) => ask('POST', USERS, user),
     change: (uid, input) => ask('PATCH', `${USERS}/${encodeURIComponent(uid)}`, input),

@@ -2,13 +2,16 @@ import type { Terminal } from './terminal.ts'
 
 /** Every exit code of the command line; docs/command-line.md shows this table. */
 export const EXIT_CODES = {
-  done: { code: 0, what: 'done as asked' },
-  failed: { code: 1, what: 'it did not work; the text says why, and what to do' },
-  usage: { code: 2, what: 'an unknown command or option, or something that it needs is missing' },
-  faults: { code: 3, what: 'the solution has faults, or a test of it fails; with `--strict` warnings count too' },
-  refused: { code: 4, what: 'the host refuses: the token is unknown, or may not do this' },
-  unreachable: { code: 5, what: 'no Solhost answers at the address' },
-  interrupted: { code: 130, what: 'ended by Ctrl-C, at a prompt or while tests run' },
+  done: { code: 0, what: 'success' },
+  failed: { code: 1, what: 'failure; the message says why and what to do' },
+  usage: { code: 2, what: 'wrong usage: an unknown command or option, or required input is missing' },
+  faults: { code: 3, what: 'the solution has errors, or a test failed; with `--strict`, warnings count as errors' },
+  refused: {
+    code: 4,
+    what: 'the host denied access: invalid credentials, a missing scope, or too many failed sign-ins',
+  },
+  unreachable: { code: 5, what: 'no Solhost server responded at the URL' },
+  interrupted: { code: 130, what: 'interrupted at a prompt or while tests run, for example by Ctrl-C' },
 } as const
 
 export type Exit = keyof typeof EXIT_CODES

@@ -46,20 +46,20 @@ export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) =
 }
 
 /** The system reports the port number, but not which of these settings it is from. */
-const PORTS = 'PORT, ADMIN_PORT, METRICS_PORT or HTTP_REDIRECT_PORT, whichever it is,'
+const PORTS = 'PORT, ADMIN_PORT, METRICS_PORT or HTTP_REDIRECT_PORT'
 
 /** Why a host could not start, as a message for the operator. */
 export function whyNot(error: unknown): string {
   if (error instanceof PlatformError) return error.message
   const { code, port, address, syscall } = error as NodeJS.ErrnoException & { port?: number; address?: string }
   if (code === 'EADDRINUSE') {
-    return `Port ${port} of ${address} is in use. Stop what uses it, or set ${PORTS} to another one.`
+    return `Port ${port} on ${address} is already in use. Stop the process that uses it, or set ${PORTS} to another port.`
   }
   if (code === 'EACCES' && syscall === 'listen') {
-    return `Port ${port} of ${address} is for accounts with more rights. Set ${PORTS} to one from 1024.`
+    return `Listening on port ${port} of ${address} requires extra privileges. Set ${PORTS} to 1024 or higher.`
   }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    return `The folder PLATFORM_HOME cannot be used: ${(error as Error).message}. ${whoseFolder(code)}`
+    return `Cannot use the folder PLATFORM_HOME: ${(error as Error).message}. ${whoseFolder(code)}`
   }
   if (isDiskFull(error)) return diskFull('PLATFORM_HOME', error).message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
@@ -67,7 +67,7 @@ export function whyNot(error: unknown): string {
 
 /** The owner of a folder that is mounted into a container is set by number on the machine outside. */
 function whoseFolder(code: string): string {
-  if (code === 'EROFS') return 'It lies on a file system that is read-only: mount it for writing.'
+  if (code === 'EROFS') return 'It is on a read-only file system. Mount it for writing.'
   const user = process.getuid?.()
-  return `Give it to the account that runs Solhost${user === undefined ? '' : `, which has the number ${user}`}.`
+  return `Make the account that runs Solhost${user === undefined ? '' : ` (user ID ${user})`} the owner of the folder.`
 }

@@ -9,16 +9,16 @@ import { jsonText } from '../../base/terminal/terminal.ts'
 import { readSettings } from '../../host/config/settings.ts'
 
 export const backupCommand = command({
-  summary: 'write the whole platform into one file; the host may go on meanwhile',
-  arguments: { file: { what: 'a new file, such as backup.zip' } },
+  summary: 'back up the whole platform into one file; the host can keep running',
+  arguments: { file: { what: 'file to create, such as backup.zip' } },
   options: {
-    'without-key': { type: 'boolean', what: "leave the platform's key out, to be kept elsewhere" },
-    json: { type: 'boolean', what: 'one JSON object instead of text' },
+    'without-key': { type: 'boolean', what: "leave out the platform's key, which you then store separately" },
+    json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
-    () => `It reads the same environment properties as "solhost start", on the machine of the host. In the file are the tables
-of the platform's database, of whatever kind, and of PLATFORM_HOME the embedded databases of solutions, the operator's
-plugins, and the platform's key if it lies there. The file is for its owner alone (mode 0600), and holds secrets.
+    () => `Run this on the machine of the host, with the environment properties of "solhost start". The file contains the tables of
+the platform's database and, from PLATFORM_HOME, the embedded databases of solutions, the operator's plugins, and the
+platform's key if it is stored there. The file contains secrets. Only its owner can read it (mode 0600).
 `,
   async run({ arguments: { file }, options }, terminal) {
     const { json = false, 'without-key': withoutKey = false } = options
@@ -37,11 +37,11 @@ plugins, and the platform's key if it lies there. The file is for its owner alon
         return 'done'
       }
       terminal.out(`${file}: ${textOf(counts)}, ${size} bytes\n`)
-      for (const path of skipped) terminal.out(`Not in it, since it is no file: ${path}\n`)
+      for (const path of skipped) terminal.out(`Skipped, because it is not a regular file: ${path}\n`)
       terminal.out(`${KEY_TEXTS[key]}\n`)
-      const place = existsSync('/.dockerenv') ? ' Copy it out of the container.' : ''
+      const copy = existsSync('/.dockerenv') ? 'copy it out of the container and ' : ''
       terminal.out(
-        `Next: keep it where nobody else reads it.${place} "${SOLHOST} restore ${shellWord(file)}" puts it back.\n`,
+        `Next: ${copy}store it where nobody else can read it. To restore it, run "${SOLHOST} restore ${shellWord(file)}".\n`,
       )
       return 'done'
     } catch (error) {
@@ -52,10 +52,9 @@ plugins, and the platform's key if it lies there. The file is for its owner alon
 })
 
 const KEY_TEXTS = {
-  'in the backup': 'It holds secrets and the key that they are encrypted with: who has it has all of them.',
-  'left out': 'The platform’s key is not in it: keep the file platform-key of PLATFORM_HOME too, apart from this one.',
-  PLATFORM_KEY:
-    'PLATFORM_KEY is not in it: keep that too, apart from this file. Without it the secrets cannot be read.',
+  'in the backup': 'It contains secrets and the key that decrypts them. Anyone who has the file can read them.',
+  'left out': 'It does not contain the platform’s key. Back up the file platform-key in PLATFORM_HOME separately.',
+  PLATFORM_KEY: 'It does not contain PLATFORM_KEY. Store the key separately: without it, the secrets cannot be read.',
 }
 
 type Counts = { readonly rows: number; readonly solutionDatabases: number; readonly pluginFiles: number }
@@ -73,7 +72,7 @@ export function textOf({ rows, solutionDatabases, pluginFiles }: Counts): string
   const of = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`
   return [
     of(rows, 'row', 'rows'),
-    of(solutionDatabases, 'database of a solution', 'databases of solutions'),
-    of(pluginFiles, 'file of plugins', 'files of plugins'),
+    of(solutionDatabases, 'solution database', 'solution databases'),
+    of(pluginFiles, 'plugin file', 'plugin files'),
   ].join(', ')
 }

@@ -9,15 +9,15 @@ import { countText, type Findings, findingsText } from '../findings-text.ts'
 import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
 
 export const checkCommand = command({
-  summary: 'say all that an upload would refuse or warn of, without a host',
-  arguments: { folder: { what: 'the folder of the solution', default: '.' } },
+  summary: 'report everything that an upload would refuse or warn about, without a host',
+  arguments: { folder: { what: 'folder of the solution', default: '.' } },
   options: {
-    strict: { type: 'boolean', what: 'warnings count as faults' },
-    json: { type: 'boolean', what: 'one JSON object instead of text' },
+    strict: { type: 'boolean', what: 'treat warnings as errors' },
+    json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
-    () => `The scripts are compiled and loaded in a sandbox process, as an upload does it, with the limits and plugins of a
-host without settings of its own. solhost.d.ts, where there is one, is brought up to date.
+    () => `Like an upload, this compiles and loads the scripts in a sandbox process. It uses the default limits and the built-in
+plugins. It also updates the editor files that exist, such as solhost.d.ts.
 `,
   async run({ arguments: { folder: shown }, options: { strict = false, json = false } }, terminal) {
     const folder = readSolutionFolder(shown)
@@ -34,7 +34,7 @@ host without settings of its own. solhost.d.ts, where there is one, is brought u
 /** Prints the errors that stop pack and deploy. */
 export function refuseFaults({ files }: SolutionFolder, found: Findings, terminal: Terminal): Exit {
   terminal.err(findingsText(found, files, { styled: terminal.styledError }))
-  terminal.err(`${countText(found)}. Next: mend the faults, then run it again.\n`)
+  terminal.err(`${countText(found)}. Next: fix the errors, then run the command again.\n`)
   return 'faults'
 }
 
@@ -53,12 +53,12 @@ function forPeople(
   const { manifest } = checked
   const what = manifest === null ? printable(basename(path)) : `${manifest.name} ${manifest.version}`
   const again = `${SOLHOST} check ${shellWord(shown)}`
-  const next = isSound ? `${SOLHOST} deploy ${shellWord(shown)} <url>` : `fix what is listed, then ${again}`
+  const next = isSound ? `${SOLHOST} deploy ${shellWord(shown)} <url>` : `fix the problems above, then run ${again}`
   const colour = checked.faults.length > 0 ? 'red' : checked.warnings.length > 0 ? 'yellow' : 'green'
   return [
     findingsText(checked, files, terminal),
     `${what}: ${terminal.styled(colour, countText(checked))}.\n`,
-    ...renewed.map((file) => `${file} is up to date with the solution again.\n`),
+    ...renewed.map((file) => `Updated ${file}.\n`),
     `Next: ${next}\n`,
   ].join('')
 }

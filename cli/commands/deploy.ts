@@ -19,15 +19,18 @@ const Known = z.object({
 })
 
 export const deployCommand = command({
-  summary: 'check a solution, upload it and make it the active version',
+  summary: 'check a solution, upload it and activate it',
   arguments: {
-    folder: { what: 'the folder of the solution' },
-    url: { what: 'the address of the host, such as https://apps.example.org' },
+    folder: { what: 'folder of the solution' },
+    url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
     ...HOST_OPTIONS,
-    'no-check': { type: 'boolean', what: 'leave the check to the host, which has plugins or limits of its own' },
-    json: { type: 'boolean', what: 'one JSON object instead of text' },
+    'no-check': {
+      type: 'boolean',
+      what: 'skip the local check, for a host with other plugins or limits; the host always checks',
+    },
+    json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes: () => HOST_NOTES,
   async run({ arguments: given, options }, terminal) {
@@ -67,7 +70,9 @@ export const deployCommand = command({
       `${terminal.styled('green', `${name} ${printable(version)}`)} is active: ${change(before, sha256, isNew)}.\n`,
     )
     terminal.out(`  sha256    ${sha256}\n  address   ${address}\n  ${countText(found)}\n`)
-    terminal.out(`Next: open the address; what its scripts write shows\n  ${logsLine(name, url, options.user)} -f\n`)
+    terminal.out(
+      `Next: open the address. To follow the log of the scripts, run:\n  ${logsLine(name, url, options.user)} -f\n`,
+    )
     return 'done'
   },
 })
@@ -86,10 +91,11 @@ async function versionBefore(api: HostApi, url: URL, name: string): Promise<Vers
 }
 
 function change(before: Version | null, sha256: string, isNew: boolean): string {
-  if (before === null) return isNew ? 'the first version of this solution on the host' : 'a version that the host had'
-  if (before.sha256 === sha256) return 'the host had this very version already, nothing changed'
-  const place = `in place of ${printable(before.version)} (sha256 ${printable(before.sha256.slice(0, 12))}…)`
-  return isNew ? `a new version, ${place}` : `a version that the host had, again, ${place}`
+  if (before === null)
+    return isNew ? 'the first version of this solution on the host' : 'a version that the host already had'
+  if (before.sha256 === sha256) return 'it was already the active version, so nothing changed'
+  const place = `replacing ${printable(before.version)} (sha256 ${printable(before.sha256.slice(0, 12))}…)`
+  return isNew ? `a new version, ${place}` : `a version that the host already had, ${place}`
 }
 
 /**
@@ -111,7 +117,7 @@ function progressBar(name: string, total: number, terminal: Terminal) {
     show(sent: number): void {
       const full = Math.round((BAR_WIDTH * sent) / total)
       const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`
-      const state = sent < total ? `${Math.floor((100 * sent) / total)} %` : 'is checked by the host …'
+      const state = sent < total ? `${Math.floor((100 * sent) / total)} %` : 'the host is checking it …'
       terminal.err(`\r\x1b[2K${name} ${bar} ${state}`)
     },
     clear: () => terminal.err('\r\x1b[2K'),

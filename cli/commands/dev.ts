@@ -18,22 +18,22 @@ const PORT = 8080
 const ADMIN_PORT = 8081
 
 export const devCommand = command({
-  summary: 'run a solution while it is written: each save shows in open pages at once',
-  arguments: { folder: { what: 'the folder of the solution', default: '.' } },
+  summary: 'run a solution while you write it; open pages update on each save',
+  arguments: { folder: { what: 'folder of the solution', default: '.' } },
   options: {
     port: {
       type: 'string',
       value: '<number>',
-      what: `port of the pages (PORT, else ${PORT} or the next that is free)`,
+      what: `port of the pages (default: PORT, or ${PORT}, or the next free port)`,
     },
     ...INSPECT_OPTIONS,
   },
   notes:
-    () => `It is a host of its own, for this machine only. Users, grants, secrets and data are kept in a folder of your account,
-which it prints.
-Each save is checked as an upload; what is at fault is shown with its line, and the version before goes on. Open
-pages go on with what their users have entered; login pages have to be loaded again. Environment properties
-count as for start, but those that say where a host is and what it keeps.
+    () => `This runs a separate host that only this machine can reach. It stores users, grants, secrets and data in a folder of
+your account, and prints the path.
+It checks each save like an upload. If there are errors, it shows them and keeps the previous version running.
+Open pages keep what their users entered; reload login pages yourself. Environment properties work as for "start",
+except those for the host's address, identity and storage.
 `,
   run: ({ arguments: { folder }, options }, terminal) => dev(readSolutionFolder(folder), options, terminal),
 })
@@ -61,7 +61,7 @@ async function dev(folder: SolutionFolder, options: DevOptions, terminal: Termin
     watching = watchFolder(folder.path, {
       changed: (since) => void saves.saved(since),
       gone() {
-        terminal.err(`The folder "${folder.shown}" is gone, so this ends.\n`)
+        terminal.err(`The folder "${folder.shown}" was removed, so dev stops.\n`)
         void stop()
           .catch(() => {})
           .finally(() => stopped.resolve('failed'))
@@ -84,7 +84,10 @@ async function startLive(home: string, options: DevOptions, { environment }: Ter
   const { port: given } = options
   const wanted = readPort(given ?? environment.PORT ?? '') ?? PORT
   if (given !== undefined && wanted !== 0 && !(await isFree(wanted))) {
-    throw new CommandError('failed', `Port ${wanted} is in use. Stop what uses it, or name another one with --port.`)
+    throw new CommandError(
+      'failed',
+      `Port ${wanted} is already in use. Stop the process that uses it, or choose another port with --port.`,
+    )
   }
   const port = await freePort(wanted)
   const adminPort = await freePort(readPort(environment.ADMIN_PORT ?? '') ?? ADMIN_PORT, (other) => other === port)
@@ -93,8 +96,8 @@ async function startLive(home: string, options: DevOptions, { environment }: Ter
   const log = await createLog(settings.logLevel, process.stdout.isTTY === true)
   const { startHost } = await import('../../host/main.ts')
   const host = await startHost({ settings, log, version, terminal: false, isLive: true, inspect })
-  if (host.live === null) throw new TypeError('the host is no live one')
-  const notes = port === wanted ? [] : [`Port ${wanted} is in use, so this is on ${port}.`]
+  if (host.live === null) throw new TypeError('the host is not live')
+  const notes = port === wanted ? [] : [`Port ${wanted} is already in use. Using port ${port} instead.`]
   return { host, live: host.live, notes }
 }
 
@@ -102,7 +105,10 @@ async function startLive(home: string, options: DevOptions, { environment }: Ter
 function readPort(text: string): number | null {
   if (text === '') return null
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw new CommandError('usage', `A port is a number from 0 (any free one) to 65535, not "${text}".`)
+  throw new CommandError(
+    'usage',
+    `"${text}" is not a valid port. Use a number from 1 to 65535, or 0 for any free port.`,
+  )
 }
 
 /** Handles each new version: streams its log, and prints its URL and user if they changed. */
@@ -123,7 +129,7 @@ function createLiveEnd(
       unfollow?.()
       unfollow = live.follow(update.name, (line) => terminal.out(logLineText(line, terminal)))
     }
-    if (isElsewhere) terminal.out(`${update.name} ${update.version} is at ${host.addressOf(update.name)}\n`)
+    if (isElsewhere) terminal.out(`${update.name} ${update.version} runs at ${host.addressOf(update.name)}\n`)
     if (update.mode !== 'DEFAULT' && update.mode !== 'LOGIN_FORM') return
     const password = devPassword(home)
     await live.keepUser(DEV_USER, password, update.name)
@@ -138,19 +144,19 @@ function tellWhere(home: string, { host, notes }: Running, terminal: Terminal): 
   for (const note of notes) terminal.out(`${note}\n`)
   terminal.out(`Host          ${host.url}/
 Admin pages   ${host.adminUrl}/admin/ (${adminPassword(home, terminal)})
-Kept in       ${home}
-Each save shows in open pages at once; a login page has to be loaded again. Ctrl-C ends this.
+Data folder   ${home}
+Open pages update on each save. Reload login pages yourself. Press Ctrl-C to stop.
 `)
 }
 
 /** A password in the settings takes precedence over the generated one. */
 function adminPassword(home: string, { environment }: Terminal): string {
   const isSet = (environment.SERVLET_PASSWORD ?? environment.SERVLET_PASSWORD_FILE ?? '') !== ''
-  return isSet ? 'password as SERVLET_PASSWORD has it' : `password in ${join(home, 'admin-password')}`
+  return isSet ? 'password from SERVLET_PASSWORD' : `password in ${join(home, 'admin-password')}`
 }
 
 async function passwordText(password: string, live: LiveSolutions): Promise<string> {
   return (await live.isPassword(DEV_USER, password))
     ? `password ${password}`
-    : 'with the password that you gave this user'
+    : 'with the password that you set for this user'
 }

@@ -22,10 +22,11 @@ type Finding = { readonly ok: boolean; readonly what: string; readonly found: st
 type Check = (settings: Settings) => Promise<Omit<Finding, 'what'>>
 
 export const doctorCommand = command({
-  summary: 'look whether a host can start here: Node.js, settings, ports, folder, memory, database, clock',
+  summary: 'check whether a host can start here: Node.js, settings, ports, disk, memory, database, clock',
   arguments: {},
-  options: { json: { type: 'boolean', what: 'one JSON object instead of text' } },
-  notes: () => `It reads the same environment properties as "solhost start", starts nothing and changes nothing.
+  options: { json: { type: 'boolean', what: 'print one JSON object instead of text' } },
+  notes:
+    () => `This reads the same environment properties as "solhost start". It doesn't start the host or change anything.
 `,
   async run({ options: { json = false } }, terminal) {
     const findings: Finding[] = []
@@ -38,7 +39,7 @@ export const doctorCommand = command({
     if ('faults' in settings) {
       for (const fault of settings.faults) note({ what: 'settings', ok: false, found: fault, advice: SETTINGS_ADVICE })
     } else {
-      note({ what: 'settings', ok: true, found: 'every property that is set has a value that is allowed' })
+      note({ what: 'settings', ok: true, found: 'all values are valid' })
       const checks = {
         ...CHECKS,
         ...(settings.telemetry.scraping === null ? {} : METRICS_CHECKS),
@@ -48,24 +49,24 @@ export const doctorCommand = command({
     }
     const faults = findings.filter(({ ok }) => !ok).length
     if (json) terminal.out(jsonText({ ok: faults === 0, findings }))
-    else if (faults === 0) terminal.out(`\nNo faults found. Next: ${SOLHOST} start\n`)
+    else if (faults === 0) terminal.out(`\nNo problems found. Next: ${SOLHOST} start\n`)
     else
       terminal.out(
-        `\n${faults} ${faults === 1 ? 'fault' : 'faults'}. Next: follow the advice beside "→", then ${SOLHOST} doctor\n`,
+        `\n${faults} ${faults === 1 ? 'problem' : 'problems'} found. Next: follow the advice after "→", then run ${SOLHOST} doctor\n`,
       )
     return faults === 0 ? 'done' : 'failed'
   },
 })
 
-const SETTINGS_ADVICE = 'Correct the environment property; docs/reference/settings.md has all of them.'
+const SETTINGS_ADVICE = 'Correct the environment property. docs/reference/settings.md lists all of them.'
 
 const CHECKS: Readonly<Record<string, Check>> = {
   'sandbox process': checkSandbox,
-  'port of the pages': ({ host, port, certificate }) => checkPort('PORT', host, port, certificate !== null),
-  'port of the admin pages': ({ adminHost, adminPort, certificate }) =>
+  'pages port': ({ host, port, certificate }) => checkPort('PORT', host, port, certificate !== null),
+  'admin pages port': ({ adminHost, adminPort, certificate }) =>
     checkPort('ADMIN_PORT', adminHost, adminPort, certificate !== null && !isLoopback(adminHost)),
-  'folder PLATFORM_HOME': checkHome,
-  'space on the disk': checkSpace,
+  'PLATFORM_HOME folder': checkHome,
+  'disk space': checkSpace,
   memory: checkMemory,
   database: checkDatabase,
   clock: checkClock,
@@ -73,7 +74,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
 
 /** Only if `METRICS_PORT` is set. */
 const METRICS_CHECKS: Readonly<Record<string, Check>> = {
-  'port of the metrics': ({ telemetry: { scraping } }) =>
+  'metrics port': ({ telemetry: { scraping } }) =>
     scraping === null
       ? Promise.resolve({ ok: true, found: 'none' })
       : checkPort('METRICS_PORT', scraping.host, scraping.port),
@@ -81,7 +82,7 @@ const METRICS_CHECKS: Readonly<Record<string, Check>> = {
 
 /** Only if the host serves TLS. */
 const TLS_CHECKS: Readonly<Record<string, Check>> = {
-  'port that leads to https': ({ host, httpRedirectPort }) =>
+  'HTTP redirect port': ({ host, httpRedirectPort }) =>
     httpRedirectPort === null
       ? Promise.resolve({ ok: true, found: 'none' })
       : checkPort('HTTP_REDIRECT_PORT', host, httpRedirectPort),
@@ -97,35 +98,35 @@ async function checkCertificate(settings: Settings): Promise<Omit<Finding, 'what
   const problem = sayProblem(state, Date.now())
   const others = namesNotCovered(x509, publicNames(settings))
   const faults = [
-    problem === null ? null : [problem, 'Renew it; docs/tls.md says how a new file gets into its place by itself.'],
+    problem === null ? null : [problem, 'Renew it. docs/tls.md describes how to replace the file automatically.'],
     others.length === 0
       ? null
       : [
-          `It is for ${state.names}, and not for ${others.join(', ')}.`,
-          'Ask for a certificate that has these names too, for SOLUTION_ORIGIN a wildcard.',
+          `It covers ${state.names}, but not ${others.join(', ')}.`,
+          'Request a certificate that also covers these names. For SOLUTION_ORIGIN, use a wildcard.',
         ],
   ].filter((fault) => fault !== null)
   if (faults.length > 0) {
     const [found, advice] = [0, 1].map((part) => faults.map((fault) => fault[part]).join(' ')) as [string, string]
     return { ok: false, found, advice }
   }
-  return { ok: true, found: `${state.names}, until ${x509.validToDate.toISOString()}` }
+  return { ok: true, found: `valid for ${state.names} until ${x509.validToDate.toISOString()}` }
 }
 
 function line({ ok, what, found, advice }: Finding, terminal: Terminal): string {
-  const mark = ok ? terminal.styled('green', 'ok   ') : terminal.styled('red', 'fault')
+  const mark = ok ? terminal.styled('green', 'ok   ') : terminal.styled('red', 'error')
   const text = `${mark}  ${what.padEnd(24)} ${printable(found)}\n`
   return advice === undefined || ok ? text : `${text}       ${terminal.styled('cyan', '→')} ${printable(advice)}\n`
 }
 
 function unexpected(error: unknown): Omit<Finding, 'what'> {
   const found = error instanceof Error ? error.message : String(error)
-  return { ok: false, found, advice: 'Look at what the text says; the other lines may tell why.' }
+  return { ok: false, found, advice: 'Fix what the message describes. Other checks may show the cause.' }
 }
 
 function checkNode(): Omit<Finding, 'what'> {
   const { node } = process.versions
-  const advice = 'Run "npm ci" without --omit=optional to get one beside the project, or install Node.js 26.'
+  const advice = 'Run "npm ci" without --omit=optional to install it with the project, or install Node.js 26.'
   return { ok: fits(node), found: `${node} at ${process.execPath}`, advice }
 }
 
@@ -154,9 +155,9 @@ async function checkSandbox(): Promise<Omit<Finding, 'what'>> {
   const start = performance.now()
   try {
     await checkGuests(plugins, supervisor, trusted)
-    return { ok: true, found: `one started and loaded a solution in ${Math.round(performance.now() - start)} ms` }
+    return { ok: true, found: `started and loaded a solution in ${Math.round(performance.now() - start)} ms` }
   } catch (error) {
-    const advice = 'Run "npm ci" again; isolated-vm has ready-made binaries for Linux on x64 and arm64 with glibc.'
+    const advice = 'Run "npm ci" again. isolated-vm has prebuilt binaries for Linux on x64 and arm64 with glibc.'
     return { ok: false, found: (error as Error).message, advice }
   } finally {
     supervisor.stop()
@@ -169,21 +170,25 @@ async function checkPort(
   port: number,
   isSecure = false,
 ): Promise<Omit<Finding, 'what'>> {
-  const place = `${port} of ${host}`
-  if (port === 0) return { ok: true, found: 'any free one' }
+  const place = `${port} on ${host}`
+  if (port === 0) return { ok: true, found: 'any free port' }
   const problem = await listenOnce(host, port)
   if (problem === null) return { ok: true, found: `${place} is free` }
   if (problem === 'EADDRINUSE') {
     // Every port of a host except that of the metrics answers probes.
     const isOurs = await isSolhost(addressOf(host, port, isSecure))
-    const who = isOurs ? 'a Solhost that runs already' : 'another program'
-    return { ok: false, found: `${place} is used by ${who}`, advice: `Stop it, or set ${property} to a free port.` }
+    const who = isOurs ? 'a running Solhost host' : 'another program'
+    return {
+      ok: false,
+      found: `${place} is already in use by ${who}`,
+      advice: `Stop it, or set ${property} to a free port.`,
+    }
   }
   const advice =
     problem === 'EACCES'
-      ? `Ports below 1024 need a right of their own: set ${property} to a higher one.`
+      ? `Ports below 1024 require extra privileges. Set ${property} to a higher port.`
       : 'Set HOST or ADMIN_HOST to an address of this machine.'
-  return { ok: false, found: `${place} cannot be listened on (${problem})`, advice }
+  return { ok: false, found: `cannot listen on ${place} (${problem})`, advice }
 }
 
 function addressOf(host: string, port: number, isSecure: boolean): URL {
@@ -192,23 +197,23 @@ function addressOf(host: string, port: number, isSecure: boolean): URL {
 }
 
 async function checkHome({ home }: Settings): Promise<Omit<Finding, 'what'>> {
-  const advice = 'Give this account the right to write there, or set PLATFORM_HOME to another folder.'
+  const advice = 'Give this account write access, or set PLATFORM_HOME to another folder.'
   const existing = nearestExisting(home)
   try {
     if (!statSync(existing).isDirectory()) {
-      return { ok: false, found: `${existing} is no folder`, advice: 'Set PLATFORM_HOME to a folder.' }
+      return { ok: false, found: `${existing} is not a folder`, advice: 'Set PLATFORM_HOME to a folder.' }
     }
     await access(existing, constants.R_OK | constants.W_OK | constants.X_OK)
     // Access rights are not enough if the disk is mounted read-only or full, so create a folder.
     rmSync(mkdtempSync(join(existing, '.solhost-doctor-')), { recursive: true })
   } catch (error) {
-    return { ok: false, found: `${home} cannot be written to (${(error as NodeJS.ErrnoException).code})`, advice }
+    return { ok: false, found: `${home} is not writable (${(error as NodeJS.ErrnoException).code})`, advice }
   }
-  if (existing !== home) return { ok: true, found: `${home} will be made` }
+  if (existing !== home) return { ok: true, found: `${home} will be created` }
   const open = openToOthers(home)
-  if (open === null) return { ok: true, found: `${home} can be written to` }
+  if (open === null) return { ok: true, found: `${home} is writable` }
   const close = `chmod 700 ${home} && chmod 600 ${open}`
-  return { ok: false, found: `${open} can be read by other accounts`, advice: `It holds secrets: ${close}` }
+  return { ok: false, found: `other accounts can read ${open}`, advice: `It contains secrets. Run: ${close}` }
 }
 
 function nearestExisting(path: string): string {
@@ -228,8 +233,12 @@ const LEAST_SPACE = 512 * 1024 ** 2
 async function checkSpace({ home }: Settings): Promise<Omit<Finding, 'what'>> {
   const { bavail, bsize } = statfsSync(nearestExisting(home))
   const free = bavail * bsize
-  const found = `${Math.floor(free / 1024 ** 2)} MB are free`
-  return { ok: free >= LEAST_SPACE, found, advice: 'Make room: bundles, logs and the embedded database lie there.' }
+  const found = `${Math.floor(free / 1024 ** 2)} MB free`
+  return {
+    ok: free >= LEAST_SPACE,
+    found,
+    advice: 'Free up disk space. Bundles, logs and the embedded database are stored there.',
+  }
 }
 
 async function checkMemory({ memory }: Settings): Promise<Omit<Finding, 'what'>> {
@@ -242,7 +251,7 @@ async function checkDatabase(settings: Settings): Promise<Omit<Finding, 'what'>>
   const { databaseProblem } = await import('../../base/database/look-at-database.ts')
   const { kind, name } = settings.database
   const problem = await databaseProblem(settings)
-  if (problem === null) return { ok: true, found: `"${name}" (${kind}) can be used` }
+  if (problem === null) return { ok: true, found: `"${name}" (${kind}) is ready` }
   return { ok: false, found: problem.what, advice: problem.advice }
 }
 
@@ -252,12 +261,16 @@ const MADE = Date.parse('2026-01-01T00:00:00Z')
 const MOST_DIFFERENCE = 5000
 
 async function checkClock({ home }: Settings): Promise<Omit<Finding, 'what'>> {
-  const advice = 'Set the clock, and keep it right with NTP (timedatectl set-ntp true).'
+  const advice = 'Set the clock, and synchronize it with NTP (timedatectl set-ntp true).'
   const found = new Date().toISOString()
   if (Date.now() < MADE) return { ok: false, found: `${found} is in the past`, advice }
   const apart = differenceOfDisk(nearestExisting(home))
   if (apart <= MOST_DIFFERENCE) return { ok: true, found }
-  return { ok: false, found: `${found}; the disk’s is ${Math.round(apart / 1000)} s off`, advice }
+  return {
+    ok: false,
+    found: `${found}, but the clock of the file system differs by ${Math.round(apart / 1000)} s`,
+    advice,
+  }
 }
 
 /** In ms; 0 if nothing can be written, which another check reports. */

@@ -10,8 +10,8 @@ import { editorFiles } from '../editor-files.ts'
 const NEW_SOLUTION = fileURLToPath(new URL('../new-solution', import.meta.url))
 
 export const initCommand = command({
-  summary: 'make a folder with a solution that runs as it is',
-  arguments: { name: { what: 'the name of the solution, which is the folder’s name too' } },
+  summary: 'create a folder with a working solution',
+  arguments: { name: { what: 'name of the solution and of its folder' } },
   options: {},
   run: async ({ arguments: { name } }, terminal) => {
     checkName(name)
@@ -22,7 +22,7 @@ export const initCommand = command({
       writeFileSync(join(name, file), content)
     }
     const lines = [...files.keys()].sort().map((file) => `  ${join(name, file)}\n`)
-    terminal.out(`Made the solution "${name}":\n${lines.join('')}\n${next(name)}`)
+    terminal.out(`Created the solution "${name}":\n${lines.join('')}\n${next(name)}`)
     return 'done'
   },
 })
@@ -46,7 +46,7 @@ function checkName(name: string): void {
   const problem = ManifestSchema.shape.name.safeParse(name).error?.issues[0]?.message
   if (problem === undefined) return
   const shown = JSON.stringify(name.slice(0, 100))
-  throw new CommandError('usage', `${shown} cannot be the name of a solution: it ${problem}.`)
+  throw new CommandError('usage', `${shown} is not a valid solution name: it ${problem}.`)
 }
 
 function checkFolder(name: string): void {
@@ -54,22 +54,22 @@ function checkFolder(name: string): void {
   const problem = whyNotEmpty(name)
   if (problem === null) return
   const advice = 'Choose another name, or remove it first.'
-  throw new CommandError('failed', `"${name}" ${problem}, and nothing in it is changed. ${advice}`)
+  throw new CommandError('failed', `"${name}" ${problem}. Nothing was changed. ${advice}`)
 }
 
 /** @returns null if the folder is empty */
 function whyNotEmpty(path: string): string | null {
   try {
-    return readdirSync(path).length === 0 ? null : 'is a folder that is not empty'
+    return readdirSync(path).length === 0 ? null : 'already exists and is not empty'
   } catch {
-    return 'is there already and is no folder'
+    return 'already exists and is not a folder'
   }
 }
 
 function next(name: string): string {
   return `Next:
-  ${SOLHOST} dev ${name}            (runs it here; each save shows in open pages)
+  ${SOLHOST} dev ${name}            (runs it here; open pages update on each save)
   ${SOLHOST} test ${name}           (runs its tests)
-  ${SOLHOST} deploy ${name} <url>   (puts it on a host)
+  ${SOLHOST} deploy ${name} <url>   (deploys it to a host)
 `
 }

@@ -8,21 +8,19 @@ import { readSolutionFolder, writeOwnFile } from '../solution-folder.ts'
 const FILE = 'media/login.html'
 
 export const loginTemplateCommand = command({
-  summary: 'write media/login.html, a login page to change, from the default one',
-  arguments: { folder: { what: 'the folder of the solution', default: '.' } },
-  options: { force: { type: 'boolean', what: 'replace a login.html that is there' } },
-  notes: () => 'docs/login-template.md says what a login page needs, and which placeholders there are.\n',
+  summary: 'write the default login page to media/login.html, for you to change',
+  arguments: { folder: { what: 'folder of the solution', default: '.' } },
+  options: { force: { type: 'boolean', what: 'replace an existing login.html' } },
+  notes: () => 'docs/login-template.md describes what a login page needs and lists the placeholders.\n',
   async run({ arguments: { folder: shown }, options: { force = false } }, terminal) {
     const folder = readSolutionFolder(shown)
     if (existsSync(join(folder.path, FILE)) && !force) {
-      throw new CommandError('failed', `${join(shown, FILE)} is there already. "--force" replaces it.`)
+      throw new CommandError('failed', `${join(shown, FILE)} already exists. Add --force to replace it.`)
     }
     const { defaultLoginTemplate } = await import('../../base/web/pages.ts')
     writeOwnFile(folder.path, FILE, defaultLoginTemplate())
-    terminal.out(
-      `${join(shown, FILE)} is written: the default login page, with its placeholders.\n${noteOf(folder.files)}`,
-    )
-    terminal.out(`Next: change it, then ${SOLHOST} check ${shellWord(shown)}\n`)
+    terminal.out(`Wrote ${join(shown, FILE)}, the default login page with its placeholders.\n${noteOf(folder.files)}`)
+    terminal.out(`Next: change it, then run ${SOLHOST} check ${shellWord(shown)}\n`)
     return 'done'
   },
 })
@@ -31,5 +29,5 @@ export const loginTemplateCommand = command({
 function noteOf(files: ReadonlyMap<string, Buffer>): string {
   const isOpen = /"authenticator"\s*:\s*"NONE"/.test(files.get('solution.json')?.toString('utf8') ?? '')
   if (!isOpen) return ''
-  return 'The solution is open to everybody, so nobody sees it yet: set "authenticator" in solution.json to "DEFAULT".\n'
+  return 'Nobody sees the page yet, because nobody has to sign in. Set "authenticator" to "DEFAULT" in solution.json.\n'
 }

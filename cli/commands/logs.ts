@@ -17,16 +17,21 @@ const MOST_LINES = 1000
 const COME_BACK = { first: 1000, last: 30_000 }
 
 export const logsCommand = command({
-  summary: 'show what the scripts of a solution wrote, and why they failed',
+  summary: 'show the log of a solution: what its scripts wrote, and why they failed',
   arguments: {
-    name: { what: 'the name of the solution' },
-    url: { what: 'the address of the host, such as https://apps.example.org' },
+    name: { what: 'name of the solution' },
+    url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
-    follow: { type: 'boolean', short: 'f', what: 'go on with each new line until Ctrl-C' },
-    lines: { type: 'string', short: 'n', value: '<number>', what: `so many of the newest lines first (${LINES})` },
+    follow: { type: 'boolean', short: 'f', what: 'show new lines as they are written, until Ctrl-C' },
+    lines: {
+      type: 'string',
+      short: 'n',
+      value: '<number>',
+      what: `number of recent lines to show (default: ${LINES})`,
+    },
     ...HOST_OPTIONS,
-    json: { type: 'boolean', what: 'one JSON object in each line' },
+    json: { type: 'boolean', what: 'print one JSON object per line' },
   },
   notes: () => HOST_NOTES,
   async run({ arguments: { name, url: address }, options }, terminal) {
@@ -41,7 +46,9 @@ export const logsCommand = command({
     for (const line of lines) show(line)
     const next = `${logsLine(name, url, options.user)} -f`
     if (options.json !== true) {
-      terminal.err(lines.length === 0 ? `The log of ${name} is empty. To wait for lines: ${next}\n` : `Next: ${next}\n`)
+      terminal.err(
+        lines.length === 0 ? `The log of ${name} is empty. To wait for new lines, run ${next}\n` : `Next: ${next}\n`,
+      )
     }
     return 'done'
   },
@@ -75,7 +82,7 @@ async function follow(log: Log, count: number, show: (line: LogLine) => void, te
   for (let isFirst = true; ; isFirst = false) {
     let isThere = false
     const onThere = () => {
-      if (!isFirst) terminal.err('The host is there again.\n')
+      if (!isFirst) terminal.err('Reconnected to the host.\n')
       isThere = true
     }
     try {
@@ -86,7 +93,7 @@ async function follow(log: Log, count: number, show: (line: LogLine) => void, te
       if (!isAway || (isFirst && !isThere)) throw error
     }
     if (isThere) pause = COME_BACK.first
-    terminal.err(`The host does not send its log any more. It is asked again in ${pause / 1000} s; Ctrl-C ends this.\n`)
+    terminal.err(`The connection to the host was lost. Retrying in ${pause / 1000} s. Press Ctrl-C to stop.\n`)
     await wait(pause)
     pause = Math.min(2 * pause, COME_BACK.last)
   }

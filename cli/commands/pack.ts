@@ -6,15 +6,16 @@ import { readSolutionFolder, refuseLink } from '../solution-folder.ts'
 import { refuseFaults } from './check.ts'
 
 export const packCommand = command({
-  summary: 'check a solution and write it as a bundle',
-  arguments: { folder: { what: 'the folder of the solution', default: '.' } },
+  summary: 'check a solution and pack it into a bundle',
+  arguments: { folder: { what: 'folder of the solution', default: '.' } },
   options: {
-    output: { type: 'string', short: 'o', value: '<file>', what: 'the bundle; <name>-<version>.zip unless given' },
-    json: { type: 'boolean', what: 'one JSON object instead of text' },
+    output: { type: 'string', short: 'o', value: '<file>', what: 'file to write (default: <name>-<version>.zip)' },
+    json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
-    () => `The same files give the same bytes. Left out: names that begin with a dot, node_modules, *.d.ts, *.test.js,
-*.test.ts, jsconfig.json, tsconfig.json, package.json and zips beside solution.json.
+    () => `The same files always produce the same bytes. The bundle leaves out names that start with a dot, editors' backup copies,
+node_modules, *.d.ts, *.test.js, *.test.ts, and these files next to solution.json: jsconfig.json, tsconfig.json,
+package.json, package-lock.json, *.zip.
 `,
   async run({ arguments: { folder: shown }, options: { output, json = false } }, terminal) {
     const folder = readSolutionFolder(shown)
@@ -33,9 +34,9 @@ export const packCommand = command({
     const bytes = packed.length
     if (json) terminal.out(jsonText({ ok: true, file, name, version, sha256, bytes, warnings }))
     else {
-      const said = warnings.length === 0 ? '' : `Warnings: ${warnings.length}; "${SOLHOST} check" shows them.\n`
+      const said = warnings.length === 0 ? '' : `Warnings: ${warnings.length}. Run "${SOLHOST} check" to see them.\n`
       terminal.out(`${file}: ${name} ${version}, ${bytes} bytes, ${folder.files.size} files\nsha256 ${sha256}\n${said}`)
-      terminal.out(`Next: upload it, or let "${SOLHOST} deploy" pack and upload in one step.\n`)
+      terminal.out(`Next: upload it. "${SOLHOST} deploy" packs and uploads in one step.\n`)
     }
     return 'done'
   },
@@ -45,6 +46,6 @@ function write(file: string, content: Buffer): void {
   try {
     writeFileSync(file, content)
   } catch (error) {
-    throw new CommandError('failed', `${file} cannot be written: ${(error as Error).message}`, { cause: error })
+    throw new CommandError('failed', `Cannot write ${file}: ${(error as Error).message}`, { cause: error })
   }
 }

@@ -7,17 +7,18 @@ import { readSettings } from '../../host/config/settings.ts'
 import { countsOf, textOf } from './backup.ts'
 
 export const restoreCommand = command({
-  summary: 'put a platform back from a backup, all of it or nothing; no host may run meanwhile',
-  arguments: { file: { what: 'a file that "solhost backup" wrote' } },
+  summary: 'restore a platform from a backup, completely or not at all; stop all hosts first',
+  arguments: { file: { what: 'backup that "solhost backup" wrote' } },
   options: {
-    replace: { type: 'boolean', what: 'take the place of the platform that is there' },
-    force: { type: 'boolean', what: 'go on although others are connected to the database on its server' },
-    json: { type: 'boolean', what: 'one JSON object instead of text' },
+    replace: { type: 'boolean', what: 'replace the existing platform' },
+    force: { type: 'boolean', what: 'restore even if other clients are connected to the database on its server' },
+    json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
-    () => `It reads the same environment properties as "solhost start", and writes into PLATFORM_HOME and into the database that
-they name, whatever kind the backup is of. The whole backup is checked before anything is changed. With --replace files
-that are there go to a folder "replaced-..." beside them; rows of a database on a server are removed for good.
+    () => `This reads the same environment properties as "solhost start", and restores into the PLATFORM_HOME and the database that
+they name. The backup can come from another kind of database. It is checked completely before anything is changed. With
+--replace, existing files are moved to a folder "replaced-..." next to them; existing rows of a database on a server are
+deleted.
 `,
   async run({ arguments: { file }, options: { replace = false, force = false, json = false } }, terminal) {
     const { restorePlatform } = await import('../../base/backup/restore.ts')
@@ -32,11 +33,10 @@ that are there go to a folder "replaced-..." beside them; rows of a database on 
         terminal.out(jsonText({ ok: true, file, createdAt, solhost, schema, ...counts, replaced }))
         return 'done'
       }
-      terminal.out(`The platform of ${createdAt} (Solhost ${solhost}) is back: ${textOf(counts)}.\n`)
-      if (replaced !== null) terminal.out(`What was there before lies in ${replaced}; remove it when all is well.\n`)
-      terminal.out(
-        'Sessions and remembered logins of that time are valid again, unless they have ended by their age.\n',
-      )
+      terminal.out(`Restored the platform of ${createdAt} (Solhost ${solhost}): ${textOf(counts)}.\n`)
+      if (replaced !== null)
+        terminal.out(`The previous files are in ${replaced}. Remove this folder when everything works.\n`)
+      terminal.out('Sessions and remembered sign-ins from the backup are valid again, unless they have expired.\n')
       terminal.out(`Next: ${SOLHOST} start\n`)
       return 'done'
     } catch (error) {

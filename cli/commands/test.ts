@@ -15,24 +15,24 @@ import { refuseFaults } from './check.ts'
 const TEST_TIME = 10
 const LONGEST_TIME = 300
 
-const EXAMPLE = `test('opens with its welcome', async () => {
+const EXAMPLE = `test('opens the welcome form', async () => {
   const client = await solution.open()
   assert.equal(client.form, 'welcome')
 })`
 
 export const testCommand = command({
-  summary: 'run the tests of a solution (*.test.js) against its scripts in real sandbox processes',
-  arguments: { folder: { what: 'the folder of the solution', default: '.' } },
+  summary: 'run the tests of a solution (*.test.js) in real sandbox processes',
+  arguments: { folder: { what: 'folder of the solution', default: '.' } },
   options: {
-    filter: { type: 'string', value: '<text>', what: 'only tests whose name or file holds it' },
-    timeout: { type: 'string', value: '<seconds>', what: `what one test may take (${TEST_TIME} unless given)` },
-    json: { type: 'boolean', what: 'one JSON object instead of text' },
+    filter: { type: 'string', value: '<text>', what: 'run only tests whose name or file contains the text' },
+    timeout: { type: 'string', value: '<seconds>', what: `time limit for each test (default: ${TEST_TIME})` },
+    json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
-  notes: () => `Tests stand beside the scripts, in files such as globals.test.js, and are never uploaded:
+  notes: () => `Write tests next to the scripts, in files such as globals.test.js. They are never uploaded:
 
 ${EXAMPLE.replaceAll(/^/gm, '  ')}
 
-docs/testing-solutions.md says what they can do. They run in sandboxes too, without files and network.
+docs/testing-solutions.md describes what they can use. Tests run in a sandbox, without access to files or the network.
 `,
   async run({ arguments: { folder: shown }, options }, terminal) {
     const timeLimit = readTime(options.timeout) * 1000
@@ -87,7 +87,7 @@ function endOnSignals(): Disposable {
 
 function next(isSound: boolean, shown: string): string {
   const word = shellWord(shown)
-  return `Next: ${isSound ? `${SOLHOST} deploy ${word} <url>` : `fix what is shown, then ${SOLHOST} test ${word}`}\n`
+  return `Next: ${isSound ? `${SOLHOST} deploy ${word} <url>` : `fix the problems above, then run ${SOLHOST} test ${word}`}\n`
 }
 
 function readTime(text: string | undefined): number {
@@ -101,17 +101,18 @@ function needTestFiles({ path, shown }: SolutionFolder): ReadonlyMap<string, Buf
   const files = readTestFiles(path)
   const { SCRIPT_SIZE } = createLimits()
   for (const [file, { length }] of files) {
-    if (length > SCRIPT_SIZE) throw new CommandError('usage', `${file} has more than ${SCRIPT_SIZE} bytes: split it.`)
+    if (length > SCRIPT_SIZE) throw new CommandError('usage', `${file} is larger than ${SCRIPT_SIZE} bytes. Split it.`)
   }
   if (files.size > 0) return files
-  const advice = `Write one beside the scripts, such as globals.test.js:\n\n${EXAMPLE}\n\nNext: ${SOLHOST} test ${shellWord(shown)}`
+  const advice = `Write one next to the scripts, such as globals.test.js:\n\n${EXAMPLE}\n\nNext: ${SOLHOST} test ${shellWord(shown)}`
   throw new CommandError('usage', `"${shown}" has no tests. ${advice}`)
 }
 
 /** Fails if no test ran: with a filter, the filter is wrong. */
 function needAny(results: readonly FileResult[], filter: string | undefined): void {
   const isAny = results.some(({ tests, failure }) => tests.length > 0 || failure !== null)
-  if (!isAny) throw new CommandError('usage', `No test holds ${JSON.stringify(filter)} in its name or file.`)
+  if (!isAny)
+    throw new CommandError('usage', `No test name or file contains ${JSON.stringify(filter)}. Change --filter.`)
 }
 
 /** Reports errors that a host would refuse too, so there is nothing to test. */

@@ -6,15 +6,15 @@ import { CONFIGURATION, editorFiles } from '../editor-files.ts'
 import { readSolutionFolder, writeOwnFile } from '../solution-folder.ts'
 
 export const typesCommand = command({
-  summary: 'write what editors complete and check a solution by',
-  arguments: { folder: { what: 'the folder of the solution', default: '.' } },
+  summary: 'write types and schemas for editors',
+  arguments: { folder: { what: 'folder of the solution', default: '.' } },
   options: {},
   notes:
-    () => `Files: solhost.d.ts, jsconfig.json, and in .solhost/ the schemas of solution.json and forms and the types
-of tests. "solhost init" makes them, "solhost check" brings those up to date that are there; this command is for folders
-that were made without them.
-To have JSON files checked, begin them with "$schema": "./.solhost/solution.schema.json", in forms
-"../.solhost/form.schema.json".
+    () => `This writes solhost.d.ts and jsconfig.json, and in .solhost/ the schemas of solution.json and of forms and the types
+for tests. "solhost init" also writes them, and "solhost check" updates existing ones. Use this command for a folder
+that was created without them.
+To validate JSON files in an editor, start them with "$schema": "./.solhost/solution.schema.json", or in forms with
+"$schema": "../.solhost/form.schema.json".
 `,
   run: async ({ arguments: { folder: shown } }, terminal) => {
     const { path, files } = readSolutionFolder(shown)

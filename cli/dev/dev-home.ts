@@ -21,7 +21,7 @@ export function openDevHome(folder: string, environment: Environment): string {
     const why = (error as Error).message
     throw new CommandError(
       'failed',
-      `dev keeps its users and data in "${home}", which cannot be made: ${why}\nXDG_STATE_HOME names another place.`,
+      `Cannot create the data folder "${home}": ${why}\nSet XDG_STATE_HOME to another folder.`,
     )
   }
   return home

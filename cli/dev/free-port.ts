@@ -7,6 +7,8 @@ export const DEV_HOST = '127.0.0.1'
 /** How many ports to try, starting at the wanted one. */
 const TRIES = 50
 
+const ANOTHER_PORT = 'Choose another one with --port, ADMIN_PORT or --inspect-port.'
+
 /**
  * The wanted port, or the next free one. @param wanted 0: any free port. @param isTaken ports that are about to be used
  * @throws CommandError if there is none, or the system refuses
@@ -16,15 +18,12 @@ export async function freePort(wanted: number, isTaken: (port: number) => boolea
   for (let port = wanted; port < Math.min(wanted + TRIES, 65_536); port++) {
     if (!isTaken(port) && (await isFree(port))) return port
   }
-  throw new CommandError(
-    'failed',
-    `None of the ports ${wanted} to ${wanted + TRIES - 1} is free; --port names another.`,
-  )
+  throw new CommandError('failed', `Ports ${wanted} to ${wanted + TRIES - 1} are all in use. ${ANOTHER_PORT}`)
 }
 
 /** @throws CommandError if this account may not use the port */
 export async function isFree(port: number): Promise<boolean> {
   const problem = await listenOnce(DEV_HOST, port)
   if (problem === null || problem === 'EADDRINUSE') return problem === null
-  throw new CommandError('failed', `Port ${port} cannot be used (${problem}). --port names another.`)
+  throw new CommandError('failed', `Cannot use port ${port} (${problem}). ${ANOTHER_PORT}`)
 }

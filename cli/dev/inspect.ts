@@ -8,13 +8,17 @@ const PORT = 9229
 
 /** Chosen here: three options, since Node's argument parser does not support options with an optional value. */
 export const INSPECT_OPTIONS = {
-  inspect: { type: 'boolean', what: 'let Chrome DevTools debug the scripts, in Node.js 24' },
+  inspect: { type: 'boolean', what: 'debug the scripts with Chrome DevTools; runs them in Node.js 24' },
   'inspect-port': {
     type: 'string',
     value: '<number>',
-    what: `the same, on this port of 127.0.0.1 (${PORT} or the next that is free)`,
+    what: `like --inspect, on this port of 127.0.0.1 (default: ${PORT} or the next free port)`,
   },
-  'inspect-node': { type: 'string', value: '<file>', what: 'the same, in this Node.js 24 (one that is found here)' },
+  'inspect-node': {
+    type: 'string',
+    value: '<file>',
+    what: 'like --inspect, with this Node.js 24 binary (default: one found on this machine)',
+  },
 } as const
 
 export type InspectOptions = {
@@ -42,12 +46,15 @@ export async function readInspect(
 
 function readPort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw new CommandError('usage', `--inspect-port is a number from 0 (any free one) to 65535, not "${text}".`)
+  throw new CommandError(
+    'usage',
+    `"${text}" is not a valid --inspect-port. Use a number from 1 to 65535, or 0 for any free port.`,
+  )
 }
 
 /** The debugger's URL; '' if it was not requested. */
 export async function inspectText({ debugger: open }: Pick<Host, 'debugger'>): Promise<string> {
   if (open === null) return ''
   const links = (await open.links()).map(({ unit, link }) => `  ${unit.padEnd(14)}${link}\n`)
-  return `Debugger      ${open.address}: in Chrome chrome://inspect, or open there\n${links.join('')}`
+  return `Debugger      ${open.address}: open chrome://inspect in Chrome, or one of these addresses\n${links.join('')}`
 }

@@ -63,13 +63,13 @@ export function createSaves({ shown, update, onActive, terminal }: SavesParts): 
     const found = { faults: [], warnings: updated.warnings }
     terminal.out(findingsText(found, folder.files, terminal))
     if (line !== null) terminal.out(`${terminal.styled('green', line)}\n`)
-    for (const file of renewEditorFiles(folder)) terminal.out(`${file} is up to date with the solution again.\n`)
+    for (const file of renewEditorFiles(folder)) terminal.out(`Updated ${file}.\n`)
   }
 
   function refused(found: Findings, { files }: SolutionFolder): void {
     terminal.out(findingsText(found, files, terminal))
     terminal.out(
-      `${terminal.styled('red', `${countText(found)}: open pages stay as they are until this is mended and saved.`)}\n`,
+      `${terminal.styled('red', `${countText(found)}. Open pages stay unchanged until you fix the errors and save.`)}\n`,
     )
   }
 

@@ -27,7 +27,7 @@ const QUIET = 30
 /** Continuous changes are reported after at most this time, in ms. */
 const LONGEST_BURST = 250
 
-const MORE_WATCHES = 'Linux: raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl.'
+const MORE_WATCHES = 'On Linux, raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl.'
 
 /**
  * Watches each folder of a solution separately. That covers new and removed files and those that an editor replaces,
@@ -63,8 +63,8 @@ export function watchFolder(path: string, { changed, gone, failed }: FolderEvent
       const { code = '', message: why } = error as NodeJS.ErrnoException
       if (code === 'ENOENT') return
       const isUsedUp = code === 'ENOSPC' || code === 'EMFILE'
-      const advice = isUsedUp ? MORE_WATCHES : 'Give this account the right to read it.'
-      throw new CommandError('failed', `The folder "${join(path, folder)}" cannot be watched: ${why}. ${advice}`)
+      const advice = isUsedUp ? MORE_WATCHES : 'Give this account read access.'
+      throw new CommandError('failed', `Cannot watch the folder "${join(path, folder)}": ${why}. ${advice}`)
     }
   }
 

@@ -1,7 +1,7 @@
 /// <reference path="./.solhost/test.d.ts" />
 // Run with "solhost test". Tests are never uploaded.
 
-test('greets who is named in the address', async () => {
+test('greets the user named in the URL', async () => {
   const client = await solution.open({ params: { name: 'Ada' } })
   assert.equal(client.form, 'welcome')
   await client.click('greet')
@@ -12,7 +12,7 @@ test('greets who is named in the address', async () => {
   )
 })
 
-test('greets nobody without a name', async () => {
+test('requires a name', async () => {
   const client = await solution.open()
   await client.click('greet')
   assert.equal(client.elements.name.error, 'Please fill this in.')

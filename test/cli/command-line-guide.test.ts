@@ -8,7 +8,7 @@ const COMMANDS = await allCommands()
 const GUIDE = readFileSync(new URL('../../docs/command-line.md', import.meta.url), 'utf8')
 
 test('docs/command-line.md has every exit code as the table of the code has it', () => {
-  const table = /\| code \| is \|\n\|---\|---\|\n((?:\|.*\|\n)+)/.exec(GUIDE)?.[1]
+  const table = /\| code \| meaning \|\n\|---\|---\|\n((?:\|.*\|\n)+)/.exec(GUIDE)?.[1]
   expect(table).toBe(
     Object.values(EXIT_CODES)
       .map(({ code, what }) => `| ${code} | ${what} |\n`)

@@ -13,7 +13,7 @@ function shown(content: string, place: { line?: number; column?: number }, messa
 
 test('findings: the caret stands below the column, of a line with tabs and of a long one too', () => {
   expect(shown('x\r\n\t\tlet a b\r\n', { line: 2, column: 9 })).toEqual([
-    'a.js:2:9  fault script_syntax  m',
+    'a.js:2:9  error script_syntax  m',
     '    2 │   let a b',
     '      │         ^',
   ])
@@ -23,9 +23,9 @@ test('findings: the caret stands below the column, of a line with tabs and of a 
 })
 
 test('findings: without a column the line alone, without a line or beyond the file the place alone', () => {
-  expect(shown('one', { line: 1 })).toEqual(['a.js:1  fault script_syntax  m', '    1 │ one'])
-  expect(shown('one', {})).toEqual(['a.js  fault script_syntax  m'])
-  expect(shown('one', { line: 7, column: 1 })).toEqual(['a.js:7:1  fault script_syntax  m'])
+  expect(shown('one', { line: 1 })).toEqual(['a.js:1  error script_syntax  m', '    1 │ one'])
+  expect(shown('one', {})).toEqual(['a.js  error script_syntax  m'])
+  expect(shown('one', { line: 7, column: 1 })).toEqual(['a.js:7:1  error script_syntax  m'])
 })
 
 test('findings: nothing of a file or a message moves the cursor or changes colours', () => {
@@ -38,7 +38,7 @@ test('findings: nothing of a file or a message moves the cursor or changes colou
 test('findings: a code of a newer host is shown without advice', () => {
   const one = { file: 'x.json', code: 'of_tomorrow', message: 'm' }
   expect(findingsText({ faults: [], warnings: [one] }, new Map(), PLAIN)).toBe('x.json  warning of_tomorrow  m\n\n')
-  expect(countText({ faults: [], warnings: [one] })).toBe('0 faults, 1 warning')
+  expect(countText({ faults: [], warnings: [one] })).toBe('0 errors, 1 warning')
   expect(adviceFor('constructor')).toBeNull()
 })
 

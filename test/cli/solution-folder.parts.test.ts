@@ -44,13 +44,13 @@ test('folder: a link to a file, to a folder or to nothing is refused, and nothin
     using folder = temporaryFolder({ ...MANIFEST, 'media/style.css': '' })
     symlinkSync(target, join(folder.path, name))
     expect(problemOf(() => readSolutionFolder(folder.path))).toBe(
-      `"${name}" is a link, and a bundle holds files alone. Put a file there, or remove it.`,
+      `"${name}" is a symbolic link. A bundle can only contain regular files. Replace it with a file, or remove it.`,
     )
     expect(foldersOfSolution(folder.path)).toEqual(['', 'media/'])
   }
   using folder = temporaryFolder(MANIFEST)
   symlinkSync(join(secret.path, 'key.pem'), join(folder.path, 'globals.test.js'))
-  expect(problemOf(() => readTestFiles(folder.path))).toMatch(/^"globals.test.js" is a link/)
+  expect(problemOf(() => readTestFiles(folder.path))).toMatch(/^"globals.test.js" is a symbolic link/)
 })
 
 test('folder: what is neither file nor folder is refused, since reading it might never end', async () => {
@@ -58,7 +58,7 @@ test('folder: what is neither file nor folder is refused, since reading it might
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(join(folder.path, 'socket'), resolve))
   try {
-    expect(problemOf(() => readSolutionFolder(folder.path))).toMatch(/^"socket" is no file/)
+    expect(problemOf(() => readSolutionFolder(folder.path))).toMatch(/^"socket" is not a regular file/)
   } finally {
     await new Promise((resolve) => server.close(resolve))
   }
@@ -68,7 +68,9 @@ test('folder: more than a solution ever holds is noticed before it is read', () 
   using folder = temporaryFolder({ ...MANIFEST, 'media/film.mp4': '' })
   // A sparse file: 64 GiB in size, but no blocks on disk.
   truncateSync(join(folder.path, 'media/film.mp4'), 64 * 1024 ** 3)
-  expect(problemOf(() => readSolutionFolder(folder.path))).toMatch(/holds more than 512 MB; is it a solution's\?$/)
+  expect(problemOf(() => readSolutionFolder(folder.path))).toMatch(
+    /contains more than 512 MB\. Check that it is the folder of a solution\.$/,
+  )
 })
 
 test('folder: files for the editor are never written through a link', () => {
@@ -80,9 +82,9 @@ test('folder: files for the editor are never written through a link', () => {
   writeFileSync(join(victim.path, 'form.schema.json'), 'mine')
   expect(renewEditorFiles(readSolutionFolder(folder.path))).toEqual([])
   expect(problemOf(() => writeOwnFile(folder.path, 'solhost.d.ts', 'x'))).toBe(
-    `"${join(folder.path, 'solhost.d.ts')}" is a link, so nothing is written there. Remove it, then run it again.`,
+    `"${join(folder.path, 'solhost.d.ts')}" is a symbolic link, so nothing was written there. Remove it, then run the command again.`,
   )
-  expect(problemOf(() => writeOwnFile(folder.path, '.solhost/new', 'x'))).toContain('is a link')
+  expect(problemOf(() => writeOwnFile(folder.path, '.solhost/new', 'x'))).toContain('is a symbolic link')
   expect([readFileSync(profile, 'utf8'), existsSync(join(victim.path, 'new'))]).toEqual(['mine', false])
 
   mkdirSync(join(folder.path, 'media'))

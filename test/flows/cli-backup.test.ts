@@ -123,8 +123,8 @@ test('backup: while a host runs and everybody writes, what is written is of one 
   goOn = false
   await writing
   expect([code, err]).toEqual([0, ''])
-  expect(out).toMatch(/^\S+backup\.zip: \d+ rows, 1 database of a solution, 2 files of plugins, \d+ bytes\n/)
-  expect(out).toContain('It holds secrets and the key')
+  expect(out).toMatch(/^\S+backup\.zip: \d+ rows, 1 solution database, 2 plugin files, \d+ bytes\n/)
+  expect(out).toContain('It contains secrets and the key')
   expect(out).toMatch(/\nNext: .*solhost restore .*\n$/)
   expect(statSync(backup).mode & 0o777).toBe(0o600)
   expect(readdirSync(folder.path).filter((name) => name.startsWith('.solhost-backup'))).toEqual([])
@@ -178,7 +178,7 @@ test('restore: refused while a host runs there, into what is not empty, and of a
 test('key: a backup without it is restored with the right one only', async () => {
   const file = at('without-key.zip')
   const { out } = await run(['backup', file, '--without-key'], source)
-  expect(out).toContain('key is not in it')
+  expect(out).toContain('does not contain the platform’s key')
   const home = at('without-key')
   const none = await run(['restore', file], home)
   expect([none.code, none.err]).toEqual([1, expect.stringContaining('holds no key, and there is none in')])

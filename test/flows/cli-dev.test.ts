@@ -144,8 +144,8 @@ test('dev: a fault is shown with its line, the version before goes on, and the n
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   dev.mark()
   dev.save('globals.js', 'function total(rows) {\n  return rows.map((row) => row.amount\n}\n')
-  await dev.printed(/1 fault, 0 warnings: open pages stay as they are until this is mended and saved\.\n/)
-  expect(dev.out()).toContain(`globals.js:2:32  fault script_syntax  SyntaxError: missing ) after argument list
+  await dev.printed(/1 error, 0 warnings\. Open pages stay unchanged until you fix the errors and save\.\n/)
+  expect(dev.out()).toContain(`globals.js:2:32  error script_syntax  SyntaxError: missing ) after argument list
     2 │   return rows.map((row) => row.amount
       │                                ^
     → `)
@@ -291,7 +291,7 @@ test('dev: a port that --port names must be free; else the next one is taken, an
   ).toEqual({
     code: 1,
     out: '',
-    err: `Port ${port} is in use. Stop what uses it, or name another one with --port.\n`,
+    err: `Port ${port} is already in use. Stop the process that uses it, or choose another port with --port.\n`,
   })
   using made = temporaryFolder()
   const write = `import { writeFileSync } from 'node:fs'
@@ -306,11 +306,11 @@ export default () => ({ name: 'evil', guest: new URL('./guest.ts', import.meta.u
   writeFiles(join(homeOf(own.path), 'plugins/evil'), { 'host.js': write, 'guest.ts': 'export default () => {}' })
   using dev = await startDev({}, { folder: own.path, env: { PORT: String(port) } })
   expect(Number(new URL(dev.url).port)).toBeGreaterThan(port)
-  expect(dev.out()).toContain(`Port ${port} is in use, so this is on ${new URL(dev.url).port}.\n`)
+  expect(dev.out()).toContain(`Port ${port} is already in use. Using port ${new URL(dev.url).port} instead.\n`)
   expect(await runCliProcess(['dev', '.', '--port', 'http'], { cwd: folder.path })).toEqual({
     code: 2,
     out: '',
-    err: 'A port is a number from 0 (any free one) to 65535, not "http".\n',
+    err: '"http" is not a valid port. Use a number from 1 to 65535, or 0 for any free port.\n',
   })
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   await shows(page, 'x')
@@ -325,13 +325,13 @@ test('dev: a first version with faults: its page asks again until they are mende
   const missing = await visitor.get('/solution/shop/index.html')
   expect([missing.status, missing.headers.refresh]).toEqual([404, '1'])
   dev.save('globals.js', '')
-  await dev.printed(/^shop 1\.0\.0 is at (\S+)\n/m)
-  expect(dev.out()).toContain(`shop 1.0.0 is at ${dev.url}/solution/shop/\n`)
+  await dev.printed(/^shop 1\.0\.0 runs at (\S+)\n/m)
+  expect(dev.out()).toContain(`shop 1.0.0 runs at ${dev.url}/solution/shop/\n`)
   const found = await visitor.get('/solution/shop/index.html')
   expect([found.status, found.headers.refresh]).toEqual([200, undefined])
   const manifest = { name: 'store', version: '1.1.0', authenticator: 'NONE', firstForm: 'main' }
   dev.save('solution.json', JSON.stringify(manifest))
-  await dev.printed(/^store 1\.1\.0 is at \S+\n/m)
+  await dev.printed(/^store 1\.1\.0 runs at \S+\n/m)
   expect((await visitor.get('/solution/shop/index.html')).status).toBe(404)
   expect((await visitor.get('/solution/store/index.html')).status).toBe(200)
 })
@@ -360,7 +360,7 @@ test('dev: one of the platform’s users is made with a password of its own, and
   await again.printed(new RegExp(`^Sign in as +dev, password ${password}\n`, 'm'))
   rmSync(again.folder, { recursive: true })
   expect(await again.ended).toBe(1)
-  expect(again.err()).toBe('The folder "." is gone, so this ends.\n')
+  expect(again.err()).toBe('The folder "." was removed, so dev stops.\n')
 })
 
 test('dev: after many saves there are no more processes, open files and stored versions than after some', async () => {
@@ -390,7 +390,7 @@ test('dev: after many saves there are no more processes, open files and stored v
 })
 
 test('dev: without --inspect nothing is said of a debugger, and there is none', () => {
-  expect(shared.out()).toContain('Ctrl-C ends this')
+  expect(shared.out()).toContain('Press Ctrl-C to stop')
   expect(shared.out()).not.toContain('Debugger')
   expect(shared.out()).not.toContain('devtools:')
 })

@@ -50,8 +50,8 @@ test('from init to a page that works: check, pack, deploy with a token for this 
     out: `shop 1.0.0 is active: the first version of this solution on the host.
   sha256    ${sha256}
   address   ${host.url}/solution/shop/
-  0 faults, 0 warnings
-Next: open the address; what its scripts write shows
+  0 errors, 0 warnings
+Next: open the address. To follow the log of the scripts, run:
   solhost logs shop ${host.url} -f
 `,
   })
@@ -69,14 +69,12 @@ Next: open the address; what its scripts write shows
   expect(logs.err).toBe(`Next: solhost logs shop ${host.url} -f\n`)
 
   const again = await runCli(['deploy', 'shop', host.url], options)
-  expect(again.out).toContain('the host had this very version already, nothing changed.\n')
+  expect(again.out).toContain('it was already the active version, so nothing changed.\n')
   const manifest = readFileSync(join(folder.path, 'shop/solution.json'), 'utf8')
   writeFiles(folder.path, { 'shop/solution.json': manifest.replace('1.0.0', '1.1.0'), 'shop/odd.txt': 'x' })
   const newer = await runCli(['deploy', 'shop', host.url], options)
   expect(newer.out).toContain('odd.txt  warning file_unused  ')
-  expect(newer.out).toContain(
-    `shop 1.1.0 is active: a new version, in place of 1.0.0 (sha256 ${sha256.slice(0, 12)}…).`,
-  )
+  expect(newer.out).toContain(`shop 1.1.0 is active: a new version, replacing 1.0.0 (sha256 ${sha256.slice(0, 12)}…).`)
   writeFiles(folder.path, { 'shop/solution.json': manifest })
   const json = JSON.parse((await runCli(['deploy', 'shop', host.url, '--json'], options)).out) as object
   expect(json).toMatchObject({
@@ -95,15 +93,15 @@ test('deploy: what a host refuses is told in own words, with what to do, and an 
   expect(await deploy({ SOLHOST_TOKEN: 'sol_x' })).toEqual({
     code: 4,
     out: '',
-    err: `The host does not know this token or password: The API token is unknown, deleted or expired.
-Next: ask the operator for another one.
+    err: `The host did not accept the token or password: The API token is unknown, deleted or expired.
+Next: ask the operator for a valid one.
 `,
   })
   expect(await deploy({ SOLHOST_TOKEN: await createToken('solutions:shop:write') })).toEqual({
     code: 4,
     out: '',
-    err: `The token is known, but may not do this: The token lacks the scope solutions:crm:read.
-Next: ask the operator for one with the scope solutions:crm:write.
+    err: `The token does not allow this: The token lacks the scope solutions:crm:read.
+Next: ask the operator for a token with the scope solutions:crm:write.
 `,
   })
   // Errors that the local check misses, such as exceeding a limit of that host: all of them are listed with their
@@ -113,14 +111,14 @@ Next: ask the operator for one with the scope solutions:crm:write.
   expect([refused.code, refused.out]).toEqual([3, ''])
   const fromHost = await deploy({ SOLHOST_TOKEN: await createToken('solutions:crm:write') }, '--no-check')
   expect(fromHost).toEqual(refused)
-  expect(fromHost.err).toContain("globals.js:3:1  fault script_syntax  SyntaxError: Unexpected token '}'\n    3 │ }\n")
+  expect(fromHost.err).toContain("globals.js:3:1  error script_syntax  SyntaxError: Unexpected token '}'\n    3 │ }\n")
   expect((await fetch(`${host.url}/admin/api/solutions/crm`, { headers: { authorization: host.admin } })).status).toBe(
     404,
   )
   expect(await runCli(['logs', 'crm', host.url, '--user', 'admin'], { cwd: folder.path, env: ADMIN })).toEqual({
     code: 1,
     out: '',
-    err: 'The host has no such solution: There is no solution "crm".\nNext: "solhost deploy" uploads one.\n',
+    err: 'The host has no such solution: There is no solution "crm".\nNext: upload it with "solhost deploy".\n',
   })
 })
 
@@ -168,21 +166,21 @@ test('deploy: other refusals, other servers and no server at all are told apart'
   expect(conflict).toEqual([
     1,
     '',
-    'The host has another solution under this name: it differs.\nNext: change "name" in solution.json.\n',
+    'The upload conflicts with what the host has: it differs.\nNext: check "name" in solution.json.\n',
   ])
   expect(large).toEqual([
     3,
     '',
-    'The bundle is too large for this host: The body is larger than 10 bytes.\nNext: make it smaller, or ask the operator.\n',
+    'The bundle is too large for this host: The body is larger than 10 bytes.\nNext: make it smaller, or ask the operator to raise the limit.\n',
   ])
-  expect(busy).toEqual([4, '', 'The host counts failed sign-ins: Too many failed sign-ins.\n'])
-  expect(away).toEqual([1, '', 'The host could not do it (503): not now Its log has the reference REF-1�[2J.\n'])
-  expect(html).toEqual([
-    5,
+  expect(busy).toEqual([4, '', 'Too many failed sign-ins: Too many failed sign-ins.\n'])
+  expect(away).toEqual([
+    1,
     '',
-    'What answers at http://HOST is no Solhost, or something before it (HTTP 200). Correct the address.\n',
+    'The host could not process the request (HTTP 503): not now Look for REF-1�[2J in its log.\n',
   ])
-  expect(moved).toEqual([5, '', 'http://HOST leads on to https://apps.example.org. Use that address.\n'])
+  expect(html).toEqual([5, '', 'http://HOST did not respond like a Solhost server (HTTP 200). Check the URL.\n'])
+  expect(moved).toEqual([5, '', 'http://HOST redirects to https://apps.example.org. Use that URL.\n'])
   const gone = await withServer(
     () => {},
     async (url) => url,
@@ -190,7 +188,7 @@ test('deploy: other refusals, other servers and no server at all are told apart'
   expect(await deployTo(gone)).toEqual({
     code: 5,
     out: '',
-    err: `No host answers at ${gone} (ECONNREFUSED). Nothing listens there. Start a host with "solhost start", or correct the address.\n`,
+    err: `No host responded at ${gone} (ECONNREFUSED). Nothing is listening there. Start a host with "solhost start", or correct the URL.\n`,
   })
 })
 
@@ -240,10 +238,10 @@ test('logs -f: the newest lines, then each new one once; after a restart of the 
   expect(following.out().match(/ live�\[31m \(\S+\)\n {4}2000-01-01\n/g)).toHaveLength(2)
 
   await first.stop()
-  await until(() => following.err().includes('It is asked again in 1 s; Ctrl-C ends this.'))
+  await until(() => following.err().includes('Retrying in 1 s. Press Ctrl-C to stop.'))
   const second = await startTestHost({ PORT: port }, { home })
   await say(second.url, 'meanwhile')
-  await until(() => following.err().includes('The host is there again.'))
+  await until(() => following.err().includes('Reconnected to the host.'))
   await until(() => words().includes('meanwhile'))
   await say(second.url, 'after')
   await until(() => words().includes('after'))
@@ -328,17 +326,17 @@ test('deploy on a terminal: the token is asked for and not shown, what is upload
   terminal.type(`x\u007f${token}\r`)
   expect(await terminal.ended).toBe(0)
   expect(terminal.shown()).not.toContain(token.slice(4, 20))
-  expect(terminal.shown()).toContain('████████████████████████ is checked by the host …')
+  expect(terminal.shown()).toContain('████████████████████████ the host is checking it …')
   expect(terminal.shown()).toContain('\u001b[32masked 1.0.0\u001b[39m is active: the first version')
 })
 
 test('deploy on a terminal: Ctrl-C at the prompt ends it with 130, and nothing is uploaded', async () => {
   using folder = await newSolution('never')
   const terminal = onTerminal(['deploy', 'never', host.url, '--user', 'admin'], folder.path)
-  await until(() => terminal.shown().includes('Password of admin: '))
+  await until(() => terminal.shown().includes('Password for admin: '))
   terminal.type('secr\u0003')
   expect(await terminal.ended).toBe(130)
-  expect(terminal.shown()).toContain('Nothing was done.')
+  expect(terminal.shown()).toContain('Interrupted. Nothing was changed.')
   expect(terminal.shown()).not.toContain('secr')
 })
 
@@ -351,19 +349,19 @@ test('doctor: every line is ok where a host can start, and names what to do wher
     env: { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: 'data' },
   })
   expect([well.code, well.err]).toEqual([0, ''])
-  expect(well.out.split('\n').map((line) => line.slice(0, 31).trimEnd())).toEqual([
+  expect(well.out.split('\n').map((line) => line.slice(0, 32).trimEnd())).toEqual([
     'ok     Node.js',
     'ok     settings',
     'ok     sandbox process',
-    'ok     port of the pages',
-    'ok     port of the admin pages',
-    'ok     folder PLATFORM_HOME',
-    'ok     space on the disk',
+    'ok     pages port',
+    'ok     admin pages port',
+    'ok     PLATFORM_HOME folder',
+    'ok     disk space',
     'ok     memory',
     'ok     database',
     'ok     clock',
     '',
-    'No faults found. Next: solhost',
+    'No problems found. Next: solhost',
     '',
   ])
   expect(existsSync(join(folder.path, 'data'))).toBe(false)
@@ -393,20 +391,20 @@ test('doctor: every line is ok where a host can start, and names what to do wher
     [
       {
         ok: false,
-        what: 'port of the pages',
-        found: `${port} of 127.0.0.1 is used by a Solhost that runs already`,
+        what: 'pages port',
+        found: `${port} on 127.0.0.1 is already in use by a running Solhost host`,
         advice: 'Stop it, or set PORT to a free port.',
       },
       {
         ok: false,
-        what: 'port of the admin pages',
-        found: expect.stringMatching(/^\d+ of 127\.0\.0\.1 is used by another program$/),
+        what: 'admin pages port',
+        found: expect.stringMatching(/^\d+ on 127\.0\.0\.1 is already in use by another program$/),
         advice: 'Stop it, or set ADMIN_PORT to a free port.',
       },
       {
         ok: false,
-        what: 'folder PLATFORM_HOME',
-        found: `${join(folder.path, 'file')} is no folder`,
+        what: 'PLATFORM_HOME folder',
+        found: `${join(folder.path, 'file')} is not a folder`,
         advice: 'Set PLATFORM_HOME to a folder.',
       },
       {
@@ -417,8 +415,8 @@ test('doctor: every line is ok where a host can start, and names what to do wher
       },
       {
         ok: false,
-        what: 'port of the metrics',
-        found: `${adminPort} of 127.0.0.1 is used by a Solhost that runs already`,
+        what: 'metrics port',
+        found: `${adminPort} on 127.0.0.1 is already in use by a running Solhost host`,
         advice: 'Stop it, or set METRICS_PORT to a free port.',
       },
     ],
@@ -428,12 +426,12 @@ test('doctor: every line is ok where a host can start, and names what to do wher
   expect([wrong.code, wrong.out.split('\n').slice(1)]).toEqual([
     1,
     [
-      'fault  settings                 PORT must be a port, 0 to 65535 (0: any free one), but is "http"',
-      '       → Correct the environment property; docs/reference/settings.md has all of them.',
-      'fault  settings                 CALL_TIME must be a whole number with one of the units ms, s, m, h, d, but is "soon"',
-      '       → Correct the environment property; docs/reference/settings.md has all of them.',
+      'error  settings                 PORT must be a port, 0 to 65535 (0: any free one), but is "http"',
+      '       → Correct the environment property. docs/reference/settings.md lists all of them.',
+      'error  settings                 CALL_TIME must be a whole number with one of the units ms, s, m, h, d, but is "soon"',
+      '       → Correct the environment property. docs/reference/settings.md lists all of them.',
       '',
-      '2 faults. Next: follow the advice beside "→", then solhost doctor',
+      '2 problems found. Next: follow the advice after "→", then run solhost doctor',
       '',
     ],
   ])
@@ -450,7 +448,7 @@ test('doctor: a damaged database and secrets that others can read are found, and
   expect([code, findings.filter(({ ok }) => !ok).map(({ what, found }) => `${what}: ${found}`)]).toEqual([
     1,
     [
-      `folder PLATFORM_HOME: ${join(folder.path, 'data/platform-key')} can be read by other accounts`,
+      `PLATFORM_HOME folder: other accounts can read ${join(folder.path, 'data/platform-key')}`,
       `database: ${join(folder.path, 'data/platform.sqlite')} cannot be opened: file is not a database`,
     ],
   ])

@@ -45,8 +45,8 @@ test('test: what init makes has a first test, which passes', async () => {
     0,
     '',
     `globals.test.js
-  ✓ greets who is named in the address  … ms
-  ✓ greets nobody without a name  … ms
+  ✓ greets the user named in the URL  … ms
+  ✓ requires a name  … ms
 2 passed in … s.
 Next: solhost deploy shop <url>
 `,
@@ -105,7 +105,7 @@ opens.test.ts
         │                         ^
   ✓ is told why  … ms
 2 passed, 3 failed in … s.
-Next: fix what is shown, then solhost test .
+Next: fix the problems above, then run solhost test .
 `,
   ])
 })
@@ -127,7 +127,7 @@ test('test: a test that hangs is ended by its limit and told at its loop; the ot
     globals.test.js  the call took longer than 1000 ms: the test was ended
   ✓ is well  … ms
 1 passed, 2 failed in … s.
-Next: fix what is shown, then solhost test .
+Next: fix the problems above, then run solhost test .
 `,
   ])
 })
@@ -162,7 +162,7 @@ test('test: --filter runs what holds it in name or file; --json is one object', 
   expect(none).toEqual({
     code: 2,
     out: 'globals.test.js\nscopes/rates.test.js\n',
-    err: 'No test holds "four" in its name or file.\n',
+    err: 'No test name or file contains "four". Change --filter.\n',
   })
 })
 
@@ -170,13 +170,13 @@ test('test: without tests it says how to write one; a solution with faults is to
   const none = await testOf({})
   expect([none.code, none.out]).toEqual([2, ''])
   expect(none.err).toMatch(
-    /^"\." has no tests\. Write one beside the scripts, such as globals\.test\.js:\n\ntest\('opens/,
+    /^"\." has no tests\. Write one next to the scripts, such as globals\.test\.js:\n\ntest\('opens/,
   )
   const files = { 'globals.js': 'function (', 'globals.test.js': "test('one', () => {})\n" }
   const faulty = await testOf(files)
   expect([faulty.code, faulty.err.split('\n')[0]]).toEqual([
     3,
-    'globals.js:1:1  fault script_syntax  SyntaxError: Function statements require a function name',
+    'globals.js:1:1  error script_syntax  SyntaxError: Function statements require a function name',
   ])
   expect(JSON.parse((await testOf(files, '--json')).out)).toMatchObject({
     ok: false,

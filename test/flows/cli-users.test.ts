@@ -32,16 +32,16 @@ test('users add: a user with permissions signs in by the password that is shown,
   await addDefaultSolution(host, 'crm')
   const words = ['add', 'anna', host.url, '--permissions', 'Users, Sales@crm', '--email', 'a@example.org']
   const added = await users(words, {}, runCliProcess)
-  const password = /password {5}([a-z2-9]{5}(?:-[a-z2-9]{5}){3}) {3}\(shown this once\)/.exec(added.out)?.[1] ?? ''
+  const password = /password {5}([a-z2-9]{5}(?:-[a-z2-9]{5}){3}) {3}\(shown only once\)/.exec(added.out)?.[1] ?? ''
   const user = await userNamed('anna')
   expect(added).toEqual({
     code: 0,
     err: '',
-    out: `anna is added.
-  password     ${password}   (shown this once)
+    out: `Added anna.
+  password     ${password}   (shown only once)
   uid          ${user?.uid}
   permissions  Users,Sales@crm
-Next: pass name and password on; the first sign-in asks for another password.
+Next: send the user the name and the password. The first sign-in asks for a new password.
 `,
   })
   expect(user).toMatchObject({
@@ -60,11 +60,11 @@ test('users add: the same name again, and a password that is no good, are told i
   expect(await users(['add', 'BRAM', host.url])).toEqual({
     code: 1,
     out: '',
-    err: expect.stringMatching(/^.*BRAM.*\nNext: choose another name, or change that user by "users set"\.\n$/),
+    err: expect.stringMatching(/^.*BRAM.*\nNext: choose another name, or change that user with "users set"\.\n$/),
   })
   const weak = await users(['add', 'carla', host.url, '--ask-password'], { SOLHOST_NEW_PASSWORD: 'short' })
   expect([weak.code, weak.out]).toEqual([1, ''])
-  expect(weak.err).toMatch(/^The host does not take that: .*8 characters/)
+  expect(weak.err).toMatch(/^The host rejected the request: .*8 characters/)
   expect(await userNamed('carla')).toBeUndefined()
 })
 
@@ -76,14 +76,14 @@ test('users list: a table by name, --search, and --json', async () => {
   expect(await users(['list', host.url, '--search', 'DOR'])).toEqual({
     code: 0,
     err: `Next: solhost users add <name> ${host.url}\n`,
-    out: `name    ${'uid'.padEnd(width)}  state     e-mail         permissions
+    out: `name    ${'uid'.padEnd(width)}  state     email          permissions
 dora    ${uids[0].padEnd(width)}  enabled   d@example.org  Users
 dorian  ${uids[1].padEnd(width)}  disabled  -              -
 `,
   })
   const listed = JSON.parse((await users(['list', host.url, '--search', 'dora', '--json'])).out)
   expect(listed).toEqual({ ok: true, users: [await userNamed('dora')] })
-  expect((await users(['list', host.url, '--search', 'zz'])).out).toBe('No name begins with "zz".\n')
+  expect((await users(['list', host.url, '--search', 'zz'])).out).toBe('No user name starts with "zz".\n')
 })
 
 test('users set: permissions, disabling and a new password take effect at once', async () => {
@@ -96,7 +96,7 @@ test('users set: permissions, disabling and a new password take effect at once',
   expect([set.code, set.err, set.out]).toEqual([
     0,
     '',
-    `emil is changed.\n  state        disabled\n  permissions  Sales\nNext: solhost users list ${host.url}\n`,
+    `Changed emil.\n  state        disabled\n  permissions  Sales\nNext: solhost users list ${host.url}\n`,
   ])
   expect(await userNamed('emil')).toMatchObject({ enabled: false, permissions: ['Sales'], displayName: 'Emil E.' })
   await waitUntil(async () => expect((await browser.session()).status).toBe(401))
@@ -118,21 +118,21 @@ test('users set: nothing to change, what excludes each other and an unknown user
   expect(nothing).toEqual({
     code: 2,
     out: '',
-    err: 'solhost users set: there is nothing to change.\n"solhost help users set" shows how to use it.\n',
+    err: 'solhost users set: nothing to change; add at least one option.\nRun "solhost help users set" for usage.\n',
   })
   expect((await users(['set', 'nobody', host.url, '--enable', '--disable'])).code).toBe(2)
   expect(await users(['set', 'nobody', host.url, '--enable'])).toEqual({
     code: 1,
     out: '',
-    err: `There is no user "nobody" on this host. "solhost users list ${host.url}" lists the users.\n`,
+    err: `The host has no user "nobody". Run "solhost users list ${host.url}" to see the users.\n`,
   })
 })
 
-test('users remove: the user is gone; --erase takes the name out of the audit too', async () => {
+test('users remove: the user is gone; --erase also removes the name from the audit log', async () => {
   await addUser(host, 'fay')
   await addUser(host, 'fayette')
   const { code, out } = await users(['remove', 'fay', host.url])
-  expect([code, out]).toEqual([0, `fay is removed.\nNext: solhost users list ${host.url}\n`])
+  expect([code, out]).toEqual([0, `Removed fay.\nNext: solhost users list ${host.url}\n`])
   expect([await userNamed('fay'), (await userNamed('fayette'))?.username]).toEqual([undefined, 'fayette'])
   const erased = JSON.parse((await users(['remove', 'fayette', host.url, '--erase', '--json'])).out)
   expect(erased).toEqual({ ok: true, uid: expect.any(String), username: 'fayette', erased: true })
@@ -144,11 +144,11 @@ test('users import and export: all lines or none, with the lines that are wrong'
   const dry = await users(['import', 'good.csv', host.url, '--dry-run'])
   expect([dry.code, dry.out]).toEqual([
     0,
-    `It would be: 2 new, 0 changed, 0 as they were.\nNext: solhost users import good.csv ${host.url}\n`,
+    `Dry run: 2 added, 0 changed, 0 unchanged.\nNext: solhost users import good.csv ${host.url}\n`,
   ])
   expect(await userNamed('gusta')).toBeUndefined()
   expect((await users(['import', 'good.csv', host.url])).out).toBe(
-    `2 new, 0 changed, 0 as they were.\nNext: solhost users list ${host.url}\n`,
+    `2 added, 0 changed, 0 unchanged.\nNext: solhost users list ${host.url}\n`,
   )
   expect(await userNamed('gusta')).toMatchObject({ permissions: ['Users', { name: 'Sales', solution: 'crm' }] })
 
@@ -165,7 +165,7 @@ test('users import and export: all lines or none, with the lines that are wrong'
   const shown = await users(['export', host.url], {}, runCliProcess)
   expect([shown.out, shown.err]).toEqual([written, ''])
   const over = await users(['export', host.url, '-o', 'all.csv'])
-  expect([over.code, over.err]).toEqual([1, expect.stringMatching(/^all\.csv cannot be made: EEXIST/)])
+  expect([over.code, over.err]).toEqual([1, expect.stringMatching(/^Cannot create all\.csv: EEXIST/)])
 })
 
 test('users: a token without the scope is refused, and the text names the scope', async () => {
@@ -177,7 +177,7 @@ test('users: a token without the scope is refused, and the text names the scope'
   const added = await runCli(['users', 'add', 'ivo', host.url], options)
   expect([added.code, added.out]).toEqual([4, ''])
   expect(added.err).toMatch(
-    /Next: ask the operator for one with the scope users:read, or users:write to change them\.\n$/,
+    /Next: ask the operator for a token with the scope users:read, and users:write to make changes\.\n$/,
   )
 })
 
@@ -186,10 +186,10 @@ test('users: without a second word, and with a wrong one, it says which there ar
   expect(await run('users')).toEqual({
     code: 2,
     out: '',
-    err: 'solhost users: which command?\n"solhost help users" lists them.\n',
+    err: 'solhost users: missing command.\nRun "solhost help users" for a list.\n',
   })
   expect((await run('users', 'lst')).err).toBe(
-    'There is no command "users lst". Did you mean "users list"? "solhost help" lists the commands.\n',
+    'Unknown command "users lst". Did you mean "users list"? Run "solhost help" for a list of commands.\n',
   )
   const { code, out } = await run('help', 'users')
   expect([code, out.match(/^ {2}users [a-z]+/gm)]).toEqual([

@@ -22,13 +22,13 @@ test('check: a syntax error is shown with place, line, caret and what to change'
   expect(await runCliProcess(['check'], { cwd: folder.path })).toEqual({
     code: 3,
     err: '',
-    out: `globals.js:2:32  fault script_syntax  SyntaxError: missing ) after argument list
+    out: `globals.js:2:32  error script_syntax  SyntaxError: missing ) after argument list
     2 │   return rows.map((row) => row.amount
       │                                ^
     → Fix the script here, or just before this position.
 
-crm 1.0.0: 1 fault, 0 warnings.
-Next: fix what is listed, then solhost check .
+crm 1.0.0: 1 error, 0 warnings.
+Next: fix the problems above, then run solhost check .
 `,
   })
 })
@@ -42,17 +42,17 @@ test('check: an error that a script throws while it loads is shown at its line, 
   // globals.js runs before the scopes, so the function does not exist yet.
   expect([code, out]).toEqual([
     3,
-    `globals.js:1:15  fault script_load  ReferenceError: readRates is not defined
+    `globals.js:1:15  error script_load  ReferenceError: readRates is not defined
     1 │ const rates = readRates('EUR')
       │               ^
     → Fix this line: it runs when the scripts are loaded. Put code with effects in a function.
 
-crm 1.0.0: 1 fault, 0 warnings.
-Next: fix what is listed, then solhost check .
+crm 1.0.0: 1 error, 0 warnings.
+Next: fix the problems above, then run solhost check .
 `,
   ])
   const thrown = await check({ 'globals.js': `${files['scopes/rates.js']}readRates('EUR')\n` })
-  expect(thrown.out).toContain(`globals.js:2:32  fault script_load  Error: no rates
+  expect(thrown.out).toContain(`globals.js:2:32  error script_load  Error: no rates
     2 │  if (currency === 'EUR') throw new Error('no rates')
       │                                ^
 `)
@@ -61,13 +61,13 @@ Next: fix what is listed, then solhost check .
 test('check: a script that never ends is ended, and shown at its loop with the limit that it passed', async () => {
   const { code, out } = await check({ 'globals.js': 'let count = 0\nwhile (true) count++\n' })
   expect(code).toBe(3)
-  expect(out).toBe(`globals.js:2:1  fault script_timeout  the top-level code of the scripts ran longer than 1000 ms
+  expect(out).toBe(`globals.js:2:1  error script_timeout  the top-level code of the scripts ran longer than 1000 ms
     2 │ while (true) count++
       │ ^
     → End the loop, or move the work into a function: loading may take at most a second.
 
-crm 1.0.0: 1 fault, 0 warnings.
-Next: fix what is listed, then solhost check .
+crm 1.0.0: 1 error, 0 warnings.
+Next: fix the problems above, then run solhost check .
 `)
 })
 
@@ -77,16 +77,16 @@ test('check: a script that cannot even be interrupted, or needs too much memory,
   const manifest = '{ "name": "crm", "version": "1.0.0", "authenticator": "AUTHENTICATOR", "modules": ["auth"] }'
   const first = async (files: Record<string, string>) => (await check(files)).out.split('\n')[0]
   const main = { 'globals.js': 'const one = 1\n', 'scopes/rates.js': native }
-  expect(await first(main)).toBe('scopes/rates.js  fault script_timeout  the script could not be loaded within 1000 ms')
+  expect(await first(main)).toBe('scopes/rates.js  error script_timeout  the script could not be loaded within 1000 ms')
   const login = { ...auth, 'solution.json': manifest, 'modules/auth/globals.js': native }
   expect(await first(login)).toBe(
-    'modules/auth/globals.js  fault script_timeout  the script could not be loaded within 1000 ms',
+    'modules/auth/globals.js  error script_timeout  the script could not be loaded within 1000 ms',
   )
   const hungry = {
     'globals.js': 'const one = 1\n',
     'scopes/all.js': 'const all = []; for (;;) all.push(new Array(1000).fill(0))\n',
   }
-  expect(await first(hungry)).toMatch(/^scopes\/all\.js {2}fault script_(memory|crashed) /)
+  expect(await first(hungry)).toMatch(/^scopes\/all\.js {2}error script_(memory|crashed) /)
 })
 
 test('check: an unknown key of the manifest and of a form is found with the key that was meant', async () => {
@@ -97,7 +97,7 @@ test('check: an unknown key of the manifest and of a form is found with the key 
   expect([ofManifest.code, ofManifest.out.split('\n').slice(0, 5)]).toEqual([
     3,
     [
-      'solution.json:4:3  fault manifest_unknown_key  the manifest has no property "autenticator"; did you mean "authenticator"?',
+      'solution.json:4:3  error manifest_unknown_key  the manifest has no property "autenticator"; did you mean "authenticator"?',
       '    4 │   "autenticator": "NONE"',
       '      │   ^',
       '    → Fix the name of the property, or remove it.',
@@ -106,7 +106,7 @@ test('check: an unknown key of the manifest and of a form is found with the key 
   ])
   const ofForm = await check({ 'forms/main.json': form })
   expect(ofForm.out.split('\n').slice(0, 4)).toEqual([
-    'forms/main.json:3:39  fault form_unknown_key  "layout.0.columns.0.elements.0" (go) has no property "onActoin"; did you mean "onAction"?',
+    'forms/main.json:3:39  error form_unknown_key  "layout.0.columns.0.elements.0" (go) has no property "onActoin"; did you mean "onAction"?',
     '    3 │     { "type": "button", "name": "go", "onActoin": "go" }',
     '      │                                       ^',
     '    → Fix the name of the property, or remove it.',
@@ -118,10 +118,10 @@ test('check: faults of several files are listed together, each at its place', as
     'solution.json': '{ "name": "crm", "version": "1", "firstForm": "mian", "modules": ["sale"] }\n',
     'forms/main.json': '{ "layout": [] }',
   })
-  expect(out.split('\n').filter((line) => line.includes('  fault '))).toEqual([
-    'solution.json:1:29  fault manifest_invalid  "version" must be a semantic version such as 1.0.0, not "1"',
-    'solution.json:1:67  fault module_missing  the module "sale" is not in modules/',
-    'solution.json:1:47  fault form_missing  forms/mian.json is not in the solution or its modules; did you mean "main"?',
+  expect(out.split('\n').filter((line) => line.includes('  error '))).toEqual([
+    'solution.json:1:29  error manifest_invalid  "version" must be a semantic version such as 1.0.0, not "1"',
+    'solution.json:1:67  error module_missing  the module "sale" is not in modules/',
+    'solution.json:1:47  error form_missing  forms/mian.json is not in the solution or its modules; did you mean "main"?',
   ])
 })
 
@@ -150,12 +150,15 @@ media/login.html:5:38  warning template_inline_handler  ${/template_inline_handl
       │                                      ^
     → Use addEventListener in a <script> of the page.
 
-crm 1.0.0: 0 faults, 2 warnings.
+crm 1.0.0: 0 errors, 2 warnings.
 Next: solhost deploy . <url>
 `,
   })
   const strict = await check(files, '--strict')
-  expect([strict.code, strict.out.split('\n').at(-2)]).toEqual([3, 'Next: fix what is listed, then solhost check .'])
+  expect([strict.code, strict.out.split('\n').at(-2)]).toEqual([
+    3,
+    'Next: fix the problems above, then run solhost check .',
+  ])
 })
 
 test('check: each input that a login page lacks is told at the form that should have it', async () => {
@@ -176,7 +179,7 @@ media/login.html:3:1  warning template_element_missing  automatic sign-in does n
       │ ^
     → Add or change the element as the message says.
 
-crm 1.0.0: 0 faults, 2 warnings.
+crm 1.0.0: 0 errors, 2 warnings.
 Next: solhost deploy . <url>
 `,
   ])
@@ -186,7 +189,7 @@ test('check: scripts find the bindings of a host, its databases and HTTP include
   const script =
     'const ask = [plugins.database.query, plugins.http.fetch, forms.main.getName, security.login].map((one) => one.name)\n'
   expect((await check({ 'globals.js': script, 'forms/main.json': '{ "layout": [] }' })).out).toBe(
-    'crm 1.0.0: 0 faults, 0 warnings.\nNext: solhost deploy . <url>\n',
+    'crm 1.0.0: 0 errors, 0 warnings.\nNext: solhost deploy . <url>\n',
   )
 })
 
@@ -211,7 +214,7 @@ test('colours are for terminals: NO_COLOR and a pipe have none, FORCE_COLOR asks
   const run = (env: Record<string, string>) => runCliProcess(['check'], { cwd: folder.path, env })
   expect((await run({})).out).not.toContain('\u001b')
   expect((await run({ NO_COLOR: '1' })).out).not.toContain('\u001b')
-  expect((await run({ FORCE_COLOR: '1' })).out).toContain('\u001b[32m0 faults, 0 warnings\u001b[39m')
+  expect((await run({ FORCE_COLOR: '1' })).out).toContain('\u001b[32m0 errors, 0 warnings\u001b[39m')
 })
 
 test('init: a solution without fault or warning; a bad name, a full folder and a file are refused and left alone', async () => {
@@ -219,7 +222,7 @@ test('init: a solution without fault or warning; a bad name, a full folder and a
   const run = (...words: string[]) => runCli(words, { cwd: folder.path })
   const made = await run('init', 'my-shop')
   expect([made.code, made.err]).toEqual([0, ''])
-  expect(made.out).toBe(`Made the solution "my-shop":
+  expect(made.out).toBe(`Created the solution "my-shop":
   my-shop/.solhost/form.schema.json
   my-shop/.solhost/solution.schema.json
   my-shop/.solhost/test.d.ts
@@ -236,12 +239,12 @@ test('init: a solution without fault or warning; a bad name, a full folder and a
   my-shop/solution.json
 
 Next:
-  solhost dev my-shop            (runs it here; each save shows in open pages)
+  solhost dev my-shop            (runs it here; open pages update on each save)
   solhost test my-shop           (runs its tests)
-  solhost deploy my-shop <url>   (puts it on a host)
+  solhost deploy my-shop <url>   (deploys it to a host)
 `)
   expect((await run('check', 'my-shop', '--strict')).out).toBe(
-    'my-shop 1.0.0: 0 faults, 0 warnings.\nNext: solhost deploy my-shop <url>\n',
+    'my-shop 1.0.0: 0 errors, 0 warnings.\nNext: solhost deploy my-shop <url>\n',
   )
   expect(readFileSync(join(folder.path, 'my-shop/solution.json'), 'utf8')).toContain('"title": "My shop"')
 
@@ -249,16 +252,16 @@ Next:
     code: 2,
     out: '',
     err:
-      '"My_Shop" cannot be the name of a solution: it must be a name of 1 to 63 small letters, digits and hyphens, ' +
+      '"My_Shop" is not a valid solution name: it must be a name of 1 to 63 small letters, digits and hyphens, ' +
       'without a hyphen at its ends and without "--" at places 3 and 4.\n',
   })
   expect((await run('init', '../up')).code).toBe(2)
   expect(await run('init', 'full')).toEqual({
     code: 1,
     out: '',
-    err: '"full" is a folder that is not empty, and nothing in it is changed. Choose another name, or remove it first.\n',
+    err: '"full" already exists and is not empty. Nothing was changed. Choose another name, or remove it first.\n',
   })
-  expect((await run('init', 'file')).err).toContain('"file" is there already and is no folder')
+  expect((await run('init', 'file')).err).toContain('"file" already exists and is not a folder')
   expect(readFileSync(join(folder.path, 'file'), 'utf8')).toBe('mine')
 })
 
@@ -281,7 +284,7 @@ test('pack: the same files give the same bundle, without what is for the author 
     err: '',
     out: `shop-1.0.0.zip: shop 1.0.0, ${bytes} bytes, 8 files
 sha256 ${sha256}
-Next: upload it, or let "solhost deploy" pack and upload in one step.
+Next: upload it. "solhost deploy" packs and uploads in one step.
 `,
   })
   const { bundle, warnings } = await readBundle(readFileSync(join(folder.path, 'shop-1.0.0.zip')), createLimits())
@@ -296,15 +299,15 @@ Next: upload it, or let "solhost deploy" pack and upload in one step.
     bytes: Number(bytes),
     warnings: [],
   })
-  expect((await run('pack', 'shop', '-o', 'none/x.zip')).err).toMatch(/^none\/x\.zip cannot be written: ENOENT/)
+  expect((await run('pack', 'shop', '-o', 'none/x.zip')).err).toMatch(/^Cannot write none\/x\.zip: ENOENT/)
 })
 
 test('pack: a solution with faults is not packed', async () => {
   using folder = temporaryFolder({ 'solution.json': MANIFEST, 'globals.js': 'let a\nlet a\n' })
   const { code, out, err } = await runCli(['pack', '-o', 'x.zip'], { cwd: folder.path })
   expect([code, out]).toEqual([3, ''])
-  expect(err).toContain('globals.js:2:5  fault script_syntax')
-  expect(err).toContain('1 fault, 0 warnings. Next: mend the faults, then run it again.\n')
+  expect(err).toContain('globals.js:2:5  error script_syntax')
+  expect(err).toContain('1 error, 0 warnings. Next: fix the errors, then run the command again.\n')
   expect(() => readFileSync(join(folder.path, 'x.zip'))).toThrow('ENOENT')
 })
 
@@ -314,7 +317,7 @@ test('login-template: the default page, which lacks nothing; one that is there s
   expect(await run('login-template')).toEqual({
     code: 0,
     err: '',
-    out: 'media/login.html is written: the default login page, with its placeholders.\nNext: change it, then solhost check .\n',
+    out: 'Wrote media/login.html, the default login page with its placeholders.\nNext: change it, then run solhost check .\n',
   })
   const file = join(folder.path, 'media/login.html')
   const page = readFileSync(file, 'utf8')
@@ -324,7 +327,7 @@ test('login-template: the default page, which lacks nothing; one that is there s
   expect(await run('login-template')).toEqual({
     code: 1,
     out: '',
-    err: 'media/login.html is there already. "--force" replaces it.\n',
+    err: 'media/login.html already exists. Add --force to replace it.\n',
   })
   expect(readFileSync(file, 'utf8')).toBe('mine')
   await run('login-template', '--force')
@@ -333,7 +336,7 @@ test('login-template: the default page, which lacks nothing; one that is there s
 
 test('login-template: says that a solution for everybody shows no login page', async () => {
   using folder = temporaryFolder({ 'solution.json': '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE" }' })
-  expect((await runCli(['login-template'], { cwd: folder.path })).out).toContain('set "authenticator"')
+  expect((await runCli(['login-template'], { cwd: folder.path })).out).toContain('Set "authenticator"')
 })
 
 test('what is typed wrong is told with what was meant, and exit code 2', async () => {
@@ -345,21 +348,19 @@ test('what is typed wrong is told with what was meant, and exit code 2', async (
     return err.trimEnd().split('\n')[0]
   }
   expect(await run(['chek'])).toBe(
-    'There is no command "chek". Did you mean "check"? "solhost help" lists the commands.',
+    'Unknown command "chek". Did you mean "check"? Run "solhost help" for a list of commands.',
   )
-  expect(await run(['check', '--jsno'])).toBe('solhost check: there is no option --jsno; did you mean --json?')
-  expect(await run(['check', '--json=yes'])).toBe('solhost check: --json takes no value.')
-  expect(await run(['pack', '-o'])).toBe('solhost pack: -o needs a value.')
-  expect(await run(['check', '.', 'more'])).toBe('solhost check: "more" is one argument too many.')
-  expect(await run(['deploy', '.'])).toBe('solhost deploy: <url> is missing.')
-  expect(await run(['check', 'nowhere'])).toContain('There is no folder "nowhere".')
-  expect(await run(['check'], empty.path)).toBe(
-    '"." holds no solution.json, so it is not the folder of a solution; did you mean "crm"?',
-  )
+  expect(await run(['check', '--jsno'])).toBe('solhost check: unknown option --jsno. Did you mean --json?')
+  expect(await run(['check', '--json=yes'])).toBe('solhost check: --json does not accept a value.')
+  expect(await run(['pack', '-o'])).toBe('solhost pack: -o requires a value.')
+  expect(await run(['check', '.', 'more'])).toBe('solhost check: unexpected argument "more".')
+  expect(await run(['deploy', '.'])).toBe('solhost deploy: missing argument <url>.')
+  expect(await run(['check', 'nowhere'])).toContain('The folder "nowhere" does not exist.')
+  expect(await run(['check'], empty.path)).toBe('The folder "." contains no solution.json. Did you mean "crm"?')
   expect(await run(['deploy', '.', 'http://127.0.0.1:8080/solution/crm/'])).toContain('without a path')
-  expect(await run(['deploy', '.', 'http://example.org'])).toContain('everybody could read the token')
-  expect(await run(['deploy', '.', 'http://127.example.org'])).toContain('everybody could read the token')
+  expect(await run(['deploy', '.', 'http://example.org'])).toContain('would be sent to')
+  expect(await run(['deploy', '.', 'http://127.example.org'])).toContain('would be sent to')
   expect(await run(['deploy', '.', 'http://127.0.0.1:8080'])).toBe(
-    'SOLHOST_TOKEN is not set, and there is no terminal to ask on. Set it.',
+    'SOLHOST_TOKEN is not set, and there is no terminal for a prompt. Set SOLHOST_TOKEN.',
   )
 })

@@ -67,7 +67,7 @@ const ANNA = {
 /** A browser with an open client and no user: its page has a form token, its connection sends the cookie. */
 function openBrowser({ host, formTokens, signIns, targets }: Place = place, solution = 'crm') {
   const visitor = createVisitor(host.url)
-  const scope = { solution, secure: false, ownHost: false }
+  const scope = { realm: solution, secure: false, ownHost: false }
   const path = `/solution/${solution}/`
   visitor.cookies.set(`login-${solution}`, { value: randomBytes(24).toString('base64url'), path })
   const handshake = () => {

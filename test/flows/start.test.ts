@@ -215,7 +215,9 @@ test('a port in use and a foreign key stop the start with a sentence that says w
   const { port } = others.address() as AddressInfo
   const taken = await start({ ENVIRONMENT: 'prod', PORT: String(port) })
   expect(await taken.code).toBe(1)
-  expect(taken.output()).toContain(`Port ${port} of 127.0.0.1 is in use. Stop what uses it, or set PORT`)
+  expect(taken.output()).toContain(
+    `Port ${port} on 127.0.0.1 is already in use. Stop the process that uses it, or set PORT`,
+  )
   others.close()
 
   // The failed start had created the password but did not store it.

@@ -471,11 +471,11 @@ describe('the certificate', () => {
       ok: false,
       what: 'certificate',
       found: expect.stringMatching(
-        /^The certificate of the host expires at .+, in (19|20) days\. .+ It is for DNS:localhost, .+, and not for crm\.example\.test\.$/,
+        /^The certificate of the host expires at .+, in (19|20) days\. .+ It covers DNS:localhost, .+, but not crm\.example\.test\.$/,
       ),
       advice:
-        'Renew it; docs/tls.md says how a new file gets into its place by itself. ' +
-        'Ask for a certificate that has these names too, for SOLUTION_ORIGIN a wildcard.',
+        'Renew it. docs/tls.md describes how to replace the file automatically. ' +
+        'Request a certificate that also covers these names. For SOLUTION_ORIGIN, use a wildcard.',
     })
   })
 })
@@ -488,7 +488,7 @@ test('the command line speaks to a host whose authority NODE_EXTRA_CA_CERTS name
   const trusted = { ...env, NODE_EXTRA_CA_CERTS: folder.authority }
   const trusting = await runCliProcess(words, { cwd: folder.path, env: trusted })
   expect(without.err).toContain(
-    'Its certificate is not trusted here: NODE_EXTRA_CA_CERTS names the file of an authority of your own.',
+    'Its certificate is not trusted. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the authority’s certificate file.',
   )
   expect([trusting.code, trusting.err]).toEqual([0, ''])
 })

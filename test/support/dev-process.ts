@@ -87,7 +87,7 @@ export async function startDev(
     folder[Symbol.dispose]()
   }
 
-  await printed(/Ctrl-C ends this/).catch((error: unknown) => {
+  await printed(/Press Ctrl-C to stop/).catch((error: unknown) => {
     dispose()
     throw error
   })

@@ -7,22 +7,22 @@ import { askNewPassword, makePassword, PASSWORD_OPTION } from '../../new-passwor
 import { openUserDirectory, permissionsText, readPermissions, type User } from '../../user-directory.ts'
 
 export const usersAddCommand = command({
-  summary: 'add a user, with a password that has to be changed at the first sign-in',
+  summary: 'add a user who must change the password at the first sign-in',
   arguments: {
-    name: { what: 'the user name' },
-    url: { what: 'the address of the host, such as https://apps.example.org' },
+    name: { what: 'user name' },
+    url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
     permissions: {
       type: 'string',
       value: '<list>',
-      what: 'such as Users,Sales@crm: the second in the solution crm only',
+      what: 'permissions, such as Users,Sales@crm (Sales only applies to the solution crm)',
     },
-    email: { type: 'string', value: '<address>', what: 'the e-mail address' },
-    'display-name': { type: 'string', value: '<text>', what: 'the name that people read' },
+    email: { type: 'string', value: '<address>', what: 'email address' },
+    'display-name': { type: 'string', value: '<text>', what: 'display name' },
     ...PASSWORD_OPTION,
     ...HOST_OPTIONS,
-    json: { type: 'boolean', what: 'one JSON object instead of text' },
+    json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes: () => USERS_NOTES,
   async run({ arguments: { name, url }, options }, terminal) {
@@ -41,9 +41,9 @@ export const usersAddCommand = command({
       terminal.out(jsonText({ ok: true, user, ...(isMade ? { password } : {}) }))
       return 'done'
     }
-    const shown = isMade ? `  password     ${password}   (shown this once)\n` : ''
+    const shown = isMade ? `  password     ${password}   (shown only once)\n` : ''
     terminal.out(
-      `${terminal.styled('green', printable(user.username))} is added.\n${shown}` +
+      `Added ${terminal.styled('green', printable(user.username))}.\n${shown}` +
         `  uid          ${printable(user.uid)}\n  permissions  ${printable(permissionsText(user.permissions))}\n` +
         next(user, url),
     )
@@ -53,7 +53,8 @@ export const usersAddCommand = command({
 
 /** Suggests adding a permission, since users without one cannot sign in. */
 function next({ username, permissions }: User, url: string): string {
-  if (permissions.length > 0) return 'Next: pass name and password on; the first sign-in asks for another password.\n'
+  if (permissions.length > 0)
+    return 'Next: send the user the name and the password. The first sign-in asks for a new password.\n'
   const line = `${SOLHOST} users set ${shellWord(username)} ${url} --permissions <list>`
-  return `Next: give a permission, without which nobody signs in:\n  ${line}\n`
+  return `Next: add a permission. A user without one cannot sign in:\n  ${line}\n`
 }

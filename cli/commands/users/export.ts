@@ -6,12 +6,12 @@ import { openUserDirectory } from '../../user-directory.ts'
 
 export const usersExportCommand = command({
   summary: 'write all users as CSV, without passwords',
-  arguments: { url: { what: 'the address of the host, such as https://apps.example.org' } },
+  arguments: { url: { what: 'URL of the host, such as https://apps.example.org' } },
   options: {
-    output: { type: 'string', short: 'o', value: '<file>', what: 'a new file; the output unless given' },
+    output: { type: 'string', short: 'o', value: '<file>', what: 'file to create (default: standard output)' },
     ...HOST_OPTIONS,
   },
-  notes: () => `"users import" reads it. The host writes the export into its audit.
+  notes: () => `"users import" reads this file. The host records the export in its audit log.
 
 ${USERS_NOTES}`,
   async run({ arguments: { url }, options }, terminal) {
@@ -35,7 +35,7 @@ ${USERS_NOTES}`,
       await file.close()
       if (!isWhole) await rm(output)
     }
-    terminal.out(`${output} is written.\nNext: keep it where nobody else reads it.\n`)
+    terminal.out(`Wrote ${output}.\nNext: store it where nobody else can read it.\n`)
     return 'done'
   },
 })
@@ -45,6 +45,6 @@ async function create(path: string) {
   try {
     return await open(path, 'wx', 0o600)
   } catch (error) {
-    throw new CommandError('failed', `${path} cannot be made: ${(error as Error).message}`, { cause: error })
+    throw new CommandError('failed', `Cannot create ${path}: ${(error as Error).message}`, { cause: error })
   }
 }

@@ -14,19 +14,18 @@ const Refused = z.object({ faults: z.array(Fault).min(1) })
 type Refused = z.infer<typeof Refused>
 
 export const usersImportCommand = command({
-  summary: 'add and change users by a CSV file: all of its lines, or none',
+  summary: 'add and change users from a CSV file, all lines or none',
   arguments: {
-    file: { what: 'the CSV file, as "users export" writes it' },
-    url: { what: 'the address of the host, such as https://apps.example.org' },
+    file: { what: 'CSV file, as "users export" writes it' },
+    url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
-    'dry-run': { type: 'boolean', what: 'only check the file, and count' },
+    'dry-run': { type: 'boolean', what: 'only check the file and count the changes' },
     ...HOST_OPTIONS,
-    json: { type: 'boolean', what: 'one JSON object instead of text' },
+    json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
-  notes:
-    () => `Columns: username, displayName, email, enabled, permissions (Users;Sales@crm), password. Users are found by
-their names; who has the name of no line stays as he is. Columns that the file lacks change nothing.
+  notes: () => `Columns: username, displayName, email, enabled, permissions (Users;Sales@crm), password. Each line
+adds or changes the user with that name. Other users stay unchanged, as does everything without a column.
 
 ${USERS_NOTES}`,
   async run({ arguments: { file, url }, options }, terminal) {
@@ -42,10 +41,10 @@ ${USERS_NOTES}`,
     const { created, changed, unchanged } = imported.data
     if (json) terminal.out(jsonText({ ok: true, ...imported.data }))
     else {
-      const counts = `${created} new, ${changed} changed, ${unchanged} as they were`
+      const counts = `${created} added, ${changed} changed, ${unchanged} unchanged`
       const again = `${SOLHOST} users import ${shellWord(file)} ${directory.url.origin}`
       const next = dryRun ? again : `${SOLHOST} users list ${directory.url.origin}`
-      terminal.out(`${dryRun ? 'It would be: ' : ''}${counts}.\nNext: ${next}\n`)
+      terminal.out(`${dryRun ? 'Dry run: ' : ''}${counts}.\nNext: ${next}\n`)
     }
     return 'done'
   },
@@ -58,7 +57,7 @@ function tellFaults(file: string, { faults }: Refused, json: boolean, terminal: 
       const place = terminal.styledError('bold', `${file}:${line}`)
       return `${place}  ${field === null ? '' : `${printable(field)}: `}${printable(message)}\n`
     })
-    terminal.err(`${lines.join('')}Nothing was imported. Next: mend these lines, then run it again.\n`)
+    terminal.err(`${lines.join('')}Nothing was imported. Next: fix these lines, then run the command again.\n`)
   }
   return 'failed'
 }
@@ -67,6 +66,6 @@ function read(file: string): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw new CommandError('usage', `${file} cannot be read: ${(error as Error).message}`, { cause: error })
+    throw new CommandError('usage', `Cannot read ${file}: ${(error as Error).message}`, { cause: error })
   }
 }

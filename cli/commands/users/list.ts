@@ -5,12 +5,12 @@ import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
 import { openUserDirectory, permissionsText, type User } from '../../user-directory.ts'
 
 export const usersListCommand = command({
-  summary: 'list the users of a host, with their permissions',
-  arguments: { url: { what: 'the address of the host, such as https://apps.example.org' } },
+  summary: 'list the users of a host with their permissions',
+  arguments: { url: { what: 'URL of the host, such as https://apps.example.org' } },
   options: {
-    search: { type: 'string', value: '<text>', what: 'only names that begin so' },
+    search: { type: 'string', value: '<text>', what: 'only list user names that start with the text' },
     ...HOST_OPTIONS,
-    json: { type: 'boolean', what: 'one JSON object instead of text' },
+    json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes: () => USERS_NOTES,
   async run({ arguments: { url }, options }, terminal) {
@@ -19,13 +19,13 @@ export const usersListCommand = command({
     const users = await Array.fromAsync(directory.list(search))
     if (json) terminal.out(jsonText({ ok: true, users }))
     else if (users.length > 0) terminal.out(table(users, terminal))
-    else terminal.out(search === '' ? 'The host has no users.\n' : `No name begins with "${printable(search)}".\n`)
+    else terminal.out(search === '' ? 'The host has no users.\n' : `No user name starts with "${printable(search)}".\n`)
     if (!json) terminal.err(`Next: ${SOLHOST} users add <name> ${directory.url.origin}\n`)
     return 'done'
   },
 })
 
-const HEAD = ['name', 'uid', 'state', 'e-mail', 'permissions'] as const
+const HEAD = ['name', 'uid', 'state', 'email', 'permissions'] as const
 
 function table(users: readonly User[], terminal: Pick<Terminal, 'styled'>): string {
   const rows = users.map((user) =>
@@ -42,7 +42,7 @@ function table(users: readonly User[], terminal: Pick<Terminal, 'styled'>): stri
 
 function stateOf({ enabled, mustChangePassword }: User): string {
   if (!enabled) return 'disabled'
-  return mustChangePassword ? 'new password' : 'enabled'
+  return mustChangePassword ? 'must change password' : 'enabled'
 }
 
 /** Keeps each user on one line, whatever characters a name has. */

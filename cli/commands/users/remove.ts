@@ -5,17 +5,17 @@ import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
 import { openUserDirectory } from '../../user-directory.ts'
 
 export const usersRemoveCommand = command({
-  summary: 'remove a user, who is signed out',
+  summary: 'remove a user and sign them out',
   arguments: {
-    name: { what: 'the user name, in full' },
-    url: { what: 'the address of the host, such as https://apps.example.org' },
+    name: { what: 'user name' },
+    url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
-    erase: { type: 'boolean', what: 'take the name out of the audit too' },
+    erase: { type: 'boolean', what: 'also remove the name from the audit log' },
     ...HOST_OPTIONS,
-    json: { type: 'boolean', what: 'one JSON object instead of text' },
+    json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
-  notes: () => `There is no way back: "users set --disable" only keeps a user out.
+  notes: () => `This cannot be undone. To only block a user, run "users set --disable".
 
 ${USERS_NOTES}`,
   async run({ arguments: { name, url }, options }, terminal) {
@@ -25,8 +25,8 @@ ${USERS_NOTES}`,
     await directory.remove(uid, erase)
     if (json) terminal.out(jsonText({ ok: true, uid, username, erased: erase }))
     else {
-      const traces = erase ? ' and out of the audit' : ''
-      terminal.out(`${printable(username)} is removed${traces}.\nNext: ${SOLHOST} users list ${directory.url.origin}\n`)
+      const traces = erase ? ', also from the audit log' : ''
+      terminal.out(`Removed ${printable(username)}${traces}.\nNext: ${SOLHOST} users list ${directory.url.origin}\n`)
     }
     return 'done'
   },

@@ -6,29 +6,30 @@ import { askNewPassword, makePassword, PASSWORD_OPTION } from '../../new-passwor
 import { openUserDirectory, permissionsText, readPermissions } from '../../user-directory.ts'
 
 export const usersSetCommand = command({
-  summary: 'change a user: permissions, e-mail, password, or whether he may sign in',
+  summary: 'change a user: names, email address, permissions, password, or whether they can sign in',
   arguments: {
-    name: { what: 'the user name' },
-    url: { what: 'the address of the host, such as https://apps.example.org' },
+    name: { what: 'user name' },
+    url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
     permissions: {
       type: 'string',
       value: '<list>',
-      what: 'all that the user shall have, such as Users,Sales@crm; "" for none',
+      what: 'replace all permissions, such as Users,Sales@crm; "" for none',
     },
-    email: { type: 'string', value: '<address>', what: 'the e-mail address; "" for none' },
-    'display-name': { type: 'string', value: '<text>', what: 'the name that people read; "" for none' },
-    rename: { type: 'string', value: '<name>', what: 'another user name' },
-    enable: { type: 'boolean', what: 'the user may sign in again' },
-    disable: { type: 'boolean', what: 'the user may not sign in, and is signed out' },
-    'new-password': { type: 'boolean', what: 'make a password and show it once' },
-    'ask-password': { ...PASSWORD_OPTION['ask-password'], what: 'ask for the password, or take SOLHOST_NEW_PASSWORD' },
+    email: { type: 'string', value: '<address>', what: 'email address; "" for none' },
+    'display-name': { type: 'string', value: '<text>', what: 'display name; "" for none' },
+    rename: { type: 'string', value: '<name>', what: 'new user name' },
+    enable: { type: 'boolean', what: 'allow the user to sign in again' },
+    disable: { type: 'boolean', what: 'sign the user out and block sign-ins' },
+    'new-password': { type: 'boolean', what: 'generate a password and show it once' },
+    'ask-password': { ...PASSWORD_OPTION['ask-password'], what: 'prompt for a password, or use SOLHOST_NEW_PASSWORD' },
     ...HOST_OPTIONS,
-    json: { type: 'boolean', what: 'one JSON object instead of text' },
+    json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
-  notes: () => `What is not named stays as it is. A new password, --disable and a permission less sign the user out; a
-new password has to be changed at the next sign-in.
+  notes:
+    () => `Everything without an option stays unchanged. A new password, --disable, or the loss of a permission signs the user out.
+The user must change a new password at the next sign-in.
 
 ${USERS_NOTES}`,
   async run({ arguments: { name, url }, options }, terminal) {
@@ -36,8 +37,9 @@ ${USERS_NOTES}`,
     const changes = changesOf(options)
     const isAsked = options['ask-password'] === true
     const isMade = options['new-password'] === true
-    if (isAsked && isMade) throw wrongUse('--new-password and --ask-password exclude each other')
-    if (Object.keys(changes).length === 0 && !isAsked && !isMade) throw wrongUse('there is nothing to change')
+    if (isAsked && isMade) throw wrongUse('use either --new-password or --ask-password, not both')
+    if (Object.keys(changes).length === 0 && !isAsked && !isMade)
+      throw wrongUse('nothing to change; add at least one option')
     const directory = await openUserDirectory(url, options, terminal)
     const { uid } = await directory.find(name)
     const password = isMade ? makePassword() : isAsked ? await askNewPassword(printable(name), terminal) : undefined
@@ -46,9 +48,9 @@ ${USERS_NOTES}`,
       terminal.out(jsonText({ ok: true, user, ...(isMade ? { password } : {}) }))
       return 'done'
     }
-    const shown = isMade ? `  password     ${password}   (shown this once)\n` : ''
+    const shown = isMade ? `  password     ${password}   (shown only once)\n` : ''
     terminal.out(
-      `${terminal.styled('green', printable(user.username))} is changed.\n${shown}` +
+      `Changed ${terminal.styled('green', printable(user.username))}.\n${shown}` +
         `  state        ${user.enabled ? 'enabled' : 'disabled'}\n` +
         `  permissions  ${printable(permissionsText(user.permissions))}\n` +
         `Next: ${SOLHOST} users list ${directory.url.origin}\n`,
@@ -67,7 +69,7 @@ type Given = {
 }
 
 function changesOf({ permissions, email, 'display-name': displayName, rename, enable, disable }: Given): object {
-  if (enable === true && disable === true) throw wrongUse('--enable and --disable exclude each other')
+  if (enable === true && disable === true) throw wrongUse('use either --enable or --disable, not both')
   return {
     ...(permissions === undefined ? {} : { permissions: readPermissions(permissions) }),
     ...(email === undefined ? {} : { email: email || null }),
@@ -78,5 +80,5 @@ function changesOf({ permissions, email, 'display-name': displayName, rename, en
 }
 
 function wrongUse(problem: string): CommandError {
-  return new CommandError('usage', `solhost users set: ${problem}.\n"${SOLHOST} help users set" shows how to use it.`)
+  return new CommandError('usage', `solhost users set: ${problem}.\nRun "${SOLHOST} help users set" for usage.`)
 }

@@ -40,5 +40,7 @@ test('dev home: a place that cannot be made is told with what to do', () => {
   using state = temporaryFolder({ file: '' })
   using folder = temporaryFolder()
   const env = { XDG_STATE_HOME: join(state.path, 'file') }
-  expect(() => openDevHome(folder.path, env)).toThrow(/^dev keeps .* cannot be made: .*\nXDG_STATE_HOME names another/s)
+  expect(() => openDevHome(folder.path, env)).toThrow(
+    /^Cannot create the data folder ".*": .*\nSet XDG_STATE_HOME to another folder/s,
+  )
 })
