@@ -27,9 +27,19 @@ export function createProcessWatch(process: SandboxProcess, limits: Limits, look
   let timer: NodeJS.Timeout | null = null
   let isSilent = false
 
+  /**
+   * If this thread was busy, timers run before what the process sent meanwhile is read, such as which call has started.
+   * An immediate runs after it, so no call escapes the blame and no answer is missed.
+   */
+  function lookOnceRead(): void {
+    setImmediate(() => {
+      if (timer !== null) look()
+    })
+  }
+
   return {
     start() {
-      timer ??= setInterval(look, WATCH)
+      timer ??= setInterval(lookOnceRead, WATCH)
     },
     stop() {
       if (timer) clearInterval(timer)

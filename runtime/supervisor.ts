@@ -120,7 +120,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const logins = createLoginProcesses({ limits, pool, isDebugging, killed: (reason) => options.killed?.(reason) })
   const clients = createClientProcesses(limits, pool, () => options.killed?.('client'))
   const checks = createCheckProcesses(limits, pool, keepsCheckReady)
-  const sweep = setInterval(sweepIdle, SWEEP)
+  // In an immediate: if this thread was busy, answers to pings are read before they are missed.
+  const sweep = setInterval(() => setImmediate(sweepIdle), SWEEP)
   sweep.unref()
 
   function sweepIdle(): void {

@@ -126,6 +126,19 @@ test('clients: an isolate whose memory is used up takes its clients with it and 
   expect(lab.pids()).toHaveLength(1)
 })
 
+test('clients: a call that grows while the host is busy is still blamed', async () => {
+  lab = createClientLab({
+    limits: { PROCESS_MEMORY: 150 * 1024 ** 2, ISOLATE_MEMORY: 2 * 1024 ** 3, CALL_TIME: 20_000 },
+  })
+  const [anna] = await pair(
+    `${STATE} function bad() { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }`,
+  )
+  const bad = anna.run('bad')
+  // Nothing that the process sends is read meanwhile, not even that the call has started.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+  expect(await bad).toMatchObject({ code: 'script_memory', limit: { name: 'PROCESS_MEMORY' } })
+})
+
 test('clients: memory outside of the limit ends the process, and the call that took it is told so', async () => {
   lab = createClientLab({ limits: { PROCESS_MEMORY: 200 * 1024 ** 2, CALL_TIME: 20_000 } })
   const [anna, bram] = await pair(
