@@ -11,7 +11,7 @@ export const SMOKE = [
   'solutions-orders',
   'upload-by-manifest',
 ].map((name) => `test/flows/${name}.test.ts`)
-/** Replace modules of Node.js (`vi.mock`), so they get a worker of their own: the other files of a project share theirs. */
+/** Replace modules of Node.js (`vi.mock`), so they get a separate worker. The other files of a project share one. */
 const APART = ['test/attack/escaped.parts.test.ts']
 const PARTS = ['test/**/*.parts.test.ts']
 const FLOWS = ['test/flows/**/*.test.ts', 'test/**/*.flow.test.ts']

@@ -78,7 +78,7 @@ export function createClients(given: ClientsParts): Clients {
   async function endThoseOfEndedSessions(): Promise<void> {
     const signedIn = [...clients.values()].flatMap((client) => {
       const { found, solution } = client.visitor
-      return found === null ? [] : [{ client, solution: solution.name, cookie: found.cookie }]
+      return found === null ? [] : [{ client, realm: solution.name, cookie: found.cookie }]
     })
     if (signedIn.length === 0) return
     const living = await sessions.living(signedIn)

@@ -15,7 +15,7 @@ type SignedOut = Pick<Effects, 'showUrl'> & { readonly logout: NonNullable<Effec
 
 /**
  * @param locale the page's locale, used unless the script chose one
- * @returns null for a browser without the login form's cookie: its page could not be told from any other
+ * @returns null for a browser without the login form's cookie: its page looks like any other
  */
 export function signInFrame(
   { login, tenant, locale: chosen, showUrl }: SignedIn,

@@ -40,7 +40,7 @@ export type LoginListener = {
 
 /**
  * The contexts of logins: each call has a separate one, and the next one is created before its call arrives.
- * @param faults of the solution's scripts
+ * @param faults those found when the solution's scripts were loaded
  */
 export function createLoginContexts(
   prepared: PreparedIsolate,

@@ -23,7 +23,7 @@ export type KeptSelect = { readonly field: string; readonly options: readonly Op
  *
  * - `text`: the value, as character references: in text, in a quoted attribute, in title and textarea.
  * - `script`: the value as `\uXXXX`, inside a string literal of a script.
- * - `address`: a whole attribute value, checked as one address. `ownOrigin`: no value may lead to another origin.
+ * - `address`: a whole attribute value, checked as one address. `ownOrigin`: no value may point to another origin.
  * - `nonce`, `token`, `failed`, `notice`: what the host inserts.
  * - `keptValue`: the whole ` value="…"`; `otherwise` null: the author wrote none.
  * - `keptText`: the content of a textarea.

@@ -48,7 +48,7 @@ test('health check: 200 is healthy, anything else is named', async () => {
   }
   const port = await listen(createHttpServer(answer))
   expect(await whyUnhealthy(healthUrl({ PORT: String(port) }))).toBeNull()
-  expect(await whyUnhealthy(`http://127.0.0.1:${port}/other`)).toBe('answered 503')
+  expect(await whyUnhealthy(`http://127.0.0.1:${port}/other`)).toBe('responded with HTTP 503')
 })
 
 test('health check: over TLS it asks whatever name the certificate has', async () => {
@@ -66,7 +66,7 @@ test('health check: over TLS it asks whatever name the certificate has', async (
 test('health check: nobody there, or nobody who answers, is unhealthy', async () => {
   const silent = createServer((socket) => void socket.on('error', () => {}).resume())
   const port = await listen(silent)
-  expect(await whyUnhealthy(healthUrl({ PORT: String(port) }), 50)).toBe('no answer within 0.05 s')
+  expect(await whyUnhealthy(healthUrl({ PORT: String(port) }), 50)).toBe('no response within 0.05 s')
   await new Promise((resolve) => running.pop()?.close(resolve))
   expect(await whyUnhealthy(healthUrl({ PORT: String(port) }))).toContain('ECONNREFUSED')
 })

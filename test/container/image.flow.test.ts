@@ -163,8 +163,8 @@ describe.skipIf(isSkipped)(title, () => {
     const { code, output } = await engine.run([`--volume=${platformFolder('of-another', 0)}:${HOME}`])
     expect(code).toBe(1)
     expect(output.trim()).toBe(
-      `The folder PLATFORM_HOME cannot be used: EACCES: permission denied, access '${HOME}'. ` +
-        `Give it to the account that runs Solhost, which has the number ${UID}.`,
+      `Cannot use the folder PLATFORM_HOME: EACCES: permission denied, access '${HOME}'. ` +
+        `Make the account that runs Solhost (user ID ${UID}) the owner of the folder.`,
     )
   })
 

@@ -143,7 +143,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'the veto of an event listener is ignored',
-    file: 'plugins/events-manager/guest.ts',
+    file: 'plugins/events-manager/firing.guest.ts',
     from: 'if (!value) all = false',
     to: '',
     otherwise: 'test/plugins/events-manager.parts.test.ts',

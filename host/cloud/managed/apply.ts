@@ -91,7 +91,7 @@ function reasonOf({ code, message, details }: PlatformError): Refusal {
   }
 }
 
-/** Faults may quote scripts. Each text is cut, so that the report is not refused as too long. */
+/** Errors may quote scripts. Each text is cut, so that the report is not refused as too long. */
 function shortFault(fault: { message?: unknown; file?: unknown; line?: unknown; column?: unknown }) {
   const { message, file, line, column } = fault
   return {

@@ -31,7 +31,7 @@ test('launcher: a child that does not react to SIGTERM is killed, with a line th
   await expect.poll(() => said.out).toBe('ready\n')
   child.kill('SIGTERM')
   expect(await ended).not.toBe(0)
-  expect(said.err).toContain('did not react to the signal')
+  expect(said.err).toContain('did not respond to the signal')
 })
 
 test('launcher: a child that takes its time to end, and answers, is not killed', async () => {

@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-const SCOPE = { solution: 'crm', secure: false, ownHost: true }
+const SCOPE = { realm: 'crm', secure: false, ownHost: true }
 
 /** A request with these cookies, and what its answer sets. */
 function requestWith(cookie: string): { readonly ctx: Context; readonly set: () => readonly string[] } {
