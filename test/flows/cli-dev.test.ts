@@ -401,6 +401,8 @@ test('dev: Ctrl-C ends it with all its processes', async () => {
   const children = childrenOf(dev.pid)
   expect(children.length).toBeGreaterThan(0)
   expect(await dev.stop()).toBe(0)
-  expect([dev.pid, ...children].filter((pid) => existsSync(`/proc/${pid}/exe`))).toEqual([])
+  // Killed processes take a moment to exit.
+  const living = () => [dev.pid, ...children].filter((pid) => existsSync(`/proc/${pid}/exe`))
+  await waitUntil(() => expect(living()).toEqual([]))
   page.close()
 })

@@ -29,8 +29,6 @@ export async function startTestHost(
     PLATFORM_HOME: home,
     ENVIRONMENT: 'prod',
     SERVLET_PASSWORD: ADMIN_PASSWORD,
-    // The process of the tests counts as the host's own memory, and it grows with each file that it runs.
-    RUNTIME_XMX: '6g',
     // One spare sandbox process instead of four: most hosts of tests use only one.
     RUNTIME_XMS: '1m',
     ...UNTHROTTLED,
