@@ -206,7 +206,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     await page.locator('#admin-question').getByText('Cancel').click()
     expect(await versions()).toBe(2)
     await page.click('text=Replace template')
-    await page.locator('#admin-question').getByText('Yes, go on').click()
+    await page.locator('#admin-question').getByText('Yes, continue').click()
     await page.getByText('The default page is now media/login.html').waitFor()
     expect(opened.complaints).toEqual([])
   })

@@ -106,11 +106,11 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     await using opened = await open('/admin/sessions')
     const { page } = opened
     await page.fill('#username', 'tom')
-    await Promise.all([page.waitForURL(/username=tom/), page.click('button:has-text("Show these")')])
+    await Promise.all([page.waitForURL(/username=tom/), page.click('button:has-text("Filter")')])
     expect(await page.locator('tbody th').allTextContents()).toEqual([expect.stringContaining('tom')])
-    await page.click('button[aria-label="End the session of tom in shop"]')
+    await page.click('button[aria-label="End session of tom in shop"]')
     await Promise.all([page.waitForEvent('load'), page.click('#admin-question button[value=yes]')])
-    expect(await page.textContent('.empty')).toBe('Nothing matches. Take a filter away and try again.')
+    expect(await page.textContent('.empty')).toBe('No matches. Change the search or filter and try again.')
     await expect.poll(async () => (await visitor.session()).status).toBe(401)
   })
 
@@ -120,7 +120,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     await page.fill('#name', 'author of invoices')
     await page.fill('#token-author-solution', 'invoices')
     await page.selectOption('#token-lifetime', '30')
-    await page.click('form button[type=submit]:has-text("Make a token")')
+    await page.click('form button[type=submit]:has-text("Create token")')
     await page.waitForSelector('#made:not([hidden])')
     expect(await axeViolations(page)).toEqual([])
     const token = (await page.textContent('#made-token')) ?? ''
@@ -142,9 +142,9 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     expect(made).toMatchObject({ scopes: ['solutions:invoices:write'] })
     expect(Math.abs((made?.expiresAt ?? 0) - Date.now() - 30 * 86_400_000)).toBeLessThan(3_600_000)
 
-    await page.click('a:has-text("To the list of tokens")')
+    await page.click('a:has-text("Back to tokens")')
     expect(await page.content()).not.toContain(token)
-    await page.click('button[aria-label="Revoke the token author of invoices"]')
+    await page.click('button[aria-label="Revoke token author of invoices"]')
     await Promise.all([page.waitForEvent('load'), page.click('#admin-question button[value=yes]')])
     expect((await put('invoices')).status).toBe(401)
     expect(complaints).toEqual([])
@@ -162,12 +162,12 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     await page.selectOption('#token-users-all', 'write')
     await page.selectOption('#token-lifetime', 'until')
     // A token without an expiry would never expire, so the field is required.
-    await page.click('form button[type=submit]:has-text("Make a token")')
+    await page.click('form button[type=submit]:has-text("Create token")')
     expect(await page.evaluate('document.querySelector("#token-until").validity.valueMissing')).toBe(true)
     expect(await page.isVisible('#made')).toBe(false)
     await page.fill('#token-until', '2099-12-31T12:30')
     expect(await axeViolations(page)).toEqual([])
-    await page.click('form button[type=submit]:has-text("Make a token")')
+    await page.click('form button[type=submit]:has-text("Create token")')
     await page.waitForSelector('#made:not([hidden])')
     const listed = (await askAdmin(host, 'GET', 'tokens')).items as { name: string }[]
     expect(listed.find(({ name }) => name === 'monitoring')).toMatchObject({
@@ -182,7 +182,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     await page.fill('#action', 'sign-in')
     await page.fill('#outcome', 'refused')
     await page.fill('#from', '2020-01-01T00:00')
-    await Promise.all([page.waitForURL(/outcome=refused/), page.click('button:has-text("Show these")')])
+    await Promise.all([page.waitForURL(/outcome=refused/), page.click('button:has-text("Filter")')])
     expect(await page.locator('tbody tr').count()).toBe(1)
     expect(await page.textContent('tbody tr')).toContain(`user:${LONG}`)
     expect(await page.inputValue('#from')).toBe('2020-01-01T00:00')
@@ -199,15 +199,15 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
   test('maintenance: asks, turns on, says who did it, and off again', async () => {
     await using opened = await open('/admin/maintenance')
     const { page } = opened
-    await page.click('button:has-text("Turn maintenance on")')
+    await page.click('button:has-text("Turn on maintenance")')
     await Promise.all([page.waitForEvent('load'), page.click('#admin-question button[value=yes]')])
     expect(await page.textContent('.title-row .state')).toBe('On')
-    expect(await page.textContent('main .quiet')).toMatch(/^Last set at .* \(UTC\) by admin\.$/)
+    expect(await page.textContent('main .quiet')).toMatch(/^Last changed at .* \(UTC\) by admin\.$/)
     expect((await (await visit(host, 'crm')).open()).status).toBe(503)
     await page.goto(`${host.adminUrl}/admin/health`)
-    expect(await page.textContent('#live-state')).toContain('Maintenance is on: nobody new comes in.')
+    expect(await page.textContent('#live-state')).toContain('Maintenance is on: new sign-ins are blocked.')
     await page.goto(`${host.adminUrl}/admin/maintenance`)
-    await Promise.all([page.waitForEvent('load'), page.click('button:has-text("Turn maintenance off")')])
+    await Promise.all([page.waitForEvent('load'), page.click('button:has-text("Turn off maintenance")')])
     expect((await (await visit(host, 'crm')).open()).status).toBe(200)
   })
 
@@ -224,10 +224,10 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     test('says that all is well, shows charts with their figures as tables, and which scripts ran', async () => {
       await using opened = await open('/admin/health')
       const { page } = opened
-      expect((await page.textContent('#live-state'))?.trim()).toBe('All is well.')
+      expect((await page.textContent('#live-state'))?.trim()).toBe('No problems found.')
       expect(await page.locator('svg[role=img] title').allTextContents()).toEqual([
         'Sign-ins',
-        'Script times',
+        'Script duration',
         'Memory',
         'Sandbox processes and clients',
       ])
@@ -304,8 +304,8 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     expect(await page.locator('tbody tr').count()).toBe(1)
     expect((await page.locator('tbody tr').innerText()).split(/\s*\n\s*|\t/)).toEqual([
       'SERVLET_PASSWORD',
-      'set',
-      'environment',
+      'Set',
+      'Environment',
       'password of the admin account',
     ])
   })

@@ -53,7 +53,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     const made = await page.inputValue('#password')
     expect(made).toMatch(/^([a-km-np-z2-9]{5}-){3}[a-km-np-z2-9]{5}$/)
     await page.uncheck('#must-change')
-    await page.click('form button[type=submit]:has-text("Add a user")')
+    await page.click('form button[type=submit]:has-text("Add user")')
     await page.waitForSelector('#made:not([hidden])')
     expect(await page.textContent('#made-password')).toBe(made)
     expect(await page.evaluate('document.activeElement.id')).toBe('made')
@@ -69,7 +69,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
       mustChangePassword: false,
     })
     expect((await (await visit(host, 'crm')).signIn('dora', made)).status).toBe(303)
-    await page.click('#made a:has-text("Open the user")')
+    await page.click('#made a:has-text("Open user")')
     expect(await page.textContent('h1')).toBe('dora')
     expect(complaints).toEqual([])
   })
@@ -78,7 +78,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     await addUser(host, 'taken')
     await open('/admin/users/new')
     await page.fill('#username', 'TAKEN')
-    await page.click('form button[type=submit]:has-text("Add a user")')
+    await page.click('form button[type=submit]:has-text("Add user")')
     await page.waitForSelector('.problem:not([hidden])')
     expect(await page.textContent('.problem')).toContain('There is a user "TAKEN" already')
     expect(await page.inputValue('#username')).toBe('TAKEN')
@@ -91,7 +91,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(await page.evaluate("document.activeElement.hasAttribute('data-add')")).toBe(true)
     await page.fill('#display-name', '')
     await Promise.all([page.waitForEvent('load'), page.click('button:has-text("Save")')])
-    await expect.poll(said).toBe('The user was saved.')
+    await expect.poll(said).toBe('User saved.')
     expect(await userOf('emil')).toMatchObject({ username: 'emil', displayName: null, permissions: ['Users'] })
     expect(complaints).toEqual([])
   })
@@ -103,7 +103,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     await page.click('[data-show-password]')
     expect(await page.getAttribute('#password', 'type')).toBe('text')
     await page.fill('#password', 'fifty silent bicycles')
-    await page.click('form button[type=submit]:has-text("Set a new password")')
+    await page.click('form button[type=submit]:has-text("Set new password")')
     await page.waitForSelector('#password-set:not([hidden])')
     expect(await page.textContent('#set-password-value')).toBe('fifty silent bicycles')
     expect(await userOf('fred')).toMatchObject({ mustChangePassword: true })
@@ -116,18 +116,18 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     const visitor = await visit(host, 'crm')
     await visitor.signIn('gina')
     await open(`/admin/users/${uid}`)
-    await page.click('button:has-text("Disable the user")')
+    await page.click('button:has-text("Disable user")')
     expect(await page.textContent('#admin-question-text')).toBe(
-      'Disable gina? The user is signed out everywhere at once.',
+      'Disable user gina? The user is signed out everywhere immediately.',
     )
     expect(await page.evaluate('document.activeElement.value')).toBe('no')
     await page.keyboard.press('Escape')
     expect(await userOf('gina')).toMatchObject({ enabled: true })
-    await page.click('button:has-text("Disable the user")')
+    await page.click('button:has-text("Disable user")')
     await Promise.all([page.waitForEvent('load'), confirm()])
     expect(await page.textContent('.title-row .state')).toBe('Disabled')
     await expect.poll(async () => (await visitor.session()).status).toBe(401)
-    await Promise.all([page.waitForEvent('load'), page.click('button:has-text("Enable the user")')])
+    await Promise.all([page.waitForEvent('load'), page.click('button:has-text("Enable user")')])
     expect(await userOf('gina')).toMatchObject({ enabled: true })
     expect(complaints).toEqual([])
   })
@@ -144,8 +144,8 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
   })
 
   test.each([
-    ['Delete the user', 'ida', 'user:ida'],
-    ['Erase every trace', 'jane', 'user:erased'],
+    ['Delete user', 'ida', 'user:ida'],
+    ['Delete and erase', 'jane', 'user:erased'],
   ])('%s: asks, then the user is gone and the audit says who it was or not', async (button, name, actor) => {
     const uid = await addUser(host, name)
     const visitor = await visit(host, 'crm')
@@ -165,14 +165,14 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     await Promise.all([page.waitForURL(/search=KAT/), page.press('#search', 'Enter')])
     expect(await page.locator('tbody th').allTextContents()).toEqual([expect.stringContaining('kate')])
     await page.goto(`${host.adminUrl}/admin/users?search=nobody-%3Cb%3E`)
-    expect(await page.textContent('.empty')).toBe('No user name begins with “nobody-<b>”.')
+    expect(await page.textContent('.empty')).toBe('No user name starts with “nobody-<b>”.')
   })
 
   test('an import tells faults by line, then what it would do, then does it; an export gives the users back', async () => {
     await open('/admin/users/import')
     const file = (text: string) => ({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
     await page.setInputFiles('#file', file('username,email\nlena,lena@example.org\nmax,no address\n'))
-    await page.click('button:has-text("Check the file")')
+    await page.click('button:has-text("Check file")')
     await page.waitForSelector('.problem:not([hidden])')
     expect(await page.locator('.problem li').allTextContents()).toEqual([
       expect.stringMatching(/3.*email must be an e-mail address/),
@@ -180,13 +180,13 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(await page.isVisible('#import-told')).toBe(false)
 
     await page.setInputFiles('#file', file('username,email,permissions\nlena,lena@example.org,Users;Sales@crm\n'))
-    await page.click('button:has-text("Check the file")')
+    await page.click('button:has-text("Check file")')
     await page.waitForSelector('#import-told:not([hidden])')
     expect(await page.locator('#import-told dd').allTextContents()).toEqual(['1', '0', '0'])
     expect(await userOf('lena')).toBeUndefined()
     expect(await axeViolations(page)).toEqual([])
     await Promise.all([page.waitForURL(`${host.adminUrl}/admin/users`), page.click('[data-import-now]')])
-    await expect.poll(said).toBe('The users were imported.')
+    await expect.poll(said).toBe('Users imported.')
     expect(await userOf('lena')).toMatchObject({ permissions: ['Users', { name: 'Sales', solution: 'crm' }] })
 
     const [download] = await Promise.all([page.waitForEvent('download'), page.click('a[download]')])

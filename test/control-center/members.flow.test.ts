@@ -246,7 +246,7 @@ describe('activity', () => {
     const { api, page } = await newOrganisation()
     await api('PATCH', '', { title: 'Seen' })
     expect((await page('/activity')).text).toContain('organisation-change')
-    expect((await page('/activity?actor=&action=environment-create')).text).toContain('Nothing matches.')
+    expect((await page('/activity?actor=&action=environment-create')).text).toContain('No matches.')
   })
 })
 

@@ -86,12 +86,12 @@ test('difference: lines with + and -, files that came and went, and what the man
   expect(text).toMatch(/media\/new\.txt.*?Added.*media\/old\.txt.*?Removed/s)
   expect(text).toContain('<code>[&quot;api.example.org&quot;]</code>')
   const same = (await admin.get(`/admin/solutions/differs/diff?from=${to}&to=${to}`)).text
-  expect(same).toContain('The files of both versions are the same.')
+  expect(same).toContain('Both versions contain the same files.')
   expect((await admin.get(`/admin/solutions/differs/diff?from=${'a'.repeat(64)}&to=${to}`)).status).toBe(404)
 })
 
 test('difference: of one version alone the page says that it needs two', async () => {
-  expect((await admin.get('/admin/solutions/plain/diff')).text).toContain('A difference needs two versions')
+  expect((await admin.get('/admin/solutions/plain/diff')).text).toContain('This solution has only one version.')
 })
 
 test('log: filtered by level, text, code and reference; older lines on a page of their own', async () => {
@@ -118,7 +118,7 @@ test('log: filtered by level, text, code and reference; older lines on a page of
   expect(await page('?code=script_error')).toContain('missing is not defined')
   const reference = /correlationId=([\w-]+)"/.exec(newest)?.[1]
   expect(await page(`?correlationId=${reference}`)).toContain('missing is not defined')
-  expect(await page('?correlationId=none')).toContain('No line fits the filter.')
+  expect(await page('?correlationId=none')).toContain('No log lines match the filter.')
   expect(await page('?level=nonsense')).toContain('missing is not defined')
 })
 
@@ -136,8 +136,8 @@ test('access: what the manifests ask for beside what was granted, warnings, and 
   )
   const before = (await admin.get('/admin/solutions/asks/access')).text
   expect(before).toContain('crm_live on alpha')
-  expect(before).toContain('it needs no grant')
-  expect(before).toContain('Not set, though the manifest names it')
+  expect(before).toContain('No grant needed.')
+  expect(before).toContain('Not set, but used in the manifest')
   await admin.api('PUT', 'solutions/asks/grants', {
     databases: { crm: { server: 'alpha', database: 'crm_live' }, more: { server: 'beta', database: 'x' } },
     http: [],
@@ -148,9 +148,9 @@ test('access: what the manifests ask for beside what was granted, warnings, and 
     hosts: ['oauth2.googleapis.com'],
   })
   const after = (await admin.get('/admin/solutions/asks/access')).text
-  expect(after).toContain('Account of DB_ALPHA_USERNAME')
+  expect(after).toContain('Account from DB_ALPHA_USERNAME')
   expect(after).toContain('No manifest of the solution asks for the database &quot;more&quot;.')
-  expect(after).toContain('Its scripts may use the users table of this host.')
+  expect(after).toContain('Scripts of this solution can use the users table of this host.')
   expect(after).toContain('oauth2.googleapis.com')
   expect(after).not.toContain('a secret value')
 })

@@ -59,7 +59,7 @@ test('sign-in: a wrong password is 401, the name stays, and there is no cookie',
   expect(answer.status).toBe(401)
   expect(answer.headers['set-cookie']).toBeUndefined()
   expect(answer.text).toContain('value="adm&quot;&gt;&lt;script&gt;"')
-  expect(answer.text).toContain('The name or the password is wrong.')
+  expect(answer.text).toContain('The user name or password is wrong.')
   expect(answer.text).not.toContain('value="wrong"')
 })
 
@@ -78,7 +78,7 @@ test('sign-in: failures of pages and API count together; then it is 429 with Ret
     expect([throttled.status, Number(throttled.headers['retry-after'])]).toEqual([429, expect.any(Number)])
     expect(Number(throttled.headers['retry-after'])).toBeGreaterThan(0)
     expect(throttled.text).toContain('value="admin"')
-    expect(throttled.text).toContain('Too many failed sign-ins from this network. Try again in 15 minutes.')
+    expect(throttled.text).toContain('Too many failed sign-ins from this network. Try again in 15 min.')
     const api = await ask(`${strict.url}/admin/api/solutions`, { headers: { authorization: strict.admin } })
     expect(api.status).toBe(429)
   } finally {

@@ -204,7 +204,7 @@ test('managed: a revoked token is told once, shown by the health page, and nothi
   expect(satellite.logged().match(/refuses REMOTE_ENVIRONMENT_TOKEN/g)).toHaveLength(1)
   const health = await (await signInToAdmin(satellite)).get('/admin/health')
   expect(health.text).toContain('The control center refuses REMOTE_ENVIRONMENT_TOKEN')
-  expect(health.text).toMatch(/refuses this Satellite since [^<]+<br>last change: \d+/)
+  expect(health.text).toMatch(/Access refused since [^<]+<br>Last statement: \d+/)
   const page = await fetch(`${satellite.url}/solution/crm/index.html`)
   expect(page.status).toBe(200)
 })
