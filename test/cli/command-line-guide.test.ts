@@ -7,7 +7,7 @@ import { allCommands } from '../../cli/main.ts'
 const COMMANDS = await allCommands()
 const GUIDE = readFileSync(new URL('../../docs/command-line.md', import.meta.url), 'utf8')
 
-test('docs/command-line.md has every exit code as the table of the code has it', () => {
+test('docs/command-line.md lists every exit code of the code', () => {
   const table = /\| code \| meaning \|\n\|---\|---\|\n((?:\|.*\|\n)+)/.exec(GUIDE)?.[1]
   expect(table).toBe(
     Object.values(EXIT_CODES)
@@ -16,7 +16,7 @@ test('docs/command-line.md has every exit code as the table of the code has it',
   )
 })
 
-test('docs/command-line.md has every command with its arguments, and every option', () => {
+test('docs/command-line.md lists every command with its arguments, and every option', () => {
   const rows = [...GUIDE.matchAll(/^\| `([a-z-]+(?: [a-z-]+)?)((?: [<[][a-z]+[>\]])*)` \|/gm)].map(
     ([, name, words]) => `${name}${words}`,
   )
@@ -33,7 +33,7 @@ test('docs/command-line.md has every command with its arguments, and every optio
   }
 })
 
-test('help: every command says what its arguments and options are, and no line is wider than a page', () => {
+test('help: every command describes its arguments and options, and no line is wider than a page', () => {
   for (const [name, command] of Object.entries(COMMANDS)) {
     const help = helpOf(name, command)
     for (const word of Object.keys(command.arguments)) expect(help).toMatch(new RegExp(`^ {2}${word} +\\S`, 'm'))

@@ -18,7 +18,7 @@ afterAll(() => {
 const run = (word: string, env: NodeJS.ProcessEnv) =>
   execFileSync(process.execPath, [CLI, word], { env, cwd: folder, encoding: 'utf8', timeout: 25_000 })
 
-test('what Node.js made of the sources is kept in the account’s own folder of caches, for it alone', () => {
+test('the compile cache of Node.js is in the cache folder of the account, readable only by it', () => {
   expect(run('--version', { HOME: home })).toMatch(VERSION)
   const caches = join(home, '.cache')
   expect(readdirSync(caches)).toEqual(['solhost'])
@@ -33,11 +33,11 @@ test('what Node.js made of the sources is kept in the account’s own folder of 
 })
 
 test.each([
-  ['a home that there is not', { HOME: '/proc/nothing' }],
-  ['a home that is no folder', { HOME: '/dev/null' }],
-  ['a relative folder of caches', { HOME: '/dev/null', XDG_CACHE_HOME: 'caches' }],
+  ['a missing home folder', { HOME: '/proc/nothing' }],
+  ['a home that is not a folder', { HOME: '/dev/null' }],
+  ['a relative cache folder', { HOME: '/dev/null', XDG_CACHE_HOME: 'caches' }],
   ['an empty home', { HOME: '' }],
-])('%s: nothing is kept, and all goes on', (_what, env) => {
+])('%s: nothing is cached, and the command still works', (_what, env) => {
   expect(run('--version', env)).toMatch(VERSION)
   expect(readdirSync(folder)).toEqual([])
 })

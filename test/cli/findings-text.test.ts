@@ -11,7 +11,7 @@ function shown(content: string, place: { line?: number; column?: number }, messa
   return text.split('\n').slice(0, -3)
 }
 
-test('findings: the caret stands below the column, of a line with tabs and of a long one too', () => {
+test('findings: the caret is below the column, even in a line with tabs and in a long line', () => {
   expect(shown('x\r\n\t\tlet a b\r\n', { line: 2, column: 9 })).toEqual([
     'a.js:2:9  error script_syntax  m',
     '    2 │   let a b',
@@ -22,13 +22,13 @@ test('findings: the caret stands below the column, of a line with tabs and of a 
   expect([line.length, line[caret.indexOf('^')]]).toEqual([108, '!'])
 })
 
-test('findings: without a column the line alone, without a line or beyond the file the place alone', () => {
+test('findings: without a column only the line is shown; without a valid line only the place', () => {
   expect(shown('one', { line: 1 })).toEqual(['a.js:1  error script_syntax  m', '    1 │ one'])
   expect(shown('one', {})).toEqual(['a.js  error script_syntax  m'])
   expect(shown('one', { line: 7, column: 1 })).toEqual(['a.js:7:1  error script_syntax  m'])
 })
 
-test('findings: nothing of a file or a message moves the cursor or changes colours', () => {
+test('findings: text of a file or message cannot move the cursor or change colors', () => {
   const evil = 'a\u001b[31mb\u009b2Jc\u202ed'
   const text = shown(evil, { line: 1, column: 1 }, evil).join('\n')
   expect(text).toContain('a�[31mb�2Jc�d')
@@ -42,7 +42,7 @@ test('findings: a code of a newer host is shown without advice', () => {
   expect(adviceFor('constructor')).toBeNull()
 })
 
-test('findings: every code of a fault and a warning has advice, as a sentence', () => {
+test('findings: every error and warning code has advice, written as a sentence', () => {
   for (const code of [...Object.keys(FAULT_CODES), ...Object.keys(WARNING_CODES)]) {
     expect([code, adviceFor(code)]).toEqual([code, expect.stringMatching(/^[A-Z].*\.$/)])
   }

@@ -10,19 +10,19 @@ function look(configured: number, groupLimit: number | null, maximum: number, ma
   return [ok, found]
 }
 
-test('memory: what fits is told beside what the machine has', () => {
+test('memory: a limit that fits is shown beside the memory of the machine', () => {
   expect(look(3072, null, 3072)).toEqual([true, 'RUNTIME_XMX is 3072 MB, and the machine has 8192 MB'])
   expect(look(480, 512, 480)).toEqual([true, 'RUNTIME_XMX is 480 MB, and the machine has 8192 MB'])
 })
 
-test('memory: a container with less is told, and a fault where a host cannot do with what it leaves', () => {
+test('memory: a lower container limit is reported, and is an error if too little remains for a host', () => {
   const text = 'RUNTIME_XMX is 3072 MB, but the control group (container) allows'
   expect(look(3072, 512, 480)).toEqual([true, `${text} 512 MB, so the host uses at most 480 MB`])
   expect(look(3072, 352, 320)).toEqual([true, `${text} 352 MB, so the host uses at most 320 MB`])
   expect(look(3072, 256, 224)).toEqual([false, `${text} 256 MB, so the host uses at most 224 MB`])
 })
 
-test('memory: a machine that has less than RUNTIME_XMX is a fault', () => {
+test('memory: a machine with less memory than RUNTIME_XMX is an error', () => {
   const found =
     'RUNTIME_XMX is 3072 MB, but the machine has only 2048 MB, so it can run out of memory before the host reaches its limit'
   expect(look(3072, null, 3072, 2048)).toEqual([false, found])

@@ -121,11 +121,11 @@ async function right() {
 }
 `
 
-test('types: what is right in a solution, its forms, events, texts, functions and modules included, has no error', () => {
+test('types: a correct solution, including forms, events, texts, functions and modules, has no error', () => {
   expect(errorsOf(RIGHT)).toEqual([])
 })
 
-test('types: a member that is not there, or a value of another type, is an error at its line', () => {
+test('types: a missing member or a value of the wrong type is an error at its line', () => {
   const wrong = [
     "security.logn('a')",
     "forms.custmer.title = 'x'",
@@ -156,7 +156,7 @@ test('types: a member that is not there, or a value of another type, is an error
   ])
 })
 
-test('types: keys of texts, permissions, databases, forms and events are known, so that editors offer them', () => {
+test('types: keys of texts, permissions, databases, forms and events are known, so editors suggest them', () => {
   // The error of a type that only accepts known names lists those names.
   const known = (of: string, wrong: string) => `/** @type {${of}} */\nconst tried = '${wrong}'\n`
   expect(errorsOf(known('SolutionText', 'x'))).toEqual([`2: Type '"x"' is not assignable to type '"customer.title"'.`])
@@ -171,7 +171,7 @@ test('types: keys of texts, permissions, databases, forms and events are known, 
   }
 })
 
-test('types: a solution in the making, with files that cannot be read, has the types of the others', () => {
+test('types: in an unfinished solution, unreadable files do not affect the types of the others', () => {
   const broken = {
     'forms/customer.json': '{ "layout": [',
     'globals.js': 'function (',
@@ -188,7 +188,7 @@ test('types: a solution in the making, with files that cannot be read, has the t
   expect(types).not.toContain('"sold"')
 })
 
-test('types: names and texts of a solution cannot become code of the types', () => {
+test('types: names and texts of a solution cannot inject code into the types', () => {
   const files = new Map([
     [
       'solution.json',
@@ -209,7 +209,7 @@ test('types: names and texts of a solution cannot become code of the types', () 
   expect(types).toContain('readonly "a-b": SolutionForm')
 })
 
-test('check renews solhost.d.ts where it is, and nothing else', () => {
+test('check updates an existing solhost.d.ts and changes no other file', () => {
   using folder = temporaryFolder({ 'solution.json': '{ "name": "crm", "version": "1.0.0" }', 'solhost.d.ts': 'old' })
   const names = () => readdirSync(folder.path).sort()
   expect(renewEditorFiles(readSolutionFolder(folder.path))).toEqual(['solhost.d.ts'])
@@ -223,7 +223,7 @@ test.each(exampleNames())('types: the example %s has no error', (name) => {
   expect(errorsIn(Object.fromEntries(texts))).toEqual([])
 })
 
-test('types: an editor knows what a test file may use, and marks what is not there', () => {
+test('types: an editor knows what a test file can use and reports everything else', () => {
   using folder = temporaryFolder({ ...SOLUTION })
   writeFiles(folder.path, Object.fromEntries(editorFiles(readSolutionFolder(folder.path).files)))
   const head = '/// <reference path="./.solhost/test.d.ts" />\n'

@@ -27,7 +27,7 @@ function watched(files: Record<string, string> = { 'solution.json': '{}', 'forms
   }
 }
 
-test('watch: a burst of writes, renames and removals is told once, with the moment at which it began', async () => {
+test('watch: a burst of writes, renames and removals is reported once, with the time it began', async () => {
   using one = watched()
   const before = performance.now()
   writeFileSync(one.path('solution.json'), '')
@@ -44,7 +44,7 @@ test('watch: a burst of writes, renames and removals is told once, with the mome
   await one.told(2)
 })
 
-test('watch: new folders are watched and removed ones no more', async () => {
+test('watch: new folders are watched, and removed ones no longer are', async () => {
   using one = watched()
   expect(one.count()).toBe(2)
   mkdirSync(one.path('modules/auth'), { recursive: true })
@@ -56,7 +56,7 @@ test('watch: new folders are watched and removed ones no more', async () => {
   await waitUntil(() => expect(one.count()).toBe(2))
 })
 
-test('watch: a folder that is removed and made again in one burst, as git does, is watched again', async () => {
+test('watch: a folder that is removed and recreated in one burst, as git does, is watched again', async () => {
   using one = watched()
   rmSync(one.path('forms'), { recursive: true })
   mkdirSync(one.path('forms'))
@@ -66,7 +66,7 @@ test('watch: a folder that is removed and made again in one burst, as git does, 
   expect([one.count(), one.failed.mock.calls]).toEqual([2, []])
 })
 
-test('watch: what is not the solution’s is neither watched nor told', async () => {
+test('watch: files that are not part of the solution are neither watched nor reported', async () => {
   using one = watched({ 'solution.json': '{}', 'node_modules/x/index.js': '', '.solhost/dev/x': '', '.git/HEAD': '' })
   expect(one.count()).toBe(1)
   writeFileSync(one.path('.solhost/dev/x'), 'x')
@@ -79,7 +79,7 @@ test('watch: what is not the solution’s is neither watched nor told', async ()
   expect(one.changed.mock.calls[0]?.[0]).toBeGreaterThanOrEqual(later)
 })
 
-test('watch: the end of the folder itself is told', async () => {
+test('watch: removal of the folder itself is reported', async () => {
   using one = watched()
   rmSync(one.folder, { recursive: true })
   await waitUntil(() => expect(one.gone).toHaveBeenCalledOnce())

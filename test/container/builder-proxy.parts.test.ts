@@ -79,8 +79,8 @@ describe.skipIf(isSkipped)(title, () => {
     return { port: (server.address() as AddressInfo).port, asked }
   }
 
-  test.each(['in our network', 'in one of its own'])(
-    'pushes and pulls with a sign-in go through it, %s',
+  test.each(['in our network', 'in a separate one'])(
+    'pushes and pulls with credentials pass through it, %s',
     async (where) => {
       const registry = await startTestRegistry('me', 'my-password', certificate())
       onTestFinished(() => registry.stop())
@@ -98,7 +98,7 @@ describe.skipIf(isSkipped)(title, () => {
     120_000,
   )
 
-  test('what a registry asks to sign in at is asked through it, and so is where it redirects; private hosts are refused', async () => {
+  test('the token server of a registry and its redirects are reached through the proxy; private hosts are refused', async () => {
     const hostile = await startHostile((path, port) => {
       if (path.startsWith('/token')) return null
       if (path === '/v2/') {
@@ -116,7 +116,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(out.lines.join('\n')).toContain('REGISTRY_ALLOWED_HOSTS=10.0.0.7:443')
   })
 
-  test('in a network of its own it is led to nothing on loopback, where no proxy is ever asked; else it is', async () => {
+  test('a builder in a separate network cannot be redirected to loopback, which is never proxied; without that network it can', async () => {
     const asked: (string | undefined)[] = []
     const inside = createHttpServer((request, response) => {
       asked.push(request.url)
@@ -142,7 +142,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(asked).toEqual(['/x'])
   })
 
-  test('where only the builder can make a network, as for accounts without rights, it is asked to', async () => {
+  test('the builder creates its network when the platform may not, as with accounts without root privileges', async () => {
     const path = process.env.PATH
     const bin = mkdtempSync(join(folder, 'bin-'))
     writeFileSync(join(bin, 'unshare'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })

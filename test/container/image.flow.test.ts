@@ -83,7 +83,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(added).toBeLessThan(120)
   })
 
-  test('says what it is, and runs as an account without rights that has a number', async () => {
+  test('has labels that describe it, and runs as a numeric account without root privileges', async () => {
     const { version, license } = JSON.parse(
       readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
     ) as Record<string, string>
@@ -103,7 +103,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(await inspect('image', IMAGE, '.HealthCheck.Test')).toEqual(['CMD', ...HEALTH_CHECK])
   })
 
-  test('has nothing that its account can write to, but its own folder and /tmp', () => {
+  test('contains nothing that its account can write to, except its home folder and /tmp', () => {
     const writable = readdirSync(root, { recursive: true, withFileTypes: true })
       .filter((entry) => !entry.isSymbolicLink())
       .map((entry) => join(entry.parentPath, entry.name))
@@ -114,7 +114,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(writable.map((path) => path.slice(root.length)).sort()).toEqual(['/tmp', HOME])
   })
 
-  test('has no program that gives more rights to who starts it', () => {
+  test('contains no setuid or setgid program', () => {
     const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     const given = files
       .map((entry) => join(entry.parentPath, entry.name))
@@ -122,7 +122,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(given).toEqual([])
   })
 
-  test('has the packages of the lock file that run, none of development, no second Node.js, and an SBOM of just these', () => {
+  test('contains the production packages of the lock file, no development packages, no second Node.js, and an SBOM that matches', () => {
     type Locked = { readonly packages: Record<string, { version?: string; dev?: boolean }> }
     const lock = JSON.parse(readFileSync(join(root, 'opt/solhost/package-lock.json'), 'utf8')) as Locked
     const modules = join(root, 'opt/solhost/node_modules')
@@ -147,7 +147,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect([...new Set(listed)].sort()).toEqual([...new Set(named)].sort())
   })
 
-  test('wrong settings end it with 1 and a line for each', async () => {
+  test('the host exits with 1 and a line for each invalid setting', async () => {
     const wrong = { PORT: 'abc', RUNTIME_XMX: 'lots', TIMEZONE: 'Mars/Olympus', DB_ALPHA_PORT: '-1', LOG_LEVEL: 'loud' }
     // HOST is 0.0.0.0 in the image.
     const both = { ENVIRONMENT: 'onprem', PLATFORM_TESTING_MODE: 'true', SERVLET_PASSWORD_FILE: '/run/secrets/none' }
@@ -159,7 +159,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(lines.filter((name) => name !== undefined).sort()).toEqual(named.sort())
   })
 
-  test('a mounted folder of somebody else ends it with 1 and the number of the account that needs it', async () => {
+  test('the host exits with 1 and names the account that must own a mounted folder it cannot write to', async () => {
     const { code, output } = await engine.run([`--volume=${platformFolder('of-another', 0)}:${HOME}`])
     expect(code).toBe(1)
     expect(output.trim()).toBe(
@@ -168,7 +168,7 @@ describe.skipIf(isSkipped)(title, () => {
     )
   })
 
-  test('the account may be any that has the folder; with a certificate it serves TLS, and the health check knows', async () => {
+  test('any account that owns the folder works; with a certificate the host serves TLS, and the health check handles it', async () => {
     const owner = 4242
     const certificates = join(folder, 'certificates')
     mkdirSync(certificates)
@@ -211,25 +211,25 @@ describe.skipIf(isSkipped)(title, () => {
     expect(await inspect('container', 'tls', '.State.ExitCode')).toBe(0)
   })
 
-  test('a SIGTERM that comes while it is still being loaded ends it too', async () => {
+  test('SIGTERM also stops a host that is still loading', async () => {
     await engine.start('early', ['--network=none', `--volume=${platformFolder('early')}:${HOME}`])
     const pid = (await inspect('container', 'early', '.State.Pid')) as number
-    // Sends SIGTERM as soon as the process handles signals. It registers for SIGHUP last; Node.js itself registers for
-    // SIGTERM before that.
-    // SIGTERM even earlier.
+    // Sends SIGTERM as soon as the process handles signals. It registers for SIGHUP last; Node.js registers for
+    // SIGTERM before
+    // that.
     const caught = () => /^SigCgt:\s*(\S+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'
     await vi.waitUntil(() => BigInt(`0x${caught()}`) & 1n, { timeout: 60_000, interval: 1 })
     process.kill(pid, 'SIGTERM')
     expect(await engine.ask('wait', 'early')).toMatch(/^(?:143|0)$/)
   })
 
-  test('the health check is 0 for a host that answers, and 1 with the reason for one that does not', async () => {
+  test('the health check exits with 0 if the host answers, and with 1 and the reason if it does not', async () => {
     expect(await engine.podman('exec', 'first', ...HEALTH_CHECK)).toEqual({ code: 0, output: '' })
     const { code, output } = await engine.podman('exec', '--env=PORT=9', 'first', ...HEALTH_CHECK)
     expect([code, output]).toEqual([1, expect.stringContaining('http://127.0.0.1:9/health/live: connect ECONNREFUSED')])
   })
 
-  test('the host is process 1, without any right, and new ones cannot be had', async () => {
+  test('the host is process 1, has no capabilities and cannot gain any', async () => {
     const pid = await inspect('container', 'first', '.State.Pid')
     expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')).toEqual(
       expect.arrayContaining(['--disable-sigusr1', '/opt/solhost/cli/entry.ts', 'start']),
@@ -241,19 +241,19 @@ describe.skipIf(isSkipped)(title, () => {
     expect(of('Uid')?.split('\t')).toEqual(Array(4).fill(String(UID)))
   })
 
-  test('no process of the container can kill or halt the host', async () => {
+  test('no process in the container can kill or suspend the host', async () => {
     const kill = "for (const signal of ['SIGKILL', 'SIGSTOP']) process.kill(1, signal)"
     expect((await engine.podman('exec', 'first', 'node', '-e', kill)).code).toBe(0)
     expect((await ask(`${urlOf(8080)}/health/live`)).status).toBe(200)
   })
 
-  test('the admin pages are inside the container alone', async () => {
+  test('the admin pages are reachable only inside the container', async () => {
     await expect(ask(urlOf(8081))).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     const look = "await fetch('http://127.0.0.1:8081/admin/').then((r) => process.exit(r.status === 200 ? 0 : 3))"
     expect((await engine.podman('exec', 'first', 'node', '--input-type=module', '-e', look)).code).toBe(0)
   })
 
-  test('a sandbox process that is killed leaves no zombie with process 1', async () => {
+  test('a killed sandbox process does not remain as a zombie', async () => {
     const pid = await inspect('container', 'first', '.State.Pid')
     const children = () => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
     const [victim] = children()
@@ -264,7 +264,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(states).not.toContain('Z')
   })
 
-  test('an example is deployed from outside with the password of the first start, and signs a user in', async () => {
+  test('an example is deployed from outside with the initial admin password, and signs a user in', async () => {
     const file = join(folder, 'platform', 'admin-password')
     expect(statSync(file).mode & 0o777).toBe(0o600)
     password = readFileSync(file, 'utf8').trim()
@@ -283,7 +283,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect((await visitor.get('/solution/tenant-login/session')).json()).toMatchObject({ username: 'anna' })
   })
 
-  test('as a control center it says where its set-up code is, and a new container over the same folder keeps all', async () => {
+  test('as a control center it shows where its setup code is, and a new container on the same folder keeps all data', async () => {
     const home = platformFolder('center')
     const options = [joining(network), '--entrypoint=control-center', `--volume=${home}:${HOME}`]
     const center = urlOf(8090)
@@ -326,7 +326,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect([restored.code, restored.output]).toEqual([0, expect.stringContaining('is back')])
   })
 
-  test('SIGTERM ends it well, and a new container over the same folder has solution, session and secrets of the old', async () => {
+  test('SIGTERM stops it cleanly, and a new container on the same folder keeps solution, session and secrets', async () => {
     await engine.ask('stop', 'first')
     expect(await inspect('container', 'first', '.State.ExitCode')).toBe(0)
     await engine.ask('rm', 'first')

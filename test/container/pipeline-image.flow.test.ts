@@ -51,7 +51,7 @@ describe.skipIf(isSkipped)(title, () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('it is built with the bundle, its labels and SOLUTIONS_FOLDER, pushed twice, and no key is in the log', async () => {
+  test('the image contains the bundle, its labels and SOLUTIONS_FOLDER, is pushed under two tags, and the log contains no key', async () => {
     const run = await runToItsEnd(center, 'shop-image', { commit: 'abcdef0', branch: 'main' })
     const log = (await center.api('GET', `organisations/acme/pipelines/shop-image/runs/${run.number}/log`)).text
     expect([run.state, log]).toEqual(['done', expect.any(String)])
@@ -89,7 +89,7 @@ describe.skipIf(isSkipped)(title, () => {
     ).toBe('')
   })
 
-  test('instructions that a base image brings (ONBUILD) are not done; one without is built on', async () => {
+  test('a base image with ONBUILD instructions fails the build, and none of them run; a base image without them works', async () => {
     const asked: (string | undefined)[] = []
     const inside = createServer((request, response) => {
       asked.push(request.url)

@@ -21,7 +21,7 @@ function environmentOf(name: string): Record<string, string> {
   return Object.fromEntries(entries.map(([key, value]) => [key, filled(value)]))
 }
 
-test.each(NODES)('compose: the settings of %s are those of a host, and each is allowed', (name) => {
+test.each(NODES)('compose: %s has only known settings, all with valid values', (name) => {
   const { limits: _limits, shown, ...settings } = readSettings(withoutFiles(environmentOf(name)))
   expect(settings).toMatchObject({
     database: { kind: 'alpha', name: 'platform' },
@@ -37,13 +37,13 @@ test.each(NODES)('compose: the settings of %s are those of a host, and each is a
   expect(given.filter((key) => !known.includes(key))).toEqual([])
 })
 
-test('compose: both nodes are alike but for their names and folders', () => {
+test('compose: both nodes differ only in their names and folders', () => {
   const [one, two] = NODES.map((name) => ({ ...service(name), hostname: '', volumes: [] }))
   expect(one).toEqual(two)
   expect(service('node-one').volumes).not.toEqual(service('node-two').volumes)
 })
 
-test.each([...NODES, 'proxy'])('compose: %s can write to its own folders alone, and has no rights of root', (name) => {
+test.each([...NODES, 'proxy'])('compose: %s can write only to its own folders and has no root privileges', (name) => {
   expect(service(name)).toMatchObject({
     read_only: true,
     cap_drop: ['ALL'],
@@ -51,13 +51,13 @@ test.each([...NODES, 'proxy'])('compose: %s can write to its own folders alone, 
   })
 })
 
-test('compose: Docker waits longer for a node than it drains and stops', () => {
+test('compose: the stop timeout of Docker exceeds the time that a node needs to drain and stop', () => {
   const { drainTime } = readSettings(withoutFiles(environmentOf('node-one')))
   const grace = Number(/^(\d+)s$/.exec(String(service('node-one').stop_grace_period))?.[1]) * 1000
   expect(grace).toBeGreaterThan(drainTime + 4000)
 })
 
-test('compose: each secret, volume and network that is used is there, and the other way round', () => {
+test('compose: every secret, volume and network in use is declared, and every declared one is used', () => {
   const services = Object.values(at(compose, 'services') as Record<string, Described>)
   const secrets = services.flatMap((one) => (one.secrets as string[] | undefined) ?? [])
   expect(new Set(secrets)).toEqual(new Set(Object.keys(at(compose, 'secrets') as object)))
@@ -72,7 +72,7 @@ test('compose: each secret, volume and network that is used is there, and the ot
   expect(new Set(networks)).toEqual(new Set(Object.keys(at(compose, 'networks') as object)))
 })
 
-test('compose: each secret that a service reads is one that it has', () => {
+test('compose: each service has exactly the secrets that it reads', () => {
   for (const one of Object.values(at(compose, 'services') as Record<string, Described>)) {
     const files = Object.values((one.environment as Record<string, string> | undefined) ?? {})
       .filter((value) => String(value).startsWith('/run/secrets/'))
@@ -81,13 +81,13 @@ test('compose: each secret that a service reads is one that it has', () => {
   }
 })
 
-test('compose: make-secrets.sh makes each secret, and no secret stands in the file', () => {
+test('compose: make-secrets.sh creates every secret, and compose.yaml contains none', () => {
   const files = Object.values(at(compose, 'secrets') as Record<string, { file: string }>).map(({ file }) => file)
   for (const file of files) expect(textOf('make-secrets.sh')).toContain(file.replace('./secrets/', ''))
   expect(textOf('compose.yaml')).not.toMatch(/PASSWORD: |PLATFORM_KEY: /)
 })
 
-test('compose: the proxy alone is reached from outside, and its admin pages from this machine alone', () => {
+test('compose: only the proxy is reachable from outside, and its admin pages only from the same machine', () => {
   const ports = Object.entries(at(compose, 'services') as Record<string, Described>).flatMap(([name, { ports = [] }]) =>
     (ports as string[]).map((port) => `${name} ${port}`),
   )
@@ -95,7 +95,7 @@ test('compose: the proxy alone is reached from outside, and its admin pages from
   expect(at(compose, 'networks.back.internal')).toBe(true)
 })
 
-test('proxy: it is given every variable that its configuration reads, and no others', () => {
+test('proxy: its environment has exactly the variables that its configuration reads', () => {
   const read = [...textOf('haproxy.cfg').matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name)
   expect(new Set(read)).toEqual(new Set(Object.keys(service('proxy').environment as object)))
   expect([at(service('proxy'), 'environment.NODE_ONE'), at(service('proxy'), 'environment.NODE_TWO')]).toEqual([
@@ -103,7 +103,7 @@ test('proxy: it is given every variable that its configuration reads, and no oth
   ])
 })
 
-test('proxy: what a browser says of itself in the name of a proxy does not come through', () => {
+test('proxy: headers that only a proxy may set are dropped or replaced when a browser sends them', () => {
   const [pages] = textOf('haproxy.cfg').split('backend pages')
   const ours = [...(pages ?? '').matchAll(/^ {2}http-request (?:set|del)-header (\S+)/gm)].map(([, name]) => name)
   expect(ours).toEqual([
@@ -117,7 +117,7 @@ test('proxy: what a browser says of itself in the name of a proxy does not come 
 })
 
 describe.skipIf(haproxyPath === undefined)('HAProxy', () => {
-  test('proxy: HAProxy takes the configuration without a warning', async () => {
+  test('proxy: HAProxy accepts the configuration without a warning', async () => {
     const certificate = proxyCertificate()
     const { status, stdout, stderr } = checkProxyConfig(
       await proxyVariables(['127.0.0.1', '127.0.0.2'], 8080, certificate.file),

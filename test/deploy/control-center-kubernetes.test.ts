@@ -20,7 +20,7 @@ const properties = propertiesOf(`${FOLDER}/settings.env`)
 const settings = readCenterSettings(Object.fromEntries(properties))
 const env = container.env as { name: string; value: string }[]
 
-test('kubernetes: the kustomization has every file that is an object of the cluster, of one name', () => {
+test('kubernetes: the kustomization lists every manifest, and names match', () => {
   const files = filesOf(`${FOLDER}/*.yaml`).map((path) => basename(path))
   expect(files.filter((name) => name !== 'kustomization.yaml')).toEqual([...resources].sort())
   expect(at(only('Namespace'), 'metadata.name')).toBe(kustomization?.namespace)
@@ -28,7 +28,7 @@ test('kubernetes: the kustomization has every file that is an object of the clus
   expect(at(container, 'envFrom.0.configMapRef.name')).toBe(at(kustomization, 'configMapGenerator.0.name'))
 })
 
-test('kubernetes: all settings are those of a control center, and each is allowed; secrets are files and stand nowhere', () => {
+test('kubernetes: all settings are valid for a control center; secrets are mounted files and appear nowhere else', () => {
   const given = env.map(({ name }) => name.replace(/_FILE$/, ''))
   expect([...properties.keys(), ...given].filter((name) => !Object.hasOwn(CENTER_PROPERTIES, name))).toEqual([])
   expect(settings).toMatchObject({ database: { kind: 'alpha' } })
@@ -39,7 +39,7 @@ test('kubernetes: all settings are those of a control center, and each is allowe
   expect(new Set(env.map(({ value }) => value))).toEqual(new Set(items.map(({ path }) => `${folder}/${path}`)))
 })
 
-test('kubernetes: each label and port that an object refers to is there, and is that of the control center', () => {
+test('kubernetes: every label and port that an object refers to exists and is that of the control center', () => {
   const labels = at(deployment, 'spec.template.metadata.labels')
   const selectors = [
     at(deployment, 'spec.selector.matchLabels'),
@@ -68,7 +68,7 @@ test('kubernetes: each label and port that an object refers to is there, and is 
     })
 })
 
-test('kubernetes: one at a time, with no rights that it does not need, below the memory that it may have', () => {
+test('kubernetes: a single replica runs without unneeded privileges and below its memory limit', () => {
   expect(deployment.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
   expect(pod).toMatchObject({
     automountServiceAccountToken: false,

@@ -28,7 +28,7 @@ const environment = Object.fromEntries(
 )
 const withoutFiles = Object.fromEntries(Object.entries(environment).filter(([name]) => !name.endsWith('_FILE')))
 
-test('compose: the settings are those of a control center, and each is allowed', () => {
+test('compose: all settings are valid for a control center', () => {
   expect(readCenterSettings(withoutFiles)).toMatchObject({
     database: { kind: 'alpha', name: at(service('database'), 'environment.POSTGRES_DB') },
     publicUrl: new URL('https://center.example.org'),
@@ -45,7 +45,7 @@ test('compose: the settings are those of a control center, and each is allowed',
   expect(later.map((name) => Object.hasOwn(CENTER_PROPERTIES, name.replace(/_FILE$/, '')))).toEqual([true, true])
 })
 
-test('compose: it is started by the entry point that the image has, and keeps below its memory', () => {
+test('compose: it uses the entry point of the image and stays below its memory limit', () => {
   expect([center.entrypoint, center.command]).toEqual([['control-center'], []])
   expect(textOf('../Dockerfile')).toContain('/usr/local/bin/control-center')
   const limit = Number(/^(\d+)m$/.exec(String(center.mem_limit))?.[1]) * 1024 ** 2
@@ -53,7 +53,7 @@ test('compose: it is started by the entry point that the image has, and keeps be
 })
 
 test.each(['control-center', 'proxy'])(
-  'compose: %s can write to its own folders alone, and has no rights of root',
+  'compose: %s can write only to its own folders and has no root privileges',
   (name) => {
     expect(service(name)).toMatchObject({
       read_only: true,
@@ -63,7 +63,7 @@ test.each(['control-center', 'proxy'])(
   },
 )
 
-test('compose: each secret, volume and network that is used is there, is made, and is read by who has it', () => {
+test('compose: every secret, volume and network in use is declared and created, and each service has exactly the secrets it reads', () => {
   const all = Object.values(services)
   const secrets = all.flatMap((one) => (one.secrets as string[] | undefined) ?? [])
   const files = at(compose, 'secrets') as Record<string, { file: string }>
@@ -82,7 +82,7 @@ test('compose: each secret, volume and network that is used is there, is made, a
   expect(textOf('control-center/compose.yaml')).not.toMatch(/PASSWORD: |PLATFORM_KEY: /)
 })
 
-test('compose: the proxy alone is reached from outside, and has every variable that its configuration reads', () => {
+test('compose: only the proxy is reachable from outside, and it has every variable that its configuration reads', () => {
   const ports = Object.entries(services).flatMap(([name, { ports = [] }]) =>
     (ports as string[]).map((port) => `${name} ${port}`),
   )
@@ -93,7 +93,7 @@ test('compose: the proxy alone is reached from outside, and has every variable t
 })
 
 describe.skipIf(haproxyPath === undefined)('a control center behind the proxy of deploy/', () => {
-  test('pages, forms and what Satellites ask come through; what a browser says of its address does not count', async () => {
+  test('pages, forms and requests of Satellites pass the proxy; the address that a browser claims to have is ignored', async () => {
     const certificate = proxyCertificate()
     const port = await freePort()
     const variables = await centerProxyVariables('127.0.0.1', port, certificate.file)

@@ -26,7 +26,7 @@ const services = objects.filter(({ kind }) => kind === 'Service')
 /** The secret that `kubectl create secret generic` creates in the guide. */
 const SECRET = 'solhost'
 
-test('kubernetes: the kustomization has every file that is an object of the cluster', () => {
+test('kubernetes: the kustomization lists every manifest', () => {
   const files = filesOf(`${FOLDER}/*.yaml`).map((path) => basename(path))
   // prometheus-adapter.yaml contains values of another chart.
   const others = ['kustomization.yaml', 'prometheus-adapter.yaml']
@@ -35,14 +35,14 @@ test('kubernetes: the kustomization has every file that is an object of the clus
     expect([typeof one.apiVersion, typeof at(one, 'metadata.name')]).toEqual(['string', 'string'])
 })
 
-test('kubernetes: all settings are those of a host, and each is allowed', () => {
+test('kubernetes: all settings are valid for a host', () => {
   const known = settings.shown.map(({ name }) => name)
   const given = (container.env as { name: string }[]).map(({ name }) => name.replace(/_FILE$/, ''))
   expect([...properties.keys(), ...given].filter((name) => !known.includes(name))).toEqual([])
   expect(settings).toMatchObject({ database: { kind: 'alpha' }, environment: 'onprem' })
 })
 
-test('kubernetes: secrets are files that are mounted, and stand nowhere', () => {
+test('kubernetes: secrets are mounted files and appear nowhere else', () => {
   const mounts = container.volumeMounts as { name: string; mountPath: string }[]
   const [{ secret } = { secret: null }] = (pod.volumes as { name: string; secret?: Described }[]).filter(
     (one) => one.secret,
@@ -58,7 +58,7 @@ test('kubernetes: secrets are files that are mounted, and stand nowhere', () => 
   expect([...properties.keys()].filter((name) => /PASSWORD|KEY|TOKEN/.test(name))).toEqual([])
 })
 
-test('kubernetes: each label, name and port that an object refers to is there', () => {
+test('kubernetes: every label, name and port that an object refers to exists', () => {
   const labels = at(deployment, 'spec.template.metadata.labels')
   const selectors = [
     at(deployment, 'spec.selector.matchLabels'),
@@ -89,7 +89,7 @@ test('kubernetes: each label, name and port that an object refers to is there', 
   expect([host, [host]]).toEqual([settings.publicUrl?.hostname, at(only('Ingress'), 'spec.tls.0.hosts')])
 })
 
-test('kubernetes: the ports are those on which the host listens, and what the network policy lets in', () => {
+test('kubernetes: the ports are those on which the host listens and which the network policy allows', () => {
   expect(Object.fromEntries(ports)).toEqual({ pages: settings.port, metrics: Number(properties.get('METRICS_PORT')) })
   const ingress = at(only('NetworkPolicy'), 'spec.ingress') as Described[]
   expect(ingress.map((rule) => at(rule, 'ports.0.port'))).toEqual([...ports.values()])
@@ -98,7 +98,7 @@ test('kubernetes: the ports are those on which the host listens, and what the ne
 })
 
 test.each(['startupProbe', 'livenessProbe', 'readinessProbe'])(
-  'kubernetes: the %s asks for what the host answers',
+  'kubernetes: the %s requests a path that the host answers',
   async (name) => {
     const { path, port } = at(container, `${name}.httpGet`) as { path: string; port: string }
     expect([...ports.keys()]).toContain(port)
@@ -109,14 +109,14 @@ test.each(['startupProbe', 'livenessProbe', 'readinessProbe'])(
   },
 )
 
-test('kubernetes: a pod that leaves is not ready for longer than its probe needs to see it, and is not killed before its end', () => {
+test('kubernetes: a terminating pod reports that it is not ready long enough for its probe to notice, and is not killed early', () => {
   const { periodSeconds, failureThreshold } = container.readinessProbe as Record<string, number>
   const seen = (periodSeconds ?? 0) * (failureThreshold ?? 0) * 1000
   expect(settings.drainTime / 2).toBeGreaterThan(seen)
   expect((pod.terminationGracePeriodSeconds as number) * 1000).toBeGreaterThan(settings.drainTime + 4000)
 })
 
-test('kubernetes: the container has no rights that it does not need', () => {
+test('kubernetes: the container has no unneeded privileges', () => {
   expect(pod).toMatchObject({
     automountServiceAccountToken: false,
     securityContext: { runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: 'RuntimeDefault' } },
@@ -129,12 +129,12 @@ test('kubernetes: the container has no rights that it does not need', () => {
   expect(at(only('Namespace'), 'metadata.labels')).toEqual({ 'pod-security.kubernetes.io/enforce': 'restricted' })
 })
 
-test('kubernetes: the host keeps its memory below what the container may have', () => {
+test('kubernetes: the memory limit of the host is below that of the container', () => {
   const limit = Number(/^(\d+)Mi$/.exec(String(at(container, 'resources.limits.memory')))?.[1]) * 1024 ** 2
   expect(settings.memory.maximum).toBeLessThan(limit)
 })
 
-test('kubernetes: the autoscaler goes by a figure that the adapter makes of one that the host has', () => {
+test('kubernetes: the autoscaler uses a metric that the adapter derives from one that the host exports', () => {
   const metrics = at(only('HorizontalPodAutoscaler'), 'spec.metrics') as Described[]
   const names = metrics.map((one) => at(one, 'resource.name') ?? at(one, 'pods.metric.name'))
   const [adapter] = documentsOf(file('prometheus-adapter.yaml'))

@@ -34,13 +34,13 @@ describe.skipIf(postgresPath === undefined || haproxyPath === undefined)(
       '//admin/api/solutions',
       '/%61dmin/api/solutions',
       '/metrics',
-    ])('the proxy: %s is not reached from outside', async (path) => {
+    ])('the proxy: %s is not reachable from outside', async (path) => {
       const { status, text } = await askProxied(proxied.origin, { path, headers: { authorization: proxied.admin } })
       expect([404, 421]).toContain(status)
       expect(text).not.toContain('counter')
     })
 
-    test('the proxy: what a browser says of address, protocol and host name does not count, and cookies are those of TLS', async () => {
+    test('the proxy: it ignores the address, protocol and host name that a browser claims, and cookies are those of TLS', async () => {
       const forged = {
         'x-forwarded-for': '203.0.113.9',
         'x-forwarded-host': 'other.example',
@@ -60,7 +60,7 @@ describe.skipIf(postgresPath === undefined || haproxyPath === undefined)(
         .toBe('127.0.0.1')
     })
 
-    test('a node is restarted: no sign-in and no request fails, nobody is signed out, clients go on elsewhere', async () => {
+    test('restarting a node fails no sign-in or request and signs nobody out; clients continue on the other node', async () => {
       const load = startLoad(proxied.origin, LOAD)
       const goOn = async () => {
         const before = load.clients.map(({ answered }) => answered)

@@ -152,7 +152,7 @@ describe('every block of the guides has a kind', () => {
     expect(unknown.map(nameOf)).toEqual([])
   })
 
-  test('what is not run is there, once each', () => {
+  test('each block listed as not run exists exactly once', () => {
     const blocks = GUIDES.flatMap(readBlocks)
     for (const [guide, text] of NOT_RUN) {
       const found = blocks.filter((block) => block.guide === guide && block.code.includes(text))
@@ -205,7 +205,7 @@ async function runBlock(block: Block, { folder, solution, logged }: Running): Pr
 
 const MISSING = ['curl', 'zip', 'jq'].filter((name) => !hasCommand(name))
 
-describe('the blocks of each guide do what it says', () => {
+describe('the blocks of each guide do what the guide says', () => {
   const guides = GUIDES.map(
     (guide) => [guide, readBlocks(guide).filter((one) => !notRun(one) && !isTakenElsewhere(one))] as const,
   )
@@ -230,7 +230,7 @@ describe('the blocks of each guide do what it says', () => {
   })
 })
 
-describe('an editor marks nothing in the solutions of the guides', () => {
+describe('an editor reports no error in the solutions of the guides', () => {
   const solutions = GUIDES.flatMap((guide) =>
     solutionsOf(readBlocks(guide).filter((one) => !notRun(one) && !isTakenElsewhere(one))).map(
       (solution) => [`${guide}: ${solution.section}`, solution] as const,
@@ -249,7 +249,7 @@ describe('an editor marks nothing in the solutions of the guides', () => {
     expect(errors.filter((error) => error.startsWith(folder))).toEqual([])
   })
 
-  test('nothing is marked elsewhere', () => {
+  test('the editor reports no error elsewhere', () => {
     expect(errors).toEqual([])
   })
 })

@@ -86,7 +86,7 @@ async function open(): Promise<ClientPage> {
   return openClient(host.url, 'guide', visitor)
 }
 
-test('docs/forms.md, a first example: the form is shown, its function refuses by a text, and its button leads on', async () => {
+test('docs/forms.md, a first example: the form is shown, its function rejects an invalid address, and its button opens the next form', async () => {
   const page = await open()
   expect((await page.frame('form')).title).toContain('Customer')
   await page.enter('customer', 'mail', 'anna@elsewhere.example')
@@ -101,7 +101,7 @@ test('docs/forms.md, a first example: the form is shown, its function refuses by
   await page.until('the other form', () => page.html().includes('data-form="orders"'))
 })
 
-test('docs/forms.md, refuse a change: the listener keeps the old value and says why, and lets others pass', async () => {
+test('docs/forms.md, refuse a change: the listener restores the old value and shows the reason, and lets other changes through', async () => {
   const page = await open()
   await page.enter('customer', 'company', 'Alder')
   await page.enter('customer', 'company', 'Example & Sons')
@@ -109,7 +109,7 @@ test('docs/forms.md, refuse a change: the listener keeps the old value and says 
   expect(page.element('customer', 'company')).toContain('value="Alder"')
 })
 
-test('docs/forms.md, tables and later: rows come sorted from the database; a function runs by itself', async () => {
+test('docs/forms.md, tables and later: rows are sorted by the database; a delayed function runs without a click', async () => {
   const page = await open()
   await page.enter('customer', 'company', 'Alder')
   await page.press('customer', 'save')
@@ -119,7 +119,7 @@ test('docs/forms.md, tables and later: rows come sorted from the database; a fun
   await page.until('the hint', () => page.text('customer', 'company').includes('Looked up again.'))
 })
 
-test('docs/login-form.md: its manifest and script are those of the example solution', () => {
+test('docs/login-form.md: its manifest and script match the example solution', () => {
   const read = (path: string) => readFileSync(join(exampleFolder('orders-login-form'), path), 'utf8')
   expect(example('login-form.md', 'json', 'loginForm')).toBe(read('solution.json'))
   expect(example('login-form.md', 'js', 'signIn')).toBe(read('forms/sign_in.js'))

@@ -21,7 +21,7 @@ function anchorsOf(file: string): string[] {
   )
 }
 
-test.each(PAGES)('%s: each link within the tree leads to a file, and to a heading in it', (page) => {
+test.each(PAGES)('%s: each link within the repository points to an existing file and heading', (page) => {
   const links = [...contentOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, address = '']) => address)
   const broken = links
     .filter((address) => !/^[a-z]+:/.test(address))
@@ -34,7 +34,7 @@ test.each(PAGES)('%s: each link within the tree leads to a file, and to a headin
   expect(broken).toEqual([])
 })
 
-test('the links that are checked are there', () => {
+test('the check finds links', () => {
   expect(PAGES).toEqual(expect.arrayContaining(['README.md', 'docs/forms.md', 'host/clients/README.md']))
   expect(anchorsOf('docs/forms.md')).toContain('the-client')
 })

@@ -25,7 +25,7 @@ const SCRIPT = `async function onSolutionOpen(arg, { username }) {
   security.login(username, greeting, ['Users'])
 }`
 
-test('docs/plugins.md: its plugin answers a script, and acts once the login is done', async () => {
+test('docs/plugins.md: its plugin answers a script, and acts once the sign-in is complete', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-plugin-'))
   const folder = join(home, 'plugins', 'directory')
   mkdirSync(folder, { recursive: true })

@@ -38,7 +38,7 @@ async function valueInClient(expression: string): Promise<unknown> {
   })
 }
 
-test('scripting reference: each global has the members that scripts find, and no other', async () => {
+test('scripting reference: each global has exactly the members that scripts find', async () => {
   const told = globals.filter((entry) => !isOpen(entry))
   const names = told.map(({ name }) => `${JSON.stringify(name)}: Object.getOwnPropertyNames(${name}).sort()`)
   expect(await valueInClient(`{ ${names.join(', ')} }`)).toEqual(
@@ -46,7 +46,7 @@ test('scripting reference: each global has the members that scripts find, and no
   )
 })
 
-test('scripting reference: it has every global that is not JavaScript’s own', async () => {
+test('scripting reference: it lists every global that is not part of JavaScript', async () => {
   const javaScript = new Set(runInNewContext('Object.getOwnPropertyNames(globalThis)') as string[])
   const found = (await valueInClient('Object.getOwnPropertyNames(globalThis)')) as string[]
   const own = found.filter((name) => !javaScript.has(name) && name !== 'onSolutionOpen')
@@ -54,7 +54,7 @@ test('scripting reference: it has every global that is not JavaScript’s own', 
   expect(own.sort()).toEqual([...roots].sort())
 })
 
-test('scripting reference: every global, member and type says what it is', () => {
+test('scripting reference: every global, member and type has a description', () => {
   const silent = entries.flatMap(({ name, doc, members }) => [
     ...(doc.text === '' ? [name] : []),
     ...members
@@ -64,7 +64,7 @@ test('scripting reference: every global, member and type says what it is', () =>
   expect(silent).toEqual([])
 })
 
-test('scripting reference: a function with several forms has all of them under one name', () => {
+test('scripting reference: all overloads of a function are listed under one name', () => {
   const fire = globals
     .find(({ name }) => name === 'eventsManager')
     ?.members.find(({ name }) => name === 'fireEventListeners')
@@ -81,6 +81,6 @@ test('scripting reference: a function with several forms has all of them under o
   })
 })
 
-test('guest API: the reference has what plugins are called with', () => {
+test('guest API: the reference documents what plugins are called with', () => {
   expect(guestEntries().map(({ name }) => name)).toEqual(['GuestApi', 'Offers', 'DefaultEvent', 'SafeBuiltins'])
 })

@@ -41,7 +41,7 @@ test.each(PAGES)('%s: each row names a test that exists', (page) => {
   expect(rowsOf(page).flatMap(missingOf)).toEqual([])
 })
 
-test('the rows that are checked are there', () => {
+test('the check finds rows, and reports missing names and files', () => {
   expect(PAGES.flatMap(rowsOf).length).toBeGreaterThan(190)
   const row = { claim: '', shown: '`docs/links.test.ts` ("the links that …", "no such name"), `docs/none.test.ts`' }
   expect(missingOf(row)).toEqual(['docs/links.test.ts: no such name', 'docs/none.test.ts'])

@@ -43,7 +43,7 @@ test('names of tests are texts; other strings of a test are not', () => {
   ])
 })
 
-test('paragraphs, list items and cells of docs are texts; code and addresses are not', () => {
+test('paragraphs, list items and table cells of docs are texts; code and addresses are not', () => {
   const source = `# Title
 
 A paragraph
@@ -69,7 +69,7 @@ echo goes on
   ])
 })
 
-test('texts of pages, and comments of style sheets, templates and configuration', () => {
+test('texts of pages and comments in style sheets, templates and configuration files are texts', () => {
   expect(summary('host/texts/users/en.json', '{\n  "users.add": "Add \\"a\\" user"\n}\n')).toEqual([
     ['ui', 2, 'Add "a" user'],
   ])

@@ -12,7 +12,7 @@ const templates = PAGES.flatMap((path) => {
 /** Opening tags, each on one line. */
 const forms = templates.flatMap(({ file, text }) => [...text.matchAll(/<form\b.*/g)].map(([tag]) => ({ file, tag })))
 
-test('a form of the pages says its method; what the script sends is a POST without it, so that no address has a password', () => {
+test('each form of the admin pages declares its method; forms handled by the script use POST, so no URL contains a password', () => {
   const isSent = (tag: string) => /\sdata-(api|grants|upload|import|settings)\b/.test(tag)
   const wrong = forms.filter(({ tag }) => !(isSent(tag) ? / method="post"/ : / method="(get|post|dialog)"/).test(tag))
   expect(wrong).toEqual([])
@@ -24,6 +24,6 @@ test('a form of the pages says its method; what the script sends is a POST witho
   ])
 })
 
-test('only one template has the markup of a table', () => {
+test('only one template contains table markup', () => {
   expect(templates.filter(({ text }) => text.includes('<table')).map(({ file }) => file)).toEqual(['table.eta'])
 })

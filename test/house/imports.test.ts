@@ -115,7 +115,7 @@ const imports: Import[] = sources.flatMap((file) =>
   }),
 )
 
-test('the sources are found', () => {
+test('the check finds the source files', () => {
   expect(sources.length).toBeGreaterThan(50)
   expect(imports.length).toBeGreaterThan(100)
 })
@@ -139,19 +139,19 @@ test('only runtime/zod.ts imports zod, which throws on some values from outside'
   expect(importers).toEqual(['runtime/zod.ts'])
 })
 
-test('files named guest.ts import types only, but for the guest files beside them', () => {
+test('files named guest.ts import only types, except from guest files in the same folder', () => {
   const guests = imports.filter(({ file, isType }) => file.endsWith('guest.ts') && !isType)
   const isBeside = (file: string, target: string) => target.endsWith('.guest.ts') && dirname(target) === dirname(file)
   expect(guests.filter(({ file, target }) => !isBeside(file, target))).toEqual([])
   expect(sources.filter((file) => file.endsWith('guest.ts')).length).toBeGreaterThan(4)
 })
 
-test('the runtime knows no HTTP', () => {
+test('the runtime does not import HTTP modules', () => {
   const http = /^(koa|@koa\/|node:https?$|node:http2$|raw-body|ws$)/
   expect(imports.filter(({ file, target }) => file.startsWith('runtime/') && http.test(target))).toEqual([])
 })
 
-test('what a sandbox process runs stays below runtime/sandbox and what it imports', () => {
+test('base and host import nothing from runtime/sandbox, except types for guest files', () => {
   const host = imports.filter(
     ({ file, target, isType }) =>
       /^(?:base|host)\//.test(file) &&
@@ -168,19 +168,19 @@ function placeOf(top: string, file: string): number {
   return below.length === 0 ? Number.POSITIVE_INFINITY : (ORDER[top] ?? []).indexOf(folder)
 }
 
-test.each(Object.keys(ORDER))('the folders of %s are in the order that is written here', (top) => {
+test.each(Object.keys(ORDER))('the list contains the folders of %s in order', (top) => {
   const folders = sources.filter((file) => file.startsWith(`${top}/`)).map((file) => file.split('/').slice(1, -1)[0])
   expect(new Set(folders.filter((folder) => folder !== undefined))).toEqual(new Set(ORDER[top]))
 })
 
-test.each(Object.keys(ORDER))('no import in %s goes against the order of its folders', (top) => {
+test.each(Object.keys(ORDER))('no import in %s violates the folder order', (top) => {
   const inside = imports.filter(({ file, target }) => file.startsWith(`${top}/`) && target.startsWith(`${top}/`))
   const wrong = inside.filter(({ file, target }) => placeOf(top, target) > placeOf(top, file))
   expect(wrong.map(({ file, target }) => `${file} → ${target}`)).toEqual([])
   expect(inside.length).toBeGreaterThan(100)
 })
 
-test('no file imports itself by others, types included', () => {
+test('there are no import cycles, type imports included', () => {
   const left = new Map(sources.map((file) => [file, new Set<string>()]))
   for (const { file, target } of imports) if (left.has(target)) left.get(file)?.add(target)
   // A file that imports none of the remaining files, or that none of them imports, is not part of a cycle. Once those

@@ -29,7 +29,7 @@ test.each(ATTEMPTS)('a unit test that %s fails, even if the code under test catc
   expect(takeProblem()).toContain(`A unit test ${what}.`)
 })
 
-test('a unit test that waits for the real clock fails, one that clears its timeout does not', async () => {
+test('a unit test that waits for the real clock fails; one that clears its timeout passes', async () => {
   await wait(100)
   expect(takeProblem()).toContain('A unit test waits 100 ms.')
   await new Promise((resolve) => setTimeout(resolve, 100))
@@ -38,7 +38,7 @@ test('a unit test that waits for the real clock fails, one that clears its timeo
   expect(takeProblem()).toBeNull()
 })
 
-test('each test file is in exactly one project', () => {
+test('each test file belongs to exactly one project', () => {
   expect(files.length).toBeGreaterThan(300)
   const isIn = ({ include, exclude = [] }: Project, file: string) =>
     [include].flat().some((glob) => matchesGlob(file, glob)) && !exclude.some((glob) => matchesGlob(file, glob))
@@ -48,12 +48,12 @@ test('each test file is in exactly one project', () => {
   expect(wrong).toEqual([])
 })
 
-test('only files of their own worker replace modules: what others have loaded already would stay', () => {
+test('only test files with their own worker mock modules, because other files may have loaded the real ones', () => {
   const apart = projects.filter(({ name }) => name === 'apart').flatMap(({ include }) => include)
   const replacing = files.filter((file) => /^\s*vi\.(do)?mock\(/im.test(readFileSync(ROOT + file, 'utf8')))
   expect(replacing).toEqual(apart)
 })
 
-test('the flows that npm test runs are there', () => {
+test('the flows that npm test runs exist', () => {
   expect(SMOKE.filter((file) => !files.includes(file))).toEqual([])
 })

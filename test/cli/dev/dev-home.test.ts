@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { devPassword, openDevHome } from '../../../cli/dev/dev-home.ts'
 import { temporaryFolder } from '../../support/cli.ts'
 
-test('dev home: made for its owner alone and outside the solution, with a password that stays', () => {
+test('dev home: created outside the solution, readable only by its owner, with a password that stays the same', () => {
   using state = temporaryFolder()
   using folder = temporaryFolder()
   const env = { XDG_STATE_HOME: state.path }
@@ -18,7 +18,7 @@ test('dev home: made for its owner alone and outside the solution, with a passwo
   expect(readdirSync(folder.path)).toEqual([])
 })
 
-test('dev home: what a stranger put into the folder is not it; another folder of the same name has another', () => {
+test('dev home: files planted in the solution are ignored; another folder of the same name has another home', () => {
   using state = temporaryFolder()
   using one = temporaryFolder({ 'shop/.solhost/dev/platform.sqlite': 'users of a stranger' })
   using other = temporaryFolder({ 'shop/solution.json': '{}' })
@@ -28,7 +28,7 @@ test('dev home: what a stranger put into the folder is not it; another folder of
   expect(homes.flatMap((home) => readdirSync(home))).toEqual([])
 })
 
-test('dev home: a link to a folder has the home of that folder', () => {
+test('dev home: a link to a folder uses the home of that folder', () => {
   using state = temporaryFolder()
   using folder = temporaryFolder({ 'shop/solution.json': '{}' })
   const env = { XDG_STATE_HOME: state.path }
@@ -36,7 +36,7 @@ test('dev home: a link to a folder has the home of that folder', () => {
   expect(openDevHome(join(folder.path, 'link'), env)).toBe(openDevHome(join(folder.path, 'shop'), env))
 })
 
-test('dev home: a place that cannot be made is told with what to do', () => {
+test('dev home: if the folder cannot be created, the error says what to do', () => {
   using state = temporaryFolder({ file: '' })
   using folder = temporaryFolder()
   const env = { XDG_STATE_HOME: join(state.path, 'file') }

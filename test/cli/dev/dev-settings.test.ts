@@ -3,7 +3,7 @@ import { devSettings } from '../../../cli/dev/dev-settings.ts'
 
 const PLACES = { home: '/somewhere/dev/shop', port: 8090, adminPort: 8091 }
 
-test('dev: whatever is set for another host, this one listens on 127.0.0.1 and keeps its data in its home', () => {
+test('dev: whatever is configured for another host, this one listens on 127.0.0.1 and keeps its data in its home', () => {
   const settings = devSettings(
     {
       HOST: '0.0.0.0',
@@ -37,7 +37,7 @@ test('dev: whatever is set for another host, this one listens on 127.0.0.1 and k
   })
 })
 
-test('dev: what says how a host works counts as it does for start', () => {
+test('dev: settings that control how a host works apply as they do for start', () => {
   const settings = devSettings(
     { CALL_TIME: '3s', TIMEZONE: 'Europe/Brussels', DB_ALPHA_SERVER: 'db.example.org' },
     PLACES,
