@@ -6,12 +6,12 @@ import { createScriptLab } from '../support/solutions.ts'
 const lab = createScriptLab({ forms: ['orders'] })
 afterAll(() => lab.stop())
 
-test('application: it knows solution, version, address and environment', async () => {
+test('application: it has the solution, version, address and environment', async () => {
   const body = `return [application.getSolutionName(), application.getSolutionVersion(), application.getServerURL(), application.getEnvironment()]`
   expect(await lab.evaluate(body)).toEqual(['probe', '1.0.0', 'http://127.0.0.1:8080', 'none'])
 })
 
-test('application.getUUID: two calls give two version 4 UUIDs', async () => {
+test('application.getUUID: two calls return two version 4 UUIDs', async () => {
   const [first, second] = (await lab.evaluate('return [application.getUUID(), application.getUUID()]')) as [
     string,
     string,
@@ -30,7 +30,7 @@ test('application.output and console write log lines with level and position', a
   ])
 })
 
-test('application.output: a constant of LOGGINGLEVEL and its number are levels, and what is none is a TypeError', async () => {
+test('application.output: a LOGGINGLEVEL constant and its number are accepted; any other level is a TypeError', async () => {
   const script = `function onSolutionOpen() {
     for (const level of [...Object.values(LOGGINGLEVEL), 'FATAL']) application.output(level, level)
     const errors = []
@@ -45,20 +45,20 @@ test('application.output: a constant of LOGGINGLEVEL and its number are levels, 
   expect(values).toEqual({ errors: Array(6).fill('TypeError'), frozen: true })
 })
 
-test('LOGGINGLEVEL: a solution may declare one of its own', async () => {
+test('LOGGINGLEVEL: a solution can declare its own', async () => {
   const script = `const LOGGINGLEVEL = { WARNING: 'warning' }
     function onSolutionOpen() { application.output('own', LOGGINGLEVEL.WARNING) }`
   expect((await lab.run({ script })).log).toEqual([expect.objectContaining({ level: 'warn', message: 'own' })])
 })
 
-test('application.getVersion: it is the version of the platform, not of the solution', async () => {
+test('application.getVersion: it returns the version of the platform, not of the solution', async () => {
   expect(await lab.evaluate('return [application.getVersion(), application.getSolutionVersion()]')).toEqual([
     version,
     '1.0.0',
   ])
 })
 
-test('application.closeSolution: a TypeError in a login, where no client is open', async () => {
+test('application.closeSolution: in a login, where no client is open, it is a TypeError', async () => {
   const script = "function onSolutionOpen() { application.closeSolution('orders') }"
   expect((await lab.run({ script, evaluated: true })).failure?.message).toContain('works in an open client only')
 })
@@ -95,7 +95,7 @@ const REFUSED = [
   '',
   `/${'x'.repeat(2048)}`,
 ]
-test.each(REFUSED)('application.showURL: %j is a TypeError for the script and refused by the host', async (url) => {
+test.each(REFUSED)('application.showURL: %j is a TypeError for the script and is refused by the host', async (url) => {
   const { effects, failure } = await lab.run({
     script: `function onSolutionOpen() { application.showURL(${JSON.stringify(url)}) }`,
     evaluated: true,
@@ -105,7 +105,7 @@ test.each(REFUSED)('application.showURL: %j is a TypeError for the script and re
   expect(isAllowedAddress(url)).toBe(false)
 })
 
-test('application.showForm: a form of the solution is an effect, another one a TypeError', async () => {
+test('application.showForm: a form of the solution is an effect; an unknown form is a TypeError', async () => {
   const good = await lab.run({ script: "function onSolutionOpen() { application.showForm('orders') }", kind: 'open' })
   expect(good.effects.form).toBe('orders')
   const bad = await lab.run({ script: "function onSolutionOpen() { application.showForm('nope') }", kind: 'open' })

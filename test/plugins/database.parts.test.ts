@@ -33,7 +33,7 @@ async function run(body: string) {
   return values
 }
 
-test('a query goes to the host with its parameters, and its rows come back', async () => {
+test('a query is sent to the host with its parameters and returns its rows', async () => {
   answer = () => [{ id: 1, name: 'Anna', ok: true, none: null }]
   const values = await run(`
     const rows = await plugins.database.query('crm', 'SELECT ?', ['a', 1.5, true, null])
@@ -42,7 +42,7 @@ test('a query goes to the host with its parameters, and its rows come back', asy
   expect(asked).toEqual([{ solution: 'probe', name: 'crm', sql: 'SELECT ?', parameters: ['a', 1.5, true, null] }])
 })
 
-test('parameters may be left out', async () => {
+test('parameters can be omitted', async () => {
   await run(`await plugins.database.query('crm', 'SELECT 1')`)
   await run(`await plugins.database.query('crm', 'SELECT 1', null)`)
   expect(asked.map(({ parameters }) => parameters)).toEqual([[], []])
@@ -71,7 +71,7 @@ test.each([
   ["('crm', 'SELECT ?', [new Date()])", 'a date or a bigint: give its text'],
   ["('crm', 'SELECT ?', [{}])", 'parameters[0] must be'],
   ["('crm', 'SELECT ?', ['\\ud800'])", 'parameters[0] must be'],
-])('a TypeError that says what is wrong: query%s', async (args, text) => {
+])('a TypeError says what is wrong: query%s', async (args, text) => {
   const { error } = await run(`
     try { await plugins.database.query${args} } catch (error) { return JSON.stringify({ error: String(error) }) }`)
   expect(error).toContain('TypeError: plugins.database.query: ')
@@ -79,7 +79,7 @@ test.each([
   expect(asked).toEqual([])
 })
 
-test('what the host says of a query reaches the script as an Error that it can catch', async () => {
+test('an error of a query reaches the script as an Error that it can catch', async () => {
   answer = () => {
     throw new ScriptError('the operator has not granted the database crm to this solution')
   }
@@ -88,7 +88,7 @@ test('what the host says of a query reaches the script as an Error that it can c
   expect(error).toBe('Error: the operator has not granted the database crm to this solution')
 })
 
-test('an error that it does not catch stands in the log with its position', async () => {
+test('an uncaught query error is logged with its position', async () => {
   answer = () => {
     throw new ScriptError('the database answered: no such table')
   }
@@ -98,7 +98,7 @@ test('an error that it does not catch stands in the log with its position', asyn
   expect(failure).toMatchObject({ code: 'script_error', message: 'Error: the database answered: no such table' })
 })
 
-test('an error of the host itself reaches the script without its text', async () => {
+test('an internal error of the host reaches the script without its message', async () => {
   answer = () => {
     throw new Error('password of the account')
   }
@@ -107,7 +107,7 @@ test('an error of the host itself reaches the script without its text', async ()
   expect(error).toBe('Error: plugins.database.query failed')
 })
 
-test('an array that changes while it is read sends what was checked', async () => {
+test('an array that changes while it is read is sent as it was checked', async () => {
   await run(`
     let reads = 0
     const parameters = [1]
@@ -116,7 +116,7 @@ test('an array that changes while it is read sends what was checked', async () =
   expect(asked[0]?.parameters).toEqual(['first'])
 })
 
-test('a guest that goes around the binding is refused by the host', () => {
+test('the host refuses a guest that bypasses the binding', () => {
   const query = plugin.requests?.query
   for (const args of [
     [],
@@ -129,6 +129,6 @@ test('a guest that goes around the binding is refused by the host', () => {
   }
 })
 
-test('a query counts as a change, so that its call is never run twice', () => {
+test('a query counts as a change, so its call is never run again', () => {
   expect(plugin.requests?.query?.changes).toBe(true)
 })

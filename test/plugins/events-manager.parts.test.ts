@@ -16,12 +16,12 @@ test('EventType names the built-in and the custom types', async () => {
   ])
 })
 
-test('EventType: a constant is a text and has getName()', async () => {
+test('EventType: a constant is a string and has getName()', async () => {
   const body = `return [EventType.saved.getName(), EventType.onShow.getName(), typeof EventType.saved, EventType.saved === 'saved', Object.keys('ab')]`
   expect(await value(body)).toEqual(['saved', 'onShow', 'string', true, ['0', '1']])
 })
 
-test('an event has getType, getFormName and getElementName, and its own members are those that it had', async () => {
+test('an event has getType, getFormName and getElementName, and keeps its other members', async () => {
   const body = `let got
     eventsManager.addEventListener('saved', (event) => { got = [event.getType(), event.getFormName(), event.getElementName(), Object.keys(event)] })
     eventsManager.fireEventListeners('saved')
@@ -34,7 +34,7 @@ test('an event has getType, getFormName and getElementName, and its own members 
   ])
 })
 
-test('fireEventListeners: without listeners it is true', async () => {
+test('fireEventListeners: it returns true without listeners', async () => {
   expect(await value("return eventsManager.fireEventListeners('saved')")).toBe(true)
 })
 
@@ -45,7 +45,7 @@ test('fireEventListeners: it returns false when one of three listeners returns f
   expect(await value(body)).toEqual([false, [true, 0, 'x']])
 })
 
-test('fireEventListeners: arguments follow the event and stand in data', async () => {
+test('fireEventListeners: arguments follow the event and are in its data', async () => {
   const body = `let got
     eventsManager.addEventListener('saved', function (event, a, b) { got = [event.type, event.source, event.formName, event.data, a, b, arguments.length]; return true })
     eventsManager.fireEventListeners('saved', 'ctx', [1, { x: 2 }])
@@ -53,7 +53,7 @@ test('fireEventListeners: arguments follow the event and stand in data', async (
   expect(await value(body)).toEqual(['saved', 'ctx', null, [1, { x: 2 }], 1, { x: 2 }, 3])
 })
 
-test('fireEventListeners: an array as second argument is the arguments, and null is the context', async () => {
+test('fireEventListeners: an array as second argument contains the arguments; null is the context', async () => {
   const body = `const got = []
     eventsManager.addEventListener('saved', (event, a) => { got.push([event.source, a ?? null]); return true })
     eventsManager.fireEventListeners('saved', [7])
@@ -76,14 +76,14 @@ test('contexts: a listener is called when its context is null, the fired one is 
   expect(await value(body)).toEqual([['any', 'a', 'globals'], ['any', 'a'], ['any', 'globals'], ['any']])
 })
 
-test('aggregation: RETURN_VALUE_ARRAY gives a real array of all values in listener order', async () => {
+test('aggregation: RETURN_VALUE_ARRAY returns a real array of all values in listener order', async () => {
   const body = `for (const v of [1, 'two', null]) eventsManager.addEventListener('saved', () => v)
     const values = eventsManager.fireEventListeners('saved', null, null, EVENTS_AGGREGATION_TYPE.RETURN_VALUE_ARRAY)
     return [values, Array.isArray(values), values.map((v) => typeof v), eventsManager.fireEventListeners('saved', null, null, EVENTS_AGGREGATION_TYPE.RETURN_VALUE_BOOLEAN)]`
   expect(await value(body)).toEqual([[1, 'two', null], true, ['number', 'string', 'object'], false])
 })
 
-test('stopPropagation: later listeners are skipped and do not count', async () => {
+test('stopPropagation: later listeners are skipped and do not affect the result', async () => {
   const body = `let ran = false
     eventsManager.addEventListener('saved', (event) => { event.stopPropagation(); return true })
     eventsManager.addEventListener('saved', () => { ran = true; return false })
@@ -111,7 +111,7 @@ test('a listener that throws or returns a Promise is logged with its position, c
   expect(log[1]?.message).toContain('returned a Promise')
 })
 
-test('adding and removing while firing takes effect at the next fire', async () => {
+test('listeners added or removed while an event fires take effect at the next event', async () => {
   const body = `const seen = []
     let first = true
     const off = eventsManager.addEventListener('saved', () => {
@@ -127,7 +127,7 @@ test('adding and removing while firing takes effect at the next fire', async () 
   expect(await value(body)).toEqual(['one', 'two', '|', 'three'])
 })
 
-test('addEventListener: the deregister function removes just its own registration, once', async () => {
+test('addEventListener: the deregister function removes only its own registration, once', async () => {
   const body = `let count = 0
     const listener = () => { count++; return true }
     const off = eventsManager.addEventListener('saved', listener)
@@ -139,7 +139,7 @@ test('addEventListener: the deregister function removes just its own registratio
   expect(await value(body)).toEqual([3, [true, false]])
 })
 
-test('removeEventListener: null as callback or context means any', async () => {
+test('removeEventListener: null as callback or context matches any', async () => {
   const body = `const f = () => true, g = () => true
     const fill = () => { eventsManager.removeEventListener('saved', null, null); eventsManager.addEventListener('saved', f, 'a'); eventsManager.addEventListener('saved', f, 'b'); eventsManager.addEventListener('saved', g, 'a') }
     const left = () => eventsManager.fireEventListeners('saved', null, null, 1).length
@@ -148,14 +148,14 @@ test('removeEventListener: null as callback or context means any', async () => {
   expect(await value(body)).toEqual([[true, 1], [true, 1], [true, 2], [true, 0], [false, 3], false])
 })
 
-test('removeEventListener: listeners of built-in types go by their deregister function only', async () => {
+test('removeEventListener: listeners of built-in types can only be removed with their deregister function', async () => {
   const body = `const f = () => true
     const off = eventsManager.addEventListener('onShow', f)
     return [eventsManager.removeEventListener('onShow', f, null), eventsManager.hasEventListeners('onShow', null), off(), eventsManager.hasEventListeners('onShow', null)]`
   expect(await value(body)).toEqual([false, true, true, false])
 })
 
-test('hasEventListeners: true if a listener would be called', async () => {
+test('hasEventListeners: it returns true if a listener would be called', async () => {
   const body = `const none = eventsManager.hasEventListeners('saved', null)
     eventsManager.addEventListener('saved', () => true, 'a')
     return [none, eventsManager.hasEventListeners('saved', null), eventsManager.hasEventListeners('saved', 'a'), eventsManager.hasEventListeners('saved', 'b')]`
@@ -191,7 +191,7 @@ test.each([
   expect(await failureOf(body)).toBe(`TypeError: ${message}`)
 })
 
-test('events fired from within listeners deeper than the limit end the call as script_quota', async () => {
+test('events fired by listeners beyond the depth limit end the call as script_quota', async () => {
   const script = `function onSolutionOpen() {
     eventsManager.addEventListener('saved', () => eventsManager.fireEventListeners('saved'))
     eventsManager.fireEventListeners('saved')

@@ -22,7 +22,7 @@ async function open() {
   const client = await lab.hosted(SCRIPT)
   return {
     ...client,
-    /** Runs the scheduled function with this id. @returns what it said */
+    /** Runs the scheduled function with this id. @returns the texts that it passed to `say` */
     said: async (id: number) => {
       await client.call('application.runLater', [id])
       return JSON.parse((await client.result('take')) as string)
@@ -30,7 +30,7 @@ async function open() {
   }
 }
 
-test('executeLater: the host hears number and time, and the function gets its arguments, once', async () => {
+test('executeLater: the host receives id and time, and the function runs once with its arguments', async () => {
   const client = await open()
   const { later } = await client.effects('run', [
     "application.executeLater(say, 0, ['a', 1]); application.executeLater(say, 3600000)",
@@ -45,7 +45,7 @@ test('executeLater: the host hears number and time, and the function gets its ar
   expect(await client.said(99)).toEqual([])
 })
 
-test('executeLater: the array of arguments is the one that was given, whatever becomes of it', async () => {
+test('executeLater: the arguments are copied, so later changes to the array have no effect', async () => {
   const client = await open()
   await client.effects('run', [
     "const args = ['a']; application.executeLater(say, 5, args); args[0] = 'b'; args.push('c')",
@@ -53,7 +53,7 @@ test('executeLater: the array of arguments is the one that was given, whatever b
   expect(await client.said(1)).toEqual(['a'])
 })
 
-test('executeLater: a function that throws is a failed call, and one that answers later is waited for', async () => {
+test('executeLater: an error in the function fails the call, and an async function is awaited', async () => {
   const client = await open()
   await client.effects('run', [
     `application.executeLater(() => { application.showURL('/lost'); throw new TypeError('later') }, 1)
@@ -68,14 +68,14 @@ test('executeLater: a function that throws is a failed call, and one that answer
   expect(kept.effects.showUrl).toBe('/kept')
 })
 
-test('executeLater: what runs later can ask to be run again', async () => {
+test('executeLater: a scheduled function can schedule itself again', async () => {
   const client = await open()
   await client.effects('run', ['globalThis.tick = () => { say("tick"); application.executeLater(tick, 10) }; tick()'])
   expect((await client.effects('application.runLater', [1])).later).toEqual([{ id: 2, milliseconds: 10 }])
   expect(await client.said(2)).toEqual(['tick', 'tick', 'tick'])
 })
 
-test('cancelLater: true while the function waits, and it is not called any more', async () => {
+test('cancelLater: it returns true while the function waits, which is then not called', async () => {
   const client = await open()
   await client.effects('run', ['application.executeLater(say, 1)'])
   const code =
@@ -106,7 +106,7 @@ test.each(['fail', 'hang', 'tooLong'])(
   },
 )
 
-test('executeLater: a call that failed before it began changes nothing of the one before it', async () => {
+test('executeLater: a call that fails before it starts does not affect earlier scheduled functions', async () => {
   const client = await open()
   await client.effects('run', ["application.executeLater(say, 1, ['kept'])"])
   expect((await client.call('nothing here')).outcome).toMatchObject({ code: 'script_error' })
@@ -131,14 +131,14 @@ test.each([
 })
 
 test.each(['executeLater(() => {}, 1)', 'cancelLater(1)'])(
-  'application.%s in a login is a TypeError that says so',
+  'application.%s in a login is a TypeError with the reason',
   async (code) => {
     const { failure } = await logins.run({ script: `function onSolutionOpen() { application.${code} }` })
     expect(failure?.message).toMatch(/^TypeError: application\.\w+: works in an open client only, not in a login$/)
   },
 )
 
-test('executeLater: while scripts load it fails with an error that names it, and numbers begin anew in each client', async () => {
+test('executeLater: while scripts load it throws an error with its name; each client numbers from 1', async () => {
   await expect(lab.hosted('application.executeLater(() => {}, 1)')).rejects.toThrow(
     'application.executeLater works in a call',
   )
@@ -149,7 +149,7 @@ test('executeLater: while scripts load it fails with an error that names it, and
   }
 })
 
-test('executeLater: scripts that changed built-ins change nothing of it', async () => {
+test('executeLater: scripts that change built-ins do not affect it', async () => {
   const client = await open()
   await client.effects('run', [
     `Array.prototype.push = Function.prototype.apply = Reflect.apply = () => { throw new Error('mine') }

@@ -10,19 +10,19 @@ const lab = createScriptLab({
 })
 afterAll(() => lab.stop())
 
-test('i18n: a text comes from the locale, then its language, then default', async () => {
+test('i18n: a text is taken from the locale, then its language, then the default', async () => {
   const body = "return [i18n.getI18NMessage('greeting', ['A', 2]), i18n.getI18NMessage('only')]"
   expect(await lab.evaluate(body, { locale: 'nl-BE' })).toEqual(['Dag, A en 2!', 'default only'])
   expect(await lab.evaluate(body, { locale: 'nl-NL' })).toEqual(['Hallo, A en 2!', 'default only'])
   expect(await lab.evaluate(body, { locale: 'fr' })).toEqual(['Hello, A and 2!', 'default only'])
 })
 
-test('i18n: language and country can be given, and an unknown key comes back between exclamation marks', async () => {
+test('i18n: language and country can be passed, and an unknown key is returned between exclamation marks', async () => {
   const body = "return [i18n.getI18NMessage('greeting', null, 'nl', 'BE'), i18n.getI18NMessage('nothing.here')]"
   expect(await lab.evaluate(body)).toEqual(['Dag, {0} en {1}!', '!nothing.here!'])
 })
 
-test('i18n: the platform has texts where the solution has none', async () => {
+test('i18n: texts of the platform are used where the solution has none', async () => {
   expect(await lab.evaluate("return i18n.getI18NMessage('platform.logindialog.submit')", { locale: 'nl' })).toBe(
     'Inloggen',
   )
@@ -47,7 +47,7 @@ test.each(["'__proto__'", "'n'", '5', 'null', "'nl', 'Belgium'"])('i18n.setLocal
   expect(failure?.message).toMatch(/^TypeError: i18n\.setLocale/)
 })
 
-test('i18n: setI18NMessage overrides a key for the answer, and null takes it back', async () => {
+test('i18n: setI18NMessage overrides a key for the response, and null removes it', async () => {
   const script = `function onSolutionOpen() {
     i18n.setI18NMessage('only', 'mine')
     i18n.setI18NMessage('__proto__', 'safe')

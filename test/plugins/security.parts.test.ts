@@ -27,7 +27,7 @@ afterAll(() => {
 
 const login = (call: string) => `function onSolutionOpen() { ${call} }`
 
-test('security.getPermissions: all names that the manifests list, as an array of the script’s own', async () => {
+test('security.getPermissions: it returns all names that the manifests list, as an array of the script realm', async () => {
   const body = `const all = security.getPermissions(); all.push('Root'); return [all, security.getPermissions()]`
   expect(await lab.evaluate(body)).toEqual([
     ['Users', 'Administrators', 'Root'],
@@ -51,7 +51,7 @@ test('security.login: the first accepted login of a call wins and the second ret
   expect(effects.login?.username).toBe('anna')
 })
 
-test('security.login: an empty list and a name that the manifest does not list return false and log why', async () => {
+test('security.login: an empty list and an unlisted name return false and log the reason', async () => {
   const script = `function onSolutionOpen() {
     return JSON.stringify([security.login('a', 'b', []), security.login('a', 'b', ['Users', 'Root'])])
   }`
@@ -64,7 +64,7 @@ test('security.login: an empty list and a name that the manifest does not list r
   ])
 })
 
-test('security.login: where no manifest lists permissions any name may be granted', async () => {
+test('security.login: if no manifest lists permissions, any name can be granted', async () => {
   const { effects } = await open.run({ script: login("security.login('anna', 'a-1', ['__proto__', 'constructor'])") })
   expect(effects.login?.permissions).toEqual(['__proto__', 'constructor'])
 })
@@ -95,7 +95,7 @@ test.each(['', 'a\\r\\nSet-Cookie: x=y', '\\u0000', '\\ud800', '\\u202eadmin'])(
   },
 )
 
-test('security.login: more permissions than the limit end the call as script_quota with limit and amount', async () => {
+test('security.login: more permissions than the limit end the call as script_quota, with limit and count', async () => {
   const script = login("security.login('a', 'b', Array.from({ length: 1001 }, (_, n) => 'p' + n))")
   const { failure } = await open.run({ script })
   expect(failure).toMatchObject({ code: 'script_quota', limit: { name: 'PERMISSIONS', allowed: 1000, used: 1001 } })
@@ -108,7 +108,7 @@ test('security.login: it returns false outside an authenticator', async () => {
   expect(effects.login).toBeNull()
 })
 
-test('security: while scripts load there is no login and no effect, and the position is told', async () => {
+test('security: while scripts load, login and effects are unavailable, and the error has its position', async () => {
   const early = await lab.run({
     script:
       "const ok = security.login('a', 'b', ['Users']); function onSolutionOpen() { return JSON.stringify({ ok }) }",
@@ -122,7 +122,7 @@ test('security: while scripts load there is no login and no effect, and the posi
   })
 })
 
-test('security: getters show the pending values of the call', async () => {
+test('security: getters return the pending values of the call', async () => {
   const script = `function onSolutionOpen() {
     const before = [security.getUserName(), security.getUserPermissions(), security.getTenantValue(), security.hasPermission('Users')]
     security.login('anna', 'a-1', ['Users'])
@@ -155,7 +155,7 @@ test.each(['{}', '[]', 'null', '[{}]', 'NaN', "'x'.repeat(201)"])(
   },
 )
 
-test('security: without an accepted login tenant and logout have no effect, but locale and showURL have', async () => {
+test('security: without an accepted login, tenant and logout have no effect, but locale and showURL do', async () => {
   const script = login(
     "security.setTenantValue('acme'); security.logout(); i18n.setLocale('nl'); application.showURL('/x')",
   )
@@ -171,7 +171,7 @@ test('security: a call that throws after a login has no effects', async () => {
   expect(effects.login).toBeNull()
 })
 
-test('security.checkPasswordHash and hashPassword: the host answers, and what it refuses is an Error', async () => {
+test('security.checkPasswordHash and hashPassword: the host answers, and a refusal is an Error', async () => {
   asked.length = 0
   const script = `async function onSolutionOpen() {
     const told = await security.checkPasswordHash('x', 'odd').catch((error) => error.message)
@@ -196,7 +196,7 @@ test.each([
   ["checkPasswordHash('a', 'b'.repeat(1001))", 'security.checkPasswordHash: hash may have at most 1000 characters'],
   ['hashPassword()', 'security.hashPassword: password must be a string, but is undefined'],
   ["hashPassword('a'.repeat(1001))", 'security.hashPassword: password may have at most 1000 characters'],
-])('security.%s is a TypeError, and the host is not asked', async (call, message) => {
+])('security.%s is a TypeError, and the host is not called', async (call, message) => {
   asked.length = 0
   const body = `try { security.${call} } catch (error) { return [error instanceof TypeError, error.message] }`
   expect(await hashing.evaluate(body)).toEqual([true, message])

@@ -43,17 +43,17 @@ test.each([
   expect(check(password)).toEqual({ key: `platform.password.${key}`, values })
 })
 
-test('password rules: a short name may be part of a password, but not be all of it', () => {
+test('password rules: a password may contain a short user name, but cannot consist of it', () => {
   expect(check('correct horse', { username: 'se', email: null })).toBeNull()
   const limits = createLimits({ PASSWORD_LENGTH: 2 })
   expect(checkNewPassword('XY9', { username: 'xy9', email: null }, limits)?.key).toBe('platform.password.personal')
 })
 
-test('password rules: the length counts characters as people do that compose them, up to 256', () => {
+test('password rules: the length limit of 256 counts characters after Unicode composition', () => {
   expect(check(`${'e\u0301a\u0308u\u0308'.repeat(85)}x`)).toBeNull()
 })
 
-test('password rules: the list of common passwords has thousands, in the form that they are compared in', () => {
+test('password rules: the list of common passwords has thousands of entries, in the form they are compared in', () => {
   const list = readFileSync(new URL('../../../base/accounts/common-passwords.txt', import.meta.url), 'utf8')
     .trim()
     .split('\n')
@@ -63,7 +63,7 @@ test('password rules: the list of common passwords has thousands, in the form th
   expect(new Set(list).size).toBe(list.length)
 })
 
-test('password rules: every refusal has a text in every language', () => {
+test('password rules: each reason for refusal has a text in every language', () => {
   for (const name of ['short', 'long', 'characters', 'common', 'personal', 'same']) {
     for (const table of TEXTS.values()) expect(table.has(`platform.password.${name}`)).toBe(true)
   }

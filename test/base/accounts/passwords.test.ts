@@ -4,7 +4,7 @@ import { createPasswords } from '../../../base/accounts/passwords.ts'
 import { ERRORS } from '../../../base/http/errors.ts'
 import { createGate } from '../../../runtime/gate.ts'
 
-test('passwords: a hash is Argon2id with 19 MiB, t=2, p=1, and verifies its own password only', async () => {
+test('passwords: a hash is Argon2id with 19 MiB, t=2, p=1, and matches only its own password', async () => {
   const passwords = await createPasswords()
   const made = await passwords.hash('correct horse')
   expect(made).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -12,20 +12,20 @@ test('passwords: a hash is Argon2id with 19 MiB, t=2, p=1, and verifies its own 
   expect(await passwords.verify(made, 'correct horse ')).toBe(false)
 })
 
-test('passwords: letters that were composed in another way are the same password', async () => {
+test('passwords: composed and decomposed Unicode letters are the same password', async () => {
   const passwords = await createPasswords()
   const made = await passwords.hash('caf\u00e9 au lait')
   expect(await passwords.verify(made, 'cafe\u0301 au lait')).toBe(true)
 })
 
-test('passwords: of a long one every character counts', async () => {
+test('passwords: every character of a long password counts', async () => {
   const passwords = await createPasswords()
   const long = 'x'.repeat(255)
   const made = await passwords.hash(`${long}a`)
   expect([await passwords.verify(made, `${long}b`), await passwords.verify(made, `${long}a`)]).toEqual([false, true])
 })
 
-test('passwords: without a hash the answer is false, after the same work', async () => {
+test('passwords: verifying without a hash returns false after the same work', async () => {
   const passwords = await createPasswords()
   const made = await passwords.hash('correct horse')
   // Processor time of this process, since wall time depends on what else the machine does.
@@ -45,12 +45,12 @@ test.each([
   [{ memoryCost: 19 * 1024, timeCost: 1, parallelism: 1 }, true],
   [{ memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }, false],
   [{ memoryCost: 20 * 1024, timeCost: 3, parallelism: 1 }, false],
-])('passwords: a hash made with %j needs to be made again: %s', async (parameters, needed) => {
+])('passwords: a hash created with %j needs to be replaced: %s', async (parameters, needed) => {
   const passwords = await createPasswords()
   expect(passwords.needsRehash(await hash('correct horse', parameters))).toBe(needed)
 })
 
-test('passwords: who finds the line full is sent away at once with 503, and the others get their answers', async () => {
+test('passwords: if the queue is full, a request is refused immediately with 503, and those in the queue get their results', async () => {
   const gate = createGate(1)
   const passwords = await createPasswords({ gate, mostWaiting: 2 })
   gate.force()
@@ -65,14 +65,14 @@ test('passwords: who finds the line full is sent away at once with 503, and the 
   expect(await passwords.verify(null, 'four')).toBe(false)
 })
 
-test('passwords: who waits longer than the patience is sent away', async () => {
+test('passwords: a request that waits longer than the patience is refused', async () => {
   const gate = createGate(1)
   const passwords = await createPasswords({ gate, patience: 10 })
   gate.force()
   await expect(passwords.verify(null, 'one')).rejects.toMatchObject({ code: 'ERR_PASSWORDS_BUSY' })
 })
 
-test('passwords: a patient hash waits for its turn however long the line is', async () => {
+test('passwords: a patient hash waits for its turn however long the queue is', async () => {
   const gate = createGate(1)
   const passwords = await createPasswords({ gate, mostWaiting: 0, patience: 10 })
   gate.force()
@@ -82,7 +82,7 @@ test('passwords: a patient hash waits for its turn however long the line is', as
   expect(await made).toMatch(/^\$argon2id/)
 })
 
-test('passwords: the event loop goes on while they are hashed', async () => {
+test('passwords: the event loop keeps running during hashing', async () => {
   const passwords = await createPasswords()
   let turns = 0
   const counter = setInterval(() => turns++, 1)

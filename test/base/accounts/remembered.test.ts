@@ -38,7 +38,7 @@ function clocked() {
   return { remembered, after: (ms: number) => (time += ms), at: () => time }
 }
 
-test('remembered: a cookie finds its series, in its solution only, and looking changes nothing', async () => {
+test('remembered: a cookie finds its series only in its own solution, and a lookup changes nothing', async () => {
   const { remembered, at } = clocked()
   const cookie = await remembered.start('crm', ANNA)
   const series = { ...ANNA, selector: cookie.slice(0, 22), solution: 'crm', lastLoginAt: at() }
@@ -49,7 +49,7 @@ test('remembered: a cookie finds its series, in its solution only, and looking c
   expect(await remembered.use('crm', '')).toEqual({ kind: 'unknown' })
 })
 
-test('remembered: custom fields are encrypted, and another solution’s or series’ row cannot pass for them', async () => {
+test('remembered: custom fields are encrypted, and values copied from another row are ignored', async () => {
   const { remembered } = clocked()
   const [one, other] = [await remembered.start('sealed', ANNA), await remembered.start('sealed', ANNA)]
   const rows = await db.selectFrom('remembered').selectAll().where('solution', '=', 'sealed').execute()
@@ -64,14 +64,14 @@ test('remembered: custom fields are encrypted, and another solution’s or serie
   expect(await remembered.use('sealed', other)).toMatchObject({ series: { custom: null } })
 })
 
-test('remembered: a use updates user name, permissions, tenant and locale, and leaves the custom fields', async () => {
+test('remembered: a use updates user name, permissions, tenant and locale, and keeps the custom fields', async () => {
   const { remembered } = clocked()
   const now = { username: 'anne', permissions: ['Editors'], tenant: ['globex'], locale: 'de' }
   const cookie = (await remembered.rotate(await remembered.start('crm', ANNA), now)) ?? ''
   expect(await remembered.use('crm', cookie)).toMatchObject({ kind: 'current', series: { ...ANNA, ...now } })
 })
 
-test('remembered: the table alone signs nobody in', async () => {
+test('remembered: the content of the table is not enough to sign in', async () => {
   const { remembered } = clocked()
   const cookie = await remembered.start('crm', ANNA)
   const rows = JSON.stringify(await db.selectFrom('remembered').selectAll().execute())
@@ -79,7 +79,7 @@ test('remembered: the table alone signs nobody in', async () => {
   expect(rows).not.toContain(cookie.slice(22))
 })
 
-test('remembered: each use gives a new cookie; the one before it is good for 10 s and gives none', async () => {
+test('remembered: each use issues a new cookie; the previous one works for 10 s but is not renewed', async () => {
   const { remembered, after } = clocked()
   const first = await remembered.start('crm', ANNA)
   const second = (await remembered.rotate(first, ANNA)) ?? ''
@@ -92,7 +92,7 @@ test('remembered: each use gives a new cookie; the one before it is good for 10 
   expect((await remembered.use('crm', second)).kind).toBe('current')
 })
 
-test('remembered: of two tabs that rotate at once one gets the new cookie', async () => {
+test('remembered: if two tabs rotate at the same time, one gets the new cookie', async () => {
   const { remembered } = clocked()
   const cookie = await remembered.start('crm', ANNA)
   const both = await Promise.all([remembered.rotate(cookie, ANNA), remembered.rotate(cookie, ANNA)])
@@ -100,7 +100,7 @@ test('remembered: of two tabs that rotate at once one gets the new cookie', asyn
   expect((await remembered.use('crm', cookie)).kind).toBe('previous')
 })
 
-test('remembered: an old cookie after 10 s is a theft, which ends the series for the thief and the owner', async () => {
+test('remembered: an old cookie used after 10 s counts as theft and ends the series for thief and owner', async () => {
   const { remembered, after } = clocked()
   const first = await remembered.start('crm', ANNA)
   const second = (await remembered.rotate(first, ANNA)) ?? ''
@@ -110,14 +110,14 @@ test('remembered: an old cookie after 10 s is a theft, which ends the series for
   expect(await remembered.rotate(second, ANNA)).toBeNull()
 })
 
-test('remembered: a guessed validator ends the series as well', async () => {
+test('remembered: a guessed validator also ends the series', async () => {
   const { remembered } = clocked()
   const cookie = await remembered.start('crm', ANNA)
   expect((await remembered.use('crm', cookie.slice(0, 22) + 'x'.repeat(43))).kind).toBe('stolen')
   expect((await remembered.use('crm', cookie)).kind).toBe('unknown')
 })
 
-test('remembered: 7 days end it, however often it is used', async () => {
+test('remembered: a series expires after 7 days, however often it is used', async () => {
   const { remembered, after } = clocked()
   let cookie = await remembered.start('crm', ANNA)
   for (let day = 0; day < 6; day++) {
@@ -129,7 +129,7 @@ test('remembered: 7 days end it, however often it is used', async () => {
   expect((await remembered.use('crm', cookie)).kind).toBe('unknown')
 })
 
-test('remembered: logout, the end of a user’s access and the end of a solution end series; rows go a day later', async () => {
+test('remembered: sign-out, revoked access and the removal of a solution end series; their rows are deleted a day later', async () => {
   const { remembered, after } = clocked()
   const out = await remembered.start('ended', ANNA)
   const locked = await remembered.start('ended', { ...ANNA, uid: 'locked' })

@@ -37,7 +37,7 @@ function clocked() {
   return { sessions: make(), otherHost: make(), make, after: (ms: number) => (time += ms), at: () => time }
 }
 
-test('sessions: a cookie finds its session, in its realm only', async () => {
+test('sessions: a cookie finds its session only in its own realm', async () => {
   const { sessions, at } = clocked()
   const { cookie } = await sessions.start(ANNA)
   const { address, ...kept } = ANNA
@@ -46,7 +46,7 @@ test('sessions: a cookie finds its session, in its realm only', async () => {
   expect(await sessions.find('crm', `${cookie}x`)).toBeNull()
 })
 
-test('sessions: 30 minutes without a request end it, and requests keep it alive', async () => {
+test('sessions: a session expires after 30 minutes without a request; requests keep it alive', async () => {
   const { sessions, after } = clocked()
   const { cookie } = await sessions.start(ANNA)
   for (let request = 0; request < 5; request++) {
@@ -57,7 +57,7 @@ test('sessions: 30 minutes without a request end it, and requests keep it alive'
   expect(await sessions.find('crm', cookie)).toBeNull()
 })
 
-test('sessions: 12 hours end it, whatever happens', async () => {
+test('sessions: a session expires after 12 hours, even if it is used', async () => {
   const { sessions, after } = clocked()
   const { cookie } = await sessions.start(ANNA)
   for (let time = 0; time < 12 * 60 - 20; time += 20) {
@@ -68,7 +68,7 @@ test('sessions: 12 hours end it, whatever happens', async () => {
   expect(await sessions.find('crm', cookie)).toBeNull()
 })
 
-test('sessions: an ended one is gone at once, and its row a day later', async () => {
+test('sessions: an ended session is gone immediately; its row is deleted a day later', async () => {
   const { sessions, after } = clocked()
   const { cookie } = await sessions.start({ ...ANNA, realm: 'gone' })
   await sessions.end('other', cookie)
@@ -84,7 +84,7 @@ test('sessions: an ended one is gone at once, and its row a day later', async ()
   expect(await rows()).toBe(0)
 })
 
-test('sessions: those that live are told from those that ended, idled, grew old or are of another realm', async () => {
+test('sessions: living returns the sessions that have not ended or expired, in their own realm', async () => {
   const { sessions, after } = clocked()
   const start = async () => (await sessions.start(ANNA)).cookie
   const old = await start()
@@ -104,7 +104,7 @@ test('sessions: those that live are told from those that ended, idled, grew old 
   expect(await sessions.living([])).toEqual(new Set())
 })
 
-test('sessions: asking which live is no use of them', async () => {
+test('sessions: checking whether a session is alive does not extend it', async () => {
   const { sessions, after } = clocked()
   const { cookie } = await sessions.start(ANNA)
   const isLiving = async () => (await sessions.living([{ realm: 'crm', cookie }])).has(cookie)
@@ -114,7 +114,7 @@ test('sessions: asking which live is no use of them', async () => {
   expect(await isLiving()).toBe(false)
 })
 
-test('sessions: what another host ended is found at once by asking which live, and not kept here', async () => {
+test('sessions: checking which sessions are alive finds those ended by another host immediately and drops them from the cache', async () => {
   const { sessions, otherHost } = clocked()
   const { cookie } = await sessions.start(ANNA)
   await sessions.find('crm', cookie)
@@ -124,7 +124,7 @@ test('sessions: what another host ended is found at once by asking which live, a
   expect(await sessions.find('crm', cookie)).toBeNull()
 })
 
-test('sessions: 450 are asked for in three queries', async () => {
+test('sessions: 450 sessions are checked in three queries', async () => {
   const { sessions, make } = clocked()
   let queries = 0
   const counted = db.withPlugin({
@@ -142,7 +142,7 @@ test('sessions: 450 are asked for in three queries', async () => {
   expect(queries).toBe(3)
 })
 
-test('sessions: what a script sets shows here at once, on another host within a second', async () => {
+test('sessions: a change by a script is visible immediately on this host, and within a second on others', async () => {
   const { sessions, otherHost, after } = clocked()
   const { cookie } = await sessions.start(ANNA)
   await sessions.find('crm', cookie)
@@ -158,7 +158,7 @@ test('sessions: what a script sets shows here at once, on another host within a 
   expect(await sessions.find('crm', cookie)).toMatchObject(changed)
 })
 
-test('sessions: a change reaches neither another realm’s session nor one that ended', async () => {
+test('sessions: a change affects neither sessions of another realm nor ended ones', async () => {
   const { sessions, after } = clocked()
   const { cookie } = await sessions.start(ANNA)
   await sessions.find('crm', cookie)
@@ -173,7 +173,7 @@ test('sessions: a change reaches neither another realm’s session nor one that 
   expect((await row.execute()).map(({ locale }) => locale)).not.toContain('de')
 })
 
-test('sessions: a change that comes while a use is being noted is kept', async () => {
+test('sessions: a change made while a use is being recorded is not lost', async () => {
   const { sessions: first, make, after } = clocked()
   const { cookie } = await first.start(ANNA)
   after(MINUTE)
@@ -181,7 +181,7 @@ test('sessions: a change that comes while a use is being noted is kept', async (
   const watched = db.withPlugin({
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
-      // The row was read, then the use written: it is not kept yet.
+      // The row has been read and the use written, but nothing is cached yet.
       if (++answers === 2) await sessions.change('crm', cookie, { locale: 'de' })
       return result
     },

@@ -28,7 +28,7 @@ function refused(outcome: string | null): Refusal<string> {
 }
 
 describe('walkSignIn', () => {
-  test('a user whom no step refuses passes all steps in order, and each gets what the one before found', async () => {
+  test('a user whom no step refuses passes all steps in order, and each step gets the result of the previous one', async () => {
     const done: string[] = []
     expect(await walkSignIn(fakeWay(), 'anna', done)).toBe('signed in')
     const audited = 'audit ok of anna from the page, checked'
@@ -42,7 +42,7 @@ describe('walkSignIn', () => {
     expect(done).toEqual([...steps.slice(0, steps.indexOf(last) + 1), 'audit refused of anna'])
   })
 
-  test('a refusal of a request with which nobody tried to sign in is not recorded', async () => {
+  test('a refused request that was not a sign-in attempt is not recorded', async () => {
     const done: string[] = []
     expect(
       await walkSignIn(
@@ -54,7 +54,7 @@ describe('walkSignIn', () => {
     expect(done).toEqual(['ownPage'])
   })
 
-  test('the answer to a refusal comes after the audit', async () => {
+  test('a refusal is answered after the audit entry is written', async () => {
     const done: string[] = []
     const answer = () => {
       done.push('answer')
@@ -68,7 +68,7 @@ describe('walkSignIn', () => {
     expect(done).toEqual(['ownPage', 'throttle', 'source', 'audit busy of anna', 'answer'])
   })
 
-  test('a way without a throttle and without an audit goes on to the next step', async () => {
+  test('a way of signing in without a throttle or audit continues with the next step', async () => {
     const done: string[] = []
     const way = { ...fakeWay(), throttle: { none: 'nothing to guess' }, audit: { none: 'recorded elsewhere' } }
     expect(await walkSignIn(way, 'anna', done)).toBe('signed in')
@@ -76,7 +76,7 @@ describe('walkSignIn', () => {
   })
 
   const afterPage: readonly Step[] = ['throttle', 'source', 'accept']
-  test.each(afterPage)('an error in the step "%s" is thrown, or becomes the refusal of "failed"', async (last) => {
+  test.each(afterPage)('an error in the step "%s" is thrown, or becomes the refusal that "failed" returns', async (last) => {
     const broken = fakeWay(last, () => {
       throw new Error('away')
     })

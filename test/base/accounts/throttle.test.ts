@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 let names = 0
-/** An account of its own for each test. */
+/** A different account for each test. */
 const someone = (address = '192.0.2.1') => ({ source: 'users', username: `user-${names++}`, address })
 
 describe.each([
@@ -28,7 +28,7 @@ describe.each([
   const make = (overrides = {}) =>
     createThrottle(db, createLimits({ THROTTLE_NETWORK: 100_000, ...overrides }), isShared)
 
-  test('five attempts per account and network go on, the sixth waits for at most 15 minutes', async () => {
+  test('five attempts per account and network are allowed; the sixth must wait at most 15 minutes', async () => {
     const throttle = make()
     const attempt = someone()
     for (let count = 0; count < 5; count++) expect(await throttle.count(attempt, false)).toBeNull()
@@ -38,14 +38,14 @@ describe.each([
     expect(await throttle.count(someone(), false)).toBeNull()
   })
 
-  test('50 guesses at the same time cost 50: five of them go on', async () => {
+  test('of 50 simultaneous guesses, only five are allowed', async () => {
     const throttle = make()
     const attempt = someone()
     const waits = await Promise.all(Array.from({ length: 50 }, () => throttle.count(attempt, false)))
     expect(waits.filter((wait) => wait === null)).toHaveLength(5)
   })
 
-  test('attempts of which nothing was checked cost the account nothing, but the network what they cost', async () => {
+  test('attempts whose password was not checked count for the network but not for the account', async () => {
     const throttle = make({ THROTTLE_NETWORK: 8 })
     const attempt = someone('203.0.113.77')
     for (let count = 0; count < 8; count++) {
@@ -58,7 +58,7 @@ describe.each([
     expect(await throttle.count(elsewhere, false)).not.toBeNull()
   })
 
-  test('twenty per account, from however many networks', async () => {
+  test('an account allows twenty attempts, from any number of networks', async () => {
     const throttle = make()
     const { username } = someone()
     const waits: (number | null)[] = []
@@ -67,7 +67,7 @@ describe.each([
     expect(waits.filter((wait) => wait === null)).toHaveLength(20)
   })
 
-  test('names that differ in case, width or spaces are one account; sources keep theirs apart', async () => {
+  test('names that differ only in case, width or spaces are one account; each source has separate accounts', async () => {
     const throttle = make()
     const { username, ...rest } = someone()
     for (const name of [username, username.toUpperCase(), ` ${username} `, `ｕ${username.slice(1)}`, username]) {
@@ -77,7 +77,7 @@ describe.each([
     expect(await throttle.count({ ...rest, username, source: 'solution crm' }, false)).toBeNull()
   })
 
-  test('names that the users table takes for one are one account, however they are composed', async () => {
+  test('names that are equal in the users table are one account, however their characters are composed', async () => {
     const throttle = make()
     const composed = `\u1e96${names++}`
     const guesses = [composed, composed.normalize('NFD').toUpperCase(), composed, composed.toUpperCase(), composed]
@@ -86,14 +86,14 @@ describe.each([
     expect(await throttle.count(sixth, false)).not.toBeNull()
   })
 
-  test('one network alone cannot hold up an account for others, however often it tries', async () => {
+  test('a single network cannot block an account for others, however often it tries', async () => {
     const throttle = make()
     const { username } = someone()
     for (let count = 0; count < 50; count++) await throttle.count({ ...someone(), username }, false)
     expect(await throttle.count({ ...someone('198.51.100.1'), username }, false)).toBeNull()
   })
 
-  test('what a full network tries counts for no account, so it makes no further rows', async () => {
+  test('attempts from a network over its limit count for no account and create no rows', async () => {
     const throttle = make({ THROTTLE_NETWORK: 3 })
     const address = `203.0.113.${isShared ? 1 : 2}`
     const { username } = someone()
@@ -106,7 +106,7 @@ describe.each([
     expect(await throttle.count({ ...someone(`203.0.113.${isShared ? 3 : 4}`), username }, false)).toBeNull()
   })
 
-  test('an IPv6 network counts as one by its /64', async () => {
+  test('an IPv6 network is one /64', async () => {
     const throttle = make({ THROTTLE_NETWORK: 3 })
     const network = `2001:db8:${(names++).toString(16)}:${isShared ? 1 : 2}`
     for (const host of ['1', 'aaaa', 'ffff:1']) {
@@ -115,14 +115,14 @@ describe.each([
     expect(await throttle.count(someone(`${network}::9`), true)).not.toBeNull()
   })
 
-  test('a browser that signed in before is held up by the network’s counter alone', async () => {
+  test('a browser that signed in before is limited only by the counter of the network', async () => {
     const throttle = make()
     const attempt = someone()
     for (let count = 0; count < 30; count++) await throttle.count(attempt, false)
     expect(await throttle.count(attempt, true)).toBeNull()
   })
 
-  test('where no account is known the network alone counts, for all solutions, and what ended well costs nothing', async () => {
+  test('attempts without a known account count only for the network, across solutions; successful ones are free', async () => {
     const throttle = make({ THROTTLE_NETWORK: 30 })
     const address = `203.0.113.${isShared ? 5 : 6}`
     const attempt = { source: 'solution crm', username: '', address }
@@ -135,7 +135,7 @@ describe.each([
     expect(await throttle.count({ ...attempt, address: `203.0.113.${isShared ? 7 : 8}` }, true)).toBeNull()
   })
 
-  test('a sign-in gives back what it cost, and the account’s refused tries from there', async () => {
+  test('a successful sign-in resets its own counts and the refused attempts of the account from that network', async () => {
     const throttle = make()
     const attempt = someone()
     for (let round = 0; round < 30; round++) {
@@ -147,7 +147,7 @@ describe.each([
   })
 })
 
-test('throttle: counters of two hosts on one database add up, and no name stands in it', async () => {
+test('throttle: counters of two hosts that share a database add up, and no user name is stored', async () => {
   const limits = createLimits({ THROTTLE_NETWORK: 100_000 })
   const hosts = [createThrottle(db, limits, true), createThrottle(db, limits, true)]
   const attempt = { source: 'users', username: 'a name that is secret', address: '203.0.113.9' }
@@ -156,7 +156,7 @@ test('throttle: counters of two hosts on one database add up, and no name stands
   expect(JSON.stringify(await db.selectFrom('throttle').selectAll().execute())).not.toContain('secret')
 })
 
-test('throttle: a window that is over counts anew, and its row goes', async () => {
+test('throttle: after its window a counter starts again, and its row is deleted', async () => {
   const throttle = createThrottle(db, createLimits({ THROTTLE_WINDOW: 1000 }), true)
   const attempt = someone()
   for (let count = 0; count < 6; count++) await throttle.count(attempt, false)

@@ -25,7 +25,7 @@ async function* failingPieces(): AsyncGenerator<Buffer> {
   throw new Error('the disk is gone')
 }
 
-/** A backup with these parts; none is what a restore needs. */
+/** A backup with these parts; none of them is required by a restore. */
 function write(file: string, parts: Record<string, string>, schema = SCHEMA_VERSIONS.at(-1) as string) {
   return writeArchive(file, async (writer) => {
     for (const [name, text] of Object.entries(parts)) await writer.add(name, pieces(text))
@@ -33,7 +33,7 @@ function write(file: string, parts: Record<string, string>, schema = SCHEMA_VERS
   })
 }
 
-test('archive: what is written is read; a file that is there is not written over', async () => {
+test('archive: what is written can be read; an existing file is not overwritten', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'a.zip')
   await write(file, { 'plugins/a/host.ts': 'text', 'platform-key': 'k' })
@@ -45,7 +45,7 @@ test('archive: what is written is read; a file that is there is not written over
   expect(readFileSync(file)).toEqual(before)
 })
 
-test('archive: a file that is there, or whose folder is not, is refused with what to do', async () => {
+test('archive: an existing file, or one in a missing folder, is refused with advice', async () => {
   using folder = temporaryFolder({ 'a.zip': '' })
   const [there, nowhere] = [join(folder.path, 'a.zip'), join(folder.path, 'none', 'a.zip')]
   await expect(write(there, {})).rejects.toMatchObject({
@@ -56,7 +56,7 @@ test('archive: a file that is there, or whose folder is not, is refused with wha
   })
 })
 
-test('archive: one that could not be filled leaves no file', async () => {
+test('archive: if writing fails, no file is left', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'a.zip')
   const failing = writeArchive(file, async (writer) => {
@@ -70,7 +70,7 @@ test('archive: one that could not be filled leaves no file', async () => {
   expect(existsSync(file)).toBe(false)
 })
 
-test('archive: cut off anywhere, or with any byte of its parts changed, it is refused', async () => {
+test('archive: a truncated file, or one with any changed byte of content, is refused', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'a.zip')
   const text = 'no byte of this may change'.repeat(20)
@@ -87,7 +87,7 @@ test('archive: cut off anywhere, or with any byte of its parts changed, it is re
   }
   for (let length = 0; length < whole.length; length += 37)
     await expect(readAll(whole.subarray(0, length))).rejects.toMatchObject(INVALID)
-  // Times and the like may change; the content never does without notice.
+  // Only metadata such as times can change without being detected.
   for (let at = 0; at < whole.length; at += 7) {
     const changed = Buffer.from(whole)
     changed[at] = (changed[at] as number) ^ 0x41
@@ -97,7 +97,7 @@ test('archive: cut off anywhere, or with any byte of its parts changed, it is re
 })
 
 test.each([
-  ['no zip', async () => Buffer.from('text')],
+  ['a file that is not a zip', async () => Buffer.from('text')],
   ['another zip', () => zipOf({ 'solution.json': '{}' })],
   ['a manifest that is none', () => zipOf({ 'manifest.json': '{"format":1}' })],
   ['a newer format', () => zipOf({ 'manifest.json': '{"format":2}' }), /newer version/],
@@ -127,7 +127,7 @@ function manifest(parts: unknown): string {
   return JSON.stringify({ ...FACTS, kind: 'embedded', schema: SCHEMA_VERSIONS.at(-1), parts })
 }
 
-test('restore: a backup of a newer schema, or without its tables, is refused before anything is made', async () => {
+test('restore: a backup of a newer schema, or without its tables, is refused before anything is created', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'a.zip')
   const home = join(folder.path, 'home')
@@ -167,7 +167,7 @@ test.each([
   expect(kindOfPart(name)).toBe(kind)
 })
 
-test('rows: lines arrive whole, however they are cut; what is no row is refused with its number', async () => {
+test('rows: lines arrive complete, wherever the stream is split; an invalid row is refused with its number', async () => {
   const table = { key: ['id'], since: '', bytes: ['content'] }
   const read = async (...texts: string[]) => {
     const rows = []

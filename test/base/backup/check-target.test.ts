@@ -20,7 +20,7 @@ function homeWithFolders() {
   return { at, home: folder.path, [Symbol.dispose]: () => folder[Symbol.dispose]() }
 }
 
-test('target: a file in a folder that the backup saves is refused, by a link too', () => {
+test('target: a file in a folder that is backed up is refused, also if reached through a link', () => {
   using folder = homeWithFolders()
   const { at, home } = folder
   for (const file of [
@@ -35,7 +35,7 @@ test('target: a file in a folder that the backup saves is refused, by a link too
   }
 })
 
-test('target: beside these folders, in one whose name begins like theirs, and where a link leads out is room for it', () => {
+test('target: files next to these folders, in one with a similar name, or behind a link that leaves them are allowed', () => {
   using folder = homeWithFolders()
   const { at, home } = folder
   for (const file of [
@@ -48,7 +48,7 @@ test('target: beside these folders, in one whose name begins like theirs, and wh
   }
 })
 
-test('target: a backup into the folder of plugins says why not, and leaves nothing there', async () => {
+test('target: a backup into the plugins folder reports the reason and leaves nothing there', async () => {
   using folder = homeWithFolders()
   const { at, home } = folder
   const settings = readSettings({ PLATFORM_HOME: home })

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../support/cli.ts'
 
 const IN_USE = { code: 'ERR_PLATFORM_IN_USE' }
 
-test('home lock: any number of hosts may use a folder, and no restore beside them', () => {
+test('home lock: several hosts can use a folder at the same time, but a restore cannot run beside them', () => {
   using folder = temporaryFolder()
   const home = join(folder.path, 'home')
   const first = holdHome(home)
@@ -19,7 +19,7 @@ test('home lock: any number of hosts may use a folder, and no restore beside the
   takeHome(home).release()
 })
 
-test('home lock: while a restore runs no host starts, nor a second restore', () => {
+test('home lock: while a restore runs, neither a host nor a second restore can start', () => {
   using folder = temporaryFolder()
   const restore = takeHome(folder.path)
   expect(() => holdHome(folder.path)).toThrow(/is being restored/)
@@ -28,7 +28,7 @@ test('home lock: while a restore runs no host starts, nor a second restore', () 
   holdHome(folder.path).release()
 })
 
-test('home lock: after a restore that was cut off no host starts, and the sentence says what to do', () => {
+test('home lock: after an interrupted restore no host starts, and the error says what to do', () => {
   using folder = temporaryFolder()
   const mark = markRestore(folder.path)
   expect(isRestoreUnfinished(folder.path)).toBe(true)

@@ -32,7 +32,7 @@ const ROW = {
   provider_login: null,
 }
 
-/** A platform's folder as the version before remembered sign-ins had values left it. */
+/** A PLATFORM_HOME of a version whose remembered sign-ins had no values yet. */
 async function writeOlderPlatform(home: string): Promise<void> {
   const db = openKysely(embeddedDialect(join(home, 'platform.sqlite')))
   const provider = { getMigrations: async () => migrationsFor(embedded) }
@@ -46,7 +46,7 @@ async function writeOlderPlatform(home: string): Promise<void> {
   await db.destroy()
 }
 
-/** What a host of today makes of the older row: it is used, and then stored with values. */
+/** The results of using the older row on the current version, and then of rotating it with values. */
 async function useAndRotate(home: string): Promise<unknown[]> {
   const db = await openDatabase(home)
   const key = await openPlatformKey(db, home, '')
@@ -63,13 +63,13 @@ const USED = [
   { kind: 'current', series: { uid: 'a-1', custom: null, tenant: ['acme'], locale: 'nl' } },
 ]
 
-test('schema 006: remembered sign-ins of an existing database still count', async () => {
+test('schema 006: remembered sign-ins of an existing database still work', async () => {
   using folder = temporaryFolder()
   await writeOlderPlatform(folder.path)
   expect(await useAndRotate(folder.path)).toMatchObject(USED)
 })
 
-test('schema 006: remembered sign-ins of an existing backup still count', async () => {
+test('schema 006: remembered sign-ins of an existing backup still work', async () => {
   using source = temporaryFolder()
   using target = temporaryFolder()
   await writeOlderPlatform(source.path)

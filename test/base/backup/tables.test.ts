@@ -9,7 +9,7 @@ import { openDatabase } from '../../../base/database/open.ts'
 import { openKysely } from '../../../base/database/open-kysely.ts'
 import { temporaryFolder } from '../../support/cli.ts'
 
-test('backup tables: every table of the schema, with its key and its columns of bytes', async () => {
+test('backup tables: every table of the schema is listed with its key and binary columns', async () => {
   using folder = temporaryFolder()
   const db = await openDatabase(folder.path)
   const derived = derivedAt(PLATFORM_TABLES, SCHEMA_VERSIONS.at(-1) as string)
@@ -27,7 +27,7 @@ test('backup tables: every table of the schema, with its key and its columns of 
   await db.destroy()
 })
 
-test('backup tables: each version of the schema has those that it made', async () => {
+test('backup tables: each schema version lists exactly the tables that exist at that version', async () => {
   using folder = temporaryFolder()
   const db = openKysely(embeddedDialect(`${folder.path}/a.sqlite`))
   const migrations = migrationsFor(embedded)
@@ -42,7 +42,7 @@ test('backup tables: each version of the schema has those that it made', async (
   await db.destroy()
 })
 
-test('schema: a version only adds to the tables, so that hosts of the version before go on with it', async () => {
+test('schema: migrations only add to tables, so hosts of the previous version keep working', async () => {
   const statements: string[] = []
   using folder = temporaryFolder()
   const db = openKysely(embeddedDialect(`${folder.path}/a.sqlite`))
@@ -65,7 +65,7 @@ test('schema: a version only adds to the tables, so that hosts of the version be
   await db.destroy()
 })
 
-test('restore: tables of another program with the names of ours are refused, and stay', async () => {
+test('restore: tables of another program with our names are refused and stay unchanged', async () => {
   using folder = temporaryFolder()
   const db = openKysely(embeddedDialect(`${folder.path}/a.sqlite`))
   await sql`create table audit (id integer, what text)`.execute(db)

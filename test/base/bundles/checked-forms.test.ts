@@ -5,7 +5,7 @@ import { checkedForm, formWith } from '../../support/forms.ts'
 const bundle = { forms: [{ module: null, form: 'a', file: 'forms/a.json', source: '{}' }] }
 const label = { type: 'label', name: 'a' }
 
-test('what the check of a form came to is read as it is', async () => {
+test('the result of a form check is read unchanged', async () => {
   const { form } = checkedForm(formWith(label, { type: 'tabs', name: 'b', tabs: [{ name: 'c', label: 'C' }] }))
   const sent: unknown = JSON.parse(JSON.stringify(form))
   expect(await readCheckedForms(bundle, { forms: [sent] })).toEqual({ forms: [form], fault: null })
@@ -35,7 +35,7 @@ test.each<[string, readonly unknown[]]>([
       }),
     ],
   ],
-])('a sandbox process that gives %s for a form is not believed', async (_what, forms) => {
+])('a sandbox process that returns %s for a form is not trusted', async (_what, forms) => {
   const fault = { code: 'form_invalid', file: 'forms/a.json', message: 'what the check of the form came to is no form' }
   expect(await readCheckedForms(bundle, { forms })).toEqual({ forms: [], fault })
 })

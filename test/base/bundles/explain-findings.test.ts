@@ -8,23 +8,23 @@ const files = new Map([['globals.js', Buffer.from('let a = 1\r\nlet b = \n')]])
 const fault = { file: 'globals.js', code: 'script_syntax', message: 'Unexpected token' } as const
 const advice = 'Fix the script here, or just before this position.'
 
-test('findings: each is told with its line and with what to change', () => {
+test('findings: each is shown with its line and what to change', () => {
   expect(explainFindings([{ ...fault, line: 2, column: 9 }], files)).toEqual([
     { ...fault, line: 2, column: 9, source: 'let b = ', advice },
   ])
 })
 
-test('findings: without a line, with one that is not there, of a file that is not there: no line is told', () => {
+test('findings: without a line, with a missing line or with a missing file, no line is shown', () => {
   const findings = [fault, { ...fault, line: 9 }, { ...fault, file: 'other.js', line: 1 }]
   expect(explainFindings(findings, files).map(({ source }) => source)).toEqual([null, null, null])
 })
 
-test('findings: of a long line the first 300 characters are told', () => {
+test('findings: only the first 300 characters of a long line are shown', () => {
   const long = new Map([['globals.js', Buffer.from('x'.repeat(1000))]])
   expect(explainFindings([{ ...fault, line: 1 }], long)[0]?.source).toBe('x'.repeat(300))
 })
 
-test('a refusal: all its faults and warnings are explained, its code and text stay', async () => {
+test('a refusal: all errors and warnings are explained, its code and message stay', async () => {
   const packed = await zipOf({ 'globals.js': 'let b = ' })
   const warning = { file: 'notes.txt', code: 'file_unused', message: 'is not used' } as const
   const refusal = new PlatformError('ERR_BUNDLE_REFUSED', 'refused', {
@@ -42,18 +42,18 @@ test('a refusal: all its faults and warnings are explained, its code and text st
   })
 })
 
-test('a refusal of what is no zip is explained without lines', async () => {
+test('a refusal of a file that is not a zip is explained without lines', async () => {
   const refusal = new PlatformError('ERR_BUNDLE_REFUSED', 'refused', { faults: [{ ...fault, line: 1 }] })
   const explained = explainUpload(Buffer.from('no zip'), createLimits(), () => Promise.reject(refusal))
   await expect(explained).rejects.toMatchObject({ details: { faults: [{ source: null, advice }] } })
 })
 
-test('what fails for another reason goes on as it is', async () => {
+test('errors other than a refused bundle are passed on unchanged', async () => {
   const other = new PlatformError('ERR_NAME_DIFFERS', 'another name')
   await expect(explainUpload(Buffer.from(''), createLimits(), () => Promise.reject(other))).rejects.toBe(other)
 })
 
-test('findings: a secret that was written into the manifest is in no line that is told; the name of one is', () => {
+test('findings: secrets written into the manifest are masked in the lines shown; names of secrets are not', () => {
   const manifest = '{ "oauth": {\n  "apiSecret":\n    "very\\"secret", "clientId": "x" },\n "apiSecret": "%%STORED%%" }'
   const lines = [1, 2, 3, 4].map((line) => ({ ...fault, file: 'solution.json', line }))
   const told = explainFindings(lines, new Map([['solution.json', Buffer.from(manifest)]]))

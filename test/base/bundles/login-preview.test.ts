@@ -14,7 +14,7 @@ const LABEL_SHOWN = '#errorlabel{display:block!important}'
 const render = (state: LoginStateName, more: object = {}) =>
   renderLoginPreview(solution, { locale: 'en', state, ...more }, 'n0nce').html
 
-test('login preview: the error label shows in the states after an attempt that failed', () => {
+test('login preview: the error label is visible in the states after a failed attempt', () => {
   expect(LOGIN_STATE_NAMES.filter((state) => render(state).includes(LABEL_SHOWN))).toEqual([
     'refused',
     'outcome',
@@ -40,7 +40,7 @@ test.each([
   expect(shown).toBe(key === null ? undefined : platformText('nl', key, [5]))
 })
 
-test('login preview: what is no first page carries a reference that is in no log', () => {
+test('login preview: states with a reference show a placeholder that is in no log', () => {
   const referred = LOGIN_STATE_NAMES.filter((state) => render(state).includes('PREVIEW'))
   expect(referred).toEqual([
     'refused',
@@ -55,22 +55,22 @@ test('login preview: what is no first page carries a reference that is in no log
   ])
 })
 
-test('login preview: the hidden token is empty, and no script of the host is in it', () => {
+test('login preview: the hidden token is empty, and the page contains no script of the host', () => {
   const html = render('first')
   expect(html).toContain('<input type="hidden" name="csrf_token" value="">')
   expect(html).not.toContain('id_token=(')
 })
 
-test('login preview: the user name is kept, as text', () => {
+test('login preview: the user name is kept and escaped', () => {
   expect(render('refused', { username: '"><script>1' })).toContain('value="&quot;&gt;&lt;script&gt;1"')
 })
 
-test('login preview: texts come from the solution’s table for the locale', () => {
+test('login preview: texts come from the message table of the solution for the locale', () => {
   expect(render('first')).toContain('<title>Shop</title>')
   expect(render('first', { locale: 'nl-BE' })).toContain('<title>Winkel</title>')
 })
 
-test('login preview: a template of the solution is shown, with values and nonces', () => {
+test('login preview: a template of the solution is rendered with values and nonces', () => {
   const source = `<title>%%i18n:${TITLE}%%</title><style>p{color:red}</style><form method="post" accept-charset="UTF-8"
     name="login_form" role="form"><p id="errorlabel" class="errorlabel">%%errorMessage%%</p><input type="text" name="username">
     <input type="password" name="password"></form>`
@@ -81,6 +81,6 @@ test('login preview: a template of the solution is shown, with values and nonces
   expect(preview.html).toContain(`<style nonce="${preview.nonce}">p{color:red}</style>`)
 })
 
-test('login preview: it can be shown in the solution’s own locales and the platform’s', () => {
+test('login preview: it can be shown in the locales of the solution and of the platform', () => {
   expect(loginPageLocales(solution)).toEqual(['en', 'nl-BE', 'nl', 'de', 'fr', 'es'])
 })

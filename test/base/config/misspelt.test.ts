@@ -16,7 +16,7 @@ test.each([
   ['SESSION_IDEL', 'SESSION_IDLE'],
   ['TRUSTED_PROXY', null],
   ['TRUSTED_PROXIS', 'TRUSTED_PROXIES'],
-])('settings: a start with %s asks whether %s is meant', (name, meant) => {
+])('settings: starting with %s asks whether %s was meant', (name, meant) => {
   const read = () => readSettings({ [name]: '1' })
   if (meant === null) expect(read).not.toThrow()
   else expect(read).toThrow(`${name} is not a property. Did you mean ${meant}?`)
@@ -59,7 +59,7 @@ test('settings: variables of other programs are ignored', () => {
   ).toMatchObject({ port: 8080 })
 })
 
-test('settings: a host takes no property of the control center for a misspelt one of its own', () => {
+test('settings: a host does not report a control center property as a misspelling of its own', () => {
   const host = [...Object.keys(PROPERTIES), ...Object.keys(LIMITS)]
   const ofCenter = Object.keys(CENTER_PROPERTIES).filter((name) => !host.includes(name))
   expect(ofCenter).toContain('SMTP_URL')

@@ -22,13 +22,13 @@ function faultOf(name: string, file: string): string | null {
   }
 }
 
-test('secret file: a file, by a link too, is read without the white space around it', () => {
+test('secret file: a file is read, also through a link, and surrounding whitespace is removed', () => {
   using folder = temporaryFolder({ secret: '\n a secret \n' })
   symlinkSync(join(folder.path, 'secret'), join(folder.path, 'link'))
   expect(readSecretFile(join(folder.path, 'link'))).toBe('a secret')
 })
 
-test.each(SECRETS)('%s_FILE: a pipe that nobody writes to, a device and a folder are refused at once', (name) => {
+test.each(SECRETS)('%s_FILE: a pipe without a writer, a device and a folder are refused immediately', (name) => {
   using folder = temporaryFolder()
   const pipe = join(folder.path, 'pipe')
   execFileSync('mkfifo', [pipe])
@@ -36,11 +36,11 @@ test.each(SECRETS)('%s_FILE: a pipe that nobody writes to, a device and a folder
   expect([pipe, '/dev/zero', folder.path].map((file) => faultOf(name, file))).toEqual([refused, refused, refused])
 })
 
-test('secret file: one with more than 64 kB is refused, and read no further', () => {
+test('secret file: a file over 64 kB is refused without reading more', () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'large')
   writeFileSync(file, '')
-  // Takes no room on the disk.
+  // Sparse, so it uses no disk space.
   truncateSync(file, 8 * 1024 ** 3)
   expect(faultOf('SERVLET_PASSWORD', file)).toBe(
     '  SERVLET_PASSWORD_FILE names a file that has more than 64 kB; it is another file than that of the secret',

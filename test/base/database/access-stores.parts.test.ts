@@ -11,11 +11,11 @@ import { mariadbPath, sharedMariadb } from '../../support/mariadb-server.ts'
 import { postgresPath, sharedPostgres } from '../../support/postgres-server.ts'
 import { type TestPlace, usePlace } from './contract.ts'
 
-/** What operators manage must be kept alike on every kind of database. */
+/** Data that operators manage must be stored the same way on every kind of database. */
 function testAccessStores(place: TestPlace): void {
   const keyOf = () => openPlatformKey(place.db, place.settings.home, '')
 
-  test(`${place.kind}, grants and secrets: the largest come back whole, and are erased with the solution`, async () => {
+  test(`${place.kind}, grants and secrets: the largest values are stored unchanged, and are erased with the solution`, async () => {
     const grants = createGrants(place.db, await keyOf())
     const secrets = createSecrets(place.db, await keyOf())
     const one = {
@@ -40,7 +40,7 @@ function testAccessStores(place: TestPlace): void {
     expect(await secrets.list('crm')).toEqual([])
   })
 
-  test(`${place.kind}, API tokens: made, found, listed, swept and removed`, async () => {
+  test(`${place.kind}, API tokens: they are created, found, listed, swept and removed`, async () => {
     let time = Date.now()
     const tokens = createApiTokens(place.db, () => time)
     const lasting = await tokens.create({ name: 'ci', scopes: ['users:read'], expiresAt: null })
@@ -54,7 +54,7 @@ function testAccessStores(place: TestPlace): void {
     expect(await tokens.find(lasting.token)).toBeNull()
   })
 
-  test(`${place.kind}, login tokens: of twenty uses at once one signs in, and used ones are swept`, async () => {
+  test(`${place.kind}, login tokens: of twenty simultaneous uses one signs in, and used tokens are swept`, async () => {
     let time = Date.now()
     const tokens = createLoginTokens(place.db, await keyOf(), createLimits(), () => time)
     const { token } = tokens.issue('crm', { username: 'a', uid: 'a', permissions: ['Users'] })
@@ -65,7 +65,7 @@ function testAccessStores(place: TestPlace): void {
     expect(await place.db.selectFrom('used_tokens').selectAll().execute()).toEqual([])
   })
 
-  test(`${place.kind}, maintenance: on and off again`, async () => {
+  test(`${place.kind}, maintenance: it is turned on and off again`, async () => {
     const maintenance = createMaintenance(place.db)
     for (const on of [false, true, true, false]) {
       await maintenance.set(on)

@@ -17,7 +17,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
   testStores(place)
   testServer('alpha', place)
 
-  test('alpha: a statement that does not come back in time is given up with its connection', async () => {
+  test('alpha: a statement that times out is abandoned and its connection is closed', async () => {
     const db = await connectTo(alpha, place, { connections: 1, statementTime: 200 })
     const slow = sql`select pg_sleep(60)`.execute(db)
     await expect(slow).rejects.toMatchObject({ code: 'ERR_DATABASE_UNREACHABLE' })
@@ -25,7 +25,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await db.destroy()
   })
 
-  test('alpha: an idle connection that the server ends does not end the process, and is replaced', async () => {
+  test('alpha: an idle connection that the server closes does not crash the process, and is replaced', async () => {
     const db = await connectTo(alpha, place, { connections: 1 })
     const pidOf = async () => (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]?.pid
     const pid = await pidOf()
@@ -34,7 +34,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await db.destroy()
   })
 
-  test('alpha: two hosts count the first attempt on an account at the same time, and neither is lost', async () => {
+  test('alpha: if two hosts count the first attempt on an account at the same time, neither is lost', async () => {
     const attempt = { source: 'users', username: 'guessed', address: '192.0.2.1' }
     const other = createThrottle(place.db, createLimits(), true)
     let isFirst = true
@@ -54,7 +54,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     expect(counters).toEqual(Array(3).fill({ points: 2 }))
   })
 
-  test('alpha: an account that may not create the missing database gets a sentence that says so', async () => {
+  test('alpha: if the account cannot create the missing database, the error says so', async () => {
     await createAccount('reader')
     const opening = openDatabase(settingsOf('missing', 'reader'))
     await expect(opening).rejects.toMatchObject({
@@ -63,7 +63,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     })
   })
 
-  test('alpha: an account that may not create tables gets a sentence that says so', async () => {
+  test('alpha: if the account cannot create tables, the error says so', async () => {
     await createAccount('guest')
     await sql`create database no_rights`.execute(place.db)
     await expect(openDatabase(settingsOf('no_rights', 'guest'))).rejects.toMatchObject({
@@ -72,7 +72,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     })
   })
 
-  test('alpha: a database that an operator made for the account is used, without further rights', async () => {
+  test('alpha: a database that an operator created for the account works without further rights', async () => {
     await createAccount('owner')
     await sql`create database made owner owner`.execute(place.db)
     const db = await openDatabase(settingsOf('made', 'owner'))
@@ -80,13 +80,13 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await db.destroy()
   })
 
-  test('alpha: a database of another encoding is refused', async () => {
+  test('alpha: a database with another encoding is refused', async () => {
     await sql`create database latin encoding 'LATIN1' template template0`.execute(place.db)
     const opening = openDatabase(databaseSettings(place.settings.home, 'alpha', place.server, { name: 'latin' }))
     await expect(opening).rejects.toMatchObject({ message: expect.stringMatching(/encoding LATIN1.*UTF8/) })
   })
 
-  test('alpha: TLS encrypts, and verify refuses a certificate that nobody trusts', async () => {
+  test('alpha: TLS encrypts, and verify refuses an untrusted certificate', async () => {
     const folder = await serverFolder()
     const files = ['-keyout', join(folder, 'server.key'), '-out', join(folder, 'server.crt')]
     const subject = ['-subj', '/CN=127.0.0.1', '-days', '2', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256']
@@ -100,7 +100,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await expect(open('verify')).rejects.toMatchObject({
       message: expect.stringMatching(/certificate cannot be trusted/),
     })
-    // The next file of this worker meets the server as this one did.
+    // Restores the server for the next test file of this worker.
     appendFileSync(join(folder, 'postgresql.conf'), 'ssl = off\n')
     await sql`select pg_reload_conf()`.execute(place.db)
   })

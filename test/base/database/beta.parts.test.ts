@@ -20,8 +20,8 @@ import { createLimits } from '../../../runtime/limits.ts'
 import { startTdsServer, type TdsAnswer, type TdsServer } from '../../support/tds-server.ts'
 
 /*
- * No Microsoft SQL Server could be had to test with: these tests show the statements' text, and that the driver is wired
- * to sign in, ask, and take errors. They do not show that a real server accepts the statements.
+ * No Microsoft SQL Server is available for tests. These tests check the text of the statements, and that the driver
+ * signs in, sends queries and handles errors. They do not show that a real server accepts the statements.
  */
 
 const stops: (() => Promise<void>)[] = []
@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop()
 })
 
-/** A database that notes statements and runs none. */
+/** Records statements without running them. */
 function noting(): { db: Database; statements: string[] } {
   const statements: string[] = []
   class NotingDriver extends DummyDriver {
@@ -54,7 +54,7 @@ function noting(): { db: Database; statements: string[] } {
   return { db, statements }
 }
 
-test('beta: tables have key columns that can be indexed, and texts compare by code point', async () => {
+test('beta: key columns can be indexed, and texts compare by code point', async () => {
   const { db, statements } = noting()
   for (const migration of Object.values(migrationsFor(beta))) await migration.up(db)
   const tableOf = (name: string) => statements.find((text) => text.startsWith(`create table "${name}"`))
@@ -70,13 +70,13 @@ test('beta: tables have key columns that can be indexed, and texts compare by co
   expect(statements.join('\n')).not.toMatch(/\btext\b(?! collate)|\bblob\b|auto_?increment|if not exists/i)
 })
 
-test('beta: the first rows are asked for by top', async () => {
+test('beta: the first rows are selected with top', async () => {
   const { db, statements } = noting()
   await firstRows(db, db.selectFrom('audit').select('id').where('id', '<', 9).orderBy('id', 'desc'), 3).execute()
   expect(statements).toEqual(['select top(3) "id" from "audit" where "id" < @1 order by "id" desc'])
 })
 
-test('beta: put is an update, and an insert where it found nothing', async () => {
+test('beta: put is an update, followed by an insert if no row was found', async () => {
   const { db, statements } = noting()
   await put(db, 'secrets', ['solution', 'name'], { solution: 's', name: 'n', value: 'v', hosts: '[]', updated_at: 1 })
   expect(statements).toEqual([
@@ -84,7 +84,7 @@ test('beta: put is an update, and an insert where it found nothing', async () =>
   ])
 })
 
-test('beta: the log and the audit stay below 2,100 values in a statement, and use no other kind’s words', async () => {
+test('beta: the log and the audit use at most 2,100 values per statement, and no syntax of other kinds', async () => {
   const { db, statements } = noting()
   const log = createSolutionLog(db, createLimits())
   for (let line = 0; line < 1000; line++) log.write('crm', { level: 'info', message: 'x' })
@@ -119,7 +119,7 @@ async function connect(server: TdsServer): Promise<Database> {
 
 const STORED = { id: 4_102_444_800_123n, message: 'ünïcode 😀', code: null }
 
-test('beta: the driver signs in and gives rows: bigint as a number, text, null', async () => {
+test('beta: the driver signs in and returns rows: bigint as a number, text, null', async () => {
   const { server, db } = await open(() => ({ rows: [STORED] }))
   const rows = await db.selectFrom('solution_log').select(['id', 'message', 'code']).where('id', '>', 1).execute()
   expect(rows).toEqual([{ id: 4_102_444_800_123, message: 'ünïcode 😀', code: null }])
@@ -133,7 +133,7 @@ test('beta: bytes are plain Uint8Arrays', async () => {
   expect(Buffer.isBuffer(row?.content)).toBe(false)
 })
 
-test('beta: a violated key is a unique violation, and insertOnce says false', async () => {
+test('beta: a violated key is a unique violation, and insertOnce returns false', async () => {
   const error = { number: 2627, message: "Violation of PRIMARY KEY constraint 'x'." }
   const { db } = await open((text) => (text.startsWith('insert') ? { error } : {}))
   const insert = db.insertInto('platform').values({ key: 'k', value: 'v' }).execute()
@@ -148,7 +148,7 @@ test('beta: a transaction commits and rolls back', async () => {
   await expect(undone).rejects.toThrow('undo')
 })
 
-test('beta: errors at sign-in tell the account from the database', async () => {
+test('beta: errors at sign-in distinguish a wrong account from a missing database', async () => {
   const account = await open(() => ({}), { number: 18456, message: "Login failed for user 'sa'." })
   const database = await open(() => ({}), { number: 4060, message: 'Cannot open database "platform".' })
   const failure = (db: Database) =>
@@ -164,7 +164,7 @@ test('beta: errors at sign-in tell the account from the database', async () => {
   expect(await failure(database.db)).toBe('no-database')
 })
 
-test('beta: a connection that breaks is replaced, and a server that is gone is unreachable', async () => {
+test('beta: a broken connection is replaced, and a server that is down is unreachable', async () => {
   const { server, db } = await open(() => ({ rows: [{ key: 'k' }] }))
   const read = () => db.selectFrom('platform').select('key').execute()
   await read()

@@ -39,7 +39,7 @@ export function databaseSettings(
   }
 }
 
-/** A pool of its own to the place's database. The caller destroys it. */
+/** A separate pool for the place's database. The caller destroys it. */
 export async function connectTo(kind: ServerKind, { settings }: TestPlace, pool: PoolOptions): Promise<Database> {
   const server = serverFor(settings, kind.name)
   const dialect = await kind.createDialect(server, settings.database.name, pool)
@@ -73,7 +73,7 @@ export function usePlace(kind: KindName, start: () => Promise<TestServer | null>
   }
 }
 
-/** What every kind of database must do alike. */
+/** Behavior that every kind of database shares. */
 export function testDatabase(kind: KindName, place: TestPlace): void {
   const addLine = (message: string, line: number | null = null) =>
     place.db
@@ -92,7 +92,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(kindOf(place.db).name).toBe(kind)
   })
 
-  test(`${kind}: numbers, text and nulls come out as they went in`, async () => {
+  test(`${kind}: numbers, text and nulls are read as they were written`, async () => {
     const row = { ...LINE, time: 4_102_444_800_123, message: 'types', line: -1, code: null, size: 2 ** 53 - 1 }
     await place.db.insertInto('solution_log').values(row).execute()
     const { id, ...kept } = await place.db
@@ -114,14 +114,14 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(counted).toEqual({ count: 3, sum: 3_000_003, max: LINE.time })
   })
 
-  test(`${kind}: rows are numbered in their order`, async () => {
+  test(`${kind}: rows are numbered in insertion order`, async () => {
     for (const line of [1, 2, 3]) await addLine('ordered', line)
     const query = place.db.selectFrom('solution_log').select(['id', 'line']).where('message', '=', 'ordered')
     const rows = await query.orderBy('id', 'desc').execute()
     expect(rows.map(({ line }) => line)).toEqual([3, 2, 1])
   })
 
-  test(`${kind}: bytes come out as they went in, also those of a part of a larger buffer`, async () => {
+  test(`${kind}: bytes are read as they were written, also from a part of a larger buffer`, async () => {
     await addSolution(place.db, 'bytes')
     const all = Uint8Array.from({ length: 768 }, (_, n) => n % 256)
     for (const [sha256, bundle] of [
@@ -140,7 +140,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     }
   })
 
-  test(`${kind}: a bundle of 10 MB comes out as it went in`, async () => {
+  test(`${kind}: a bundle of 10 MB is read as it was written`, async () => {
     await addSolution(place.db, 'large')
     const bundle = new Uint8Array(randomBytes(10 * 1024 ** 2))
     await place.db.insertInto('solution_versions').values(versionOf('large', bundle)).execute()
@@ -148,14 +148,14 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(Buffer.compare((await query.executeTakeFirstOrThrow()).bundle, bundle)).toBe(0)
   })
 
-  test(`${kind}: a text of a million characters comes out as it went in`, async () => {
+  test(`${kind}: a text of a million characters is read as it was written`, async () => {
     const value = 'aé漢😀\\\'"%_;--\n'.repeat(80_000)
     await put(place.db, 'grants', ['solution'], { solution: 'long', value })
     const row = await place.db.selectFrom('grants').select('value').where('solution', '=', 'long').executeTakeFirst()
     expect(row?.value === value).toBe(true)
   })
 
-  test(`${kind}: keys that differ by case, accent, form or a space at the end are different`, async () => {
+  test(`${kind}: keys that differ by case, accent, Unicode form or a trailing space are different`, async () => {
     const keys = [
       'anna',
       'Anna',
@@ -185,7 +185,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(await keysOf('order ')).toEqual(keys)
   })
 
-  test(`${kind}: a key may have 255 characters, emoji included`, async () => {
+  test(`${kind}: a key can have 255 characters, emoji included`, async () => {
     const row = { key: '😀'.repeat(127).padEnd(255, 'x'), value: 'long key' }
     await insertOnce(place.db, 'platform', row)
     expect(await place.db.selectFrom('platform').selectAll().where('key', '=', row.key).execute()).toEqual([row])
@@ -201,7 +201,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(rows).toEqual([{ message: expect.stringMatching(/^before[\0\ufffd]after$/u) }])
   })
 
-  test(`${kind}: a transaction that fails leaves nothing`, async () => {
+  test(`${kind}: a failed transaction leaves no changes`, async () => {
     const failed = place.db.transaction().execute(async (transaction) => {
       await insertOnce(transaction, 'platform', { key: 'undone', value: '' })
       throw new Error('undo')
@@ -210,7 +210,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(await keysOf('undone')).toEqual([])
   })
 
-  test(`${kind}: what a transaction has not committed nobody else sees`, async () => {
+  test(`${kind}: uncommitted changes are invisible to others`, async () => {
     // The embedded kind has one connection: its readers wait.
     if (place.server === null) return
     await place.db.transaction().execute(async (transaction) => {
@@ -220,7 +220,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(await keysOf('hidden')).toEqual(['hidden'])
   })
 
-  test(`${kind}: a second row with a primary or unique key is a unique violation, anything else is none`, async () => {
+  test(`${kind}: a duplicate primary or unique key is a unique violation; other errors are not`, async () => {
     const errorOf = (work: Promise<unknown>) => work.then(() => null).catch((error: unknown) => error)
     const insert = (id: string, token_hash: string) =>
       place.db
@@ -250,7 +250,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     }
   })
 
-  test(`${kind}: a transaction goes on after insertOnce said false, and sees the row`, async () => {
+  test(`${kind}: a transaction continues after insertOnce returned false, and sees the row`, async () => {
     await insertOnce(place.db, 'platform', { key: 'there', value: 'first' })
     const seen = await place.db.transaction().execute(async (transaction) => {
       expect(await insertOnce(transaction, 'platform', { key: 'there', value: 'second' })).toBe(false)
@@ -261,7 +261,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(await keysOf('there')).toEqual(['there', 'there too'])
   })
 
-  test(`${kind}: put by 20 callers at once leaves one of their rows, whole`, async () => {
+  test(`${kind}: put by 20 callers at the same time leaves exactly one of their rows`, async () => {
     const row = (n: number) => ({ solution: 'put', name: 'secret', value: `v${n}`, hosts: `h${n}`, updated_at: n })
     for (let round = 0; round < 5; round++) {
       const numbers = Array.from({ length: 20 }, (_, n) => 100 * round + n)
@@ -273,7 +273,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     }
   })
 
-  test(`${kind}: an update says how many rows it found, changed or not`, async () => {
+  test(`${kind}: an update returns the number of rows it matched, changed or not`, async () => {
     await put(place.db, 'grants', ['solution'], { solution: 'same', value: 'x' })
     const set = (solution: string) =>
       place.db.updateTable('grants').set({ value: 'x' }).where('solution', '=', solution).executeTakeFirst()
@@ -281,13 +281,13 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect((await set('nobody')).numUpdatedRows).toBe(0n)
   })
 
-  test(`${kind}: firstRows gives the first rows of an order`, async () => {
+  test(`${kind}: firstRows returns the first rows of an order`, async () => {
     for (const key of ['first 3', 'first 1', 'first 2']) await insertOnce(place.db, 'platform', { key, value: '' })
     const query = place.db.selectFrom('platform').select('key').where('key', 'like', 'first %').orderBy('key')
     expect(await firstRows(place.db, query, 2).execute()).toEqual([{ key: 'first 1' }, { key: 'first 2' }])
   })
 
-  test(`${kind}: what belongs to a deleted row goes with it`, async () => {
+  test(`${kind}: deleting a row deletes the rows that belong to it`, async () => {
     await addSolution(place.db, 'owner')
     await place.db
       .insertInto('solution_versions')
@@ -299,7 +299,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(await place.db.selectFrom('media').select('path').where('solution', '=', 'owner').execute()).toEqual([])
   })
 
-  test(`${kind}: opening again finds the schema up to date and the rows there`, async () => {
+  test(`${kind}: opening the database again finds the schema up to date and the rows unchanged`, async () => {
     await insertOnce(place.db, 'platform', { key: 'again', value: 'kept' })
     const again = await openDatabase(place.settings)
     expect(await again.selectFrom('platform').select('value').where('key', '=', 'again').execute()).toEqual([
@@ -308,7 +308,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     await again.destroy()
   })
 
-  test(`${kind}: a database that a newer version wrote is refused`, async () => {
+  test(`${kind}: a database written by a newer version is refused`, async () => {
     const settings = { ...place.settings, database: { kind, name: 'newer' } }
     const db = await openDatabase(settings)
     await sql`insert into kysely_migration (name, timestamp) values ('999-newer', '2999-01-01T00:00:00.000Z')`.execute(
@@ -325,13 +325,13 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
   })
 }
 
-/** What every kind on a server must do beside that. */
+/** Additional behavior of every kind that runs on a server. */
 export function testServer(kind: ServerKindName, place: TestPlace): void {
   const server = () => place.server as TestServer
   const read = (db = place.db) => db.selectFrom('platform').select('key').execute()
   const AWAY = { code: 'ERR_DATABASE_UNREACHABLE', details: { retryAfter: 5 } }
 
-  test(`${kind}: a transaction sees what others committed since it began`, async () => {
+  test(`${kind}: a transaction sees what others committed after it began`, async () => {
     await place.db.transaction().execute(async (transaction) => {
       const rows = () => transaction.selectFrom('platform').select('key').where('key', '=', 'meanwhile').execute()
       expect(await rows()).toEqual([])
@@ -340,7 +340,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     })
   })
 
-  test(`${kind}: hosts that start at once on a server without the database all start`, async () => {
+  test(`${kind}: hosts that start at the same time on a server without the database all start`, async () => {
     const settings = databaseSettings(place.settings.home, kind, server(), { name: 'at_once' })
     const hosts = await Promise.all(Array.from({ length: 5 }, () => openDatabase(settings)))
     const applied = await sql<{ name: string }>`select name from kysely_migration`.execute(hosts[0] as Database)
@@ -350,7 +350,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     await Promise.all(hosts.map((db) => db.destroy()))
   })
 
-  test(`${kind}: a wrong password is said in a sentence of its own, without the password`, async () => {
+  test(`${kind}: a wrong password is reported in a separate message, without the password`, async () => {
     const account = { password: 'not-the-password' }
     const opening = openDatabase(databaseSettings(place.settings.home, kind, server(), { account }))
     const error = (await opening.catch((reason: unknown) => reason)) as Error & { code: string }
@@ -362,7 +362,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     expect(`${error.message}${error.stack}${JSON.stringify(error)}`).not.toContain('not-the-password')
   })
 
-  test(`${kind}: a server that is not there is said with its address and the properties`, async () => {
+  test(`${kind}: if the server is missing, the error names its address and the properties`, async () => {
     const account = { port: 1 }
     const opening = openDatabase(databaseSettings(place.settings.home, kind, server(), { account }))
     const property = `DB_${kind.toUpperCase()}`
@@ -372,7 +372,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     })
   })
 
-  test(`${kind}: a server without TLS is said where TLS is asked for`, async () => {
+  test(`${kind}: if TLS is required and the server has none, the error says so`, async () => {
     const opening = openDatabase(databaseSettings(place.settings.home, kind, server(), { account: { tls: 'on' } }))
     await expect(opening).rejects.toMatchObject({
       code: 'ERR_DATABASE_UNREACHABLE',
@@ -380,7 +380,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     })
   })
 
-  // It waits for the time-out of the pool, which is real seconds.
+  // Waits for the time-out of the pool, in real time.
   testAtFullScale(`${kind}: nobody waits longer than 5 s for a connection`, async () => {
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     const holding = Array.from({ length: 10 }, () => place.db.transaction().execute(() => held))
@@ -392,7 +392,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     await expect(read()).resolves.toEqual(expect.any(Array))
   })
 
-  test(`${kind}: a crash of the server fails what runs as unreachable, and all works once it is back`, async () => {
+  test(`${kind}: if the server crashes, running statements fail as unreachable, and everything works once it is back`, async () => {
     const { promise: inside, resolve: isInside } = Promise.withResolvers<void>()
     const { promise: killed, resolve: isKilled } = Promise.withResolvers<void>()
     const transaction = place.db.transaction().execute(async (one) => {

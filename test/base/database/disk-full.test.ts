@@ -15,7 +15,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('an embedded database without room for a row says so, and reads on', async () => {
+test('if the disk of an embedded database is full, writes report it, and reads keep working', async () => {
   const db = await openDatabase(join(folder, 'full'))
   await sql`pragma max_page_count = 1`.execute(db)
   const write = insertOnce(db, 'platform', { key: 'large', value: 'x'.repeat(1_000_000) })
@@ -30,7 +30,7 @@ test('an embedded database without room for a row says so, and reads on', async 
   await db.destroy()
 })
 
-test('a full disk is recognised by the codes of the system and of each kind of server', () => {
+test('a full disk is recognized by the codes of the system and of each kind of server', () => {
   const error = (facts: object) => Object.assign(new Error('x'), facts)
   expect(isDiskFull(error({ code: 'ENOSPC' }))).toBe(true)
   expect(isDiskFull(error({ code: 'EDQUOT' }))).toBe(true)
@@ -42,7 +42,7 @@ test('a full disk is recognised by the codes of the system and of each kind of s
   expect(isDiskFull(undefined)).toBe(false)
 })
 
-test('a platform.sqlite that is no database, or a folder, is refused in one sentence with what to do', async () => {
+test('if platform.sqlite is a folder or not a database, one sentence says so and what to do', async () => {
   const home = join(folder, 'no-database')
   mkdirSync(home)
   writeFileSync(join(home, 'platform.sqlite'), 'x'.repeat(20_000))
@@ -58,7 +58,7 @@ test('a platform.sqlite that is no database, or a folder, is refused in one sent
   })
 })
 
-test('a PLATFORM_HOME that is a file, below a file or cannot exist is refused in one sentence', async () => {
+test('if PLATFORM_HOME is a file, below a file or cannot exist, one sentence says so', async () => {
   const file = join(folder, 'file')
   writeFileSync(file, '')
   for (const home of [file, join(file, 'x'), join(folder, 'x'.repeat(300)), '/proc/solhost-none/x']) {

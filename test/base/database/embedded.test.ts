@@ -49,7 +49,7 @@ const count = async () =>
       .executeTakeFirst()
   )?.n
 
-test('a write is on the disk before it is said to be done; a read waits for no disk', async () => {
+test('a write is on disk before it is confirmed; a read does not wait for the disk', async () => {
   await add(1)
   expect(syncs).toMatchObject({ started: 1, ended: 1 })
   expect(await count()).toBe(1)
@@ -58,12 +58,12 @@ test('a write is on the disk before it is said to be done; a read waits for no d
   expect(syncs.ended).toBe(2)
 })
 
-test('a write whose sync fails is not said to be done', async () => {
+test('a write whose sync fails is not confirmed', async () => {
   syncs.fails = true
   await expect(add(1)).rejects.toThrow('disk failed')
 })
 
-test('statements that run at the same time do not get into another’s transaction', async () => {
+test('concurrent statements do not run inside the transaction of another caller', async () => {
   const transaction = db.transaction().execute(async (one) => {
     await one.insertInto('notes').values({ id: 1, text: 'inside' }).execute()
     await new Promise((resolve) => setImmediate(resolve))
@@ -88,7 +88,7 @@ test('writes that wait at the same time share a sync', async () => {
   await shared.close()
 })
 
-test('more statements than are kept still work', async () => {
+test('more statements than the cache holds still work', async () => {
   for (let n = 0; n < 450; n++) await sql.raw(`select ${n}`).execute(db)
   await add(1)
   expect(await count()).toBe(1)

@@ -17,14 +17,14 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
   testStores(place)
   testServer('gamma', place)
 
-  test('gamma: a statement that does not come back in time is given up with its connection', async () => {
+  test('gamma: a statement that times out is abandoned and its connection is closed', async () => {
     const db = await connectTo(gamma, place, { connections: 1, statementTime: 200 })
     await expect(sql`select sleep(60)`.execute(db)).rejects.toMatchObject({ code: 'ERR_DATABASE_UNREACHABLE' })
     expect((await sql`select 2 as two`.execute(db)).rows).toEqual([{ two: 2 }])
     await db.destroy()
   })
 
-  test('gamma: an idle connection that the server ends is replaced', async () => {
+  test('gamma: an idle connection that the server closes is replaced', async () => {
     const db = await connectTo(gamma, place, { connections: 1 })
     const idOf = async () => (await sql<{ id: number }>`select connection_id() as id`.execute(db)).rows[0]?.id
     const id = await idOf()
@@ -33,7 +33,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     await db.destroy()
   })
 
-  test('gamma: values stay values where the server’s own mode takes backslashes for letters', async () => {
+  test('gamma: values are not changed where the SQL mode of the server treats backslashes as literals', async () => {
     await sql`set global sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'`.execute(place.db)
     const db = await connectTo(gamma, place, { connections: 1 })
     const value = "\\' or 1=1 -- \\"
@@ -44,12 +44,12 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     await sql`set global sql_mode = default`.execute(place.db)
   })
 
-  test('gamma: a text that is too long for its column is an error, not cut', async () => {
+  test('gamma: a text that is too long for its column is an error and is not truncated', async () => {
     const row = { key: 'x'.repeat(256), value: '' }
     await expect(insertOnce(place.db, 'platform', row)).rejects.toMatchObject({ code: 'ER_DATA_TOO_LONG' })
   })
 
-  test('gamma: a value that is larger than the server takes is refused by a sentence that names its variable', async () => {
+  test('gamma: if a value is too large for the server, the error names the server variable', async () => {
     const row = { solution: 'packet', value: 'é'.repeat(10 * 1024 ** 2) }
     await expect(put(place.db, 'grants', ['solution'], row)).rejects.toMatchObject({
       code: 'ERR_BUNDLE_TOO_LARGE',
@@ -65,7 +65,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     await sql`set global max_allowed_packet = default`.execute(place.db)
   })
 
-  test('gamma: a start goes on where one was cut off between two steps of a migration', async () => {
+  test('gamma: a start resumes a migration that was interrupted between two steps', async () => {
     const settings = databaseSettings(place.settings.home, 'gamma', place.server, { name: 'cut_off' })
     const first = await openDatabase(settings)
     await sql`delete from kysely_migration`.execute(first)
@@ -78,7 +78,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     await second.destroy()
   })
 
-  test('gamma: an account without rights to the database gets a sentence that says so', async () => {
+  test('gamma: if the account has no rights to the database, the error says so', async () => {
     await sql`create user ${sql.raw("'guest'@'127.0.0.1'")} identified by 'its own password'`.execute(place.db)
     const account = { username: 'guest', password: 'its own password' }
     const open = (name: string) =>
@@ -90,7 +90,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
   })
 
   test(
-    'gamma: TLS encrypts, and verify refuses a certificate that nobody trusts',
+    'gamma: TLS encrypts, and verify refuses an untrusted certificate',
     async () => {
       const server = place.server as TestServer
       const files = await certificate()
@@ -111,7 +111,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     SERVER_START,
   )
 
-  /** In the folder of the server, whose account may read nothing else. */
+  /** In the folder of the server, because its account can read nothing else. */
   async function certificate(): Promise<{ readonly key: string; readonly certificate: string }> {
     const { rows } = await sql<{ folder: string }>`select @@datadir as folder`.execute(place.db)
     const folder = rows[0]?.folder ?? ''

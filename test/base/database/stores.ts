@@ -12,12 +12,12 @@ import { createLimits } from '../../../runtime/limits.ts'
 import { manifestOf } from '../../support/solutions.ts'
 import type { TestPlace } from './contract.ts'
 
-/** What the platform's own stores must do on every kind of database. */
+/** Behavior of the platform's own stores on every kind of database. */
 export function testStores(place: TestPlace): void {
   const { kind } = place
   const limits = createLimits()
 
-  test(`${kind}, solution store: a version comes back with its media, and is the active one`, async () => {
+  test(`${kind}, solution store: a version is stored with its media and becomes the active one`, async () => {
     const store = createSolutionStore(place.db, limits, () => 1_700_000_000_000)
     const bundle = bundleOf('crm', '1.0.0', { 'logo.png': new Uint8Array(randomBytes(100_000)) })
     await store.add(bundle, PACKED, preparedOf(bundle))
@@ -35,7 +35,7 @@ export function testStores(place: TestPlace): void {
     expect((await store.list()).map(({ name }) => name)).toContain('crm')
   })
 
-  test(`${kind}, solution store: a large media file is read in pieces, also one that was stored without`, async () => {
+  test(`${kind}, solution store: a large media file is read in chunks, also one that was stored without them`, async () => {
     const store = createSolutionStore(place.db, limits)
     const content = new Uint8Array(randomBytes(3 * PIECE_SIZE + 1))
     const bundle = bundleOf('large', '1.0.0', { 'film.mp4': content, 'one.bin': content.subarray(0, PIECE_SIZE) })
@@ -50,7 +50,7 @@ export function testStores(place: TestPlace): void {
     ])
     expect(await read('one.bin', PIECE_SIZE)).toHaveLength(1)
 
-    // As a host of the version before stored it, or a restore.
+    // As the previous version or a restore stored it.
     await place.db.deleteFrom('media_pieces').where('solution', '=', 'large').execute()
     const both = [read('film.mp4', content.length), read('film.mp4', content.length)]
     for (const found of await Promise.all(both)) expect(new Uint8Array(Buffer.concat(found))).toEqual(content)
@@ -65,7 +65,7 @@ export function testStores(place: TestPlace): void {
     expect(await pieces()).toEqual([])
   })
 
-  test(`${kind}, solution store: a new version takes the place of the active one, and an older one can again`, async () => {
+  test(`${kind}, solution store: a new version replaces the active one, and an older one can be activated again`, async () => {
     const store = createSolutionStore(place.db, limits)
     const [one, two] = [bundleOf('next', '1.0.0'), bundleOf('next', '2.0.0')]
     for (const bundle of [one, two]) await store.add(bundle, PACKED, preparedOf(bundle))
@@ -75,7 +75,7 @@ export function testStores(place: TestPlace): void {
     expect(await store.hasVersion('next', two.sha256)).toBe(true)
   })
 
-  test(`${kind}, solution store: a version that is there already becomes the active one again`, async () => {
+  test(`${kind}, solution store: uploading an existing version makes it active again`, async () => {
     const store = createSolutionStore(place.db, limits)
     const [one, two] = [bundleOf('twice', '1.0.0', { a: new Uint8Array(9) }), bundleOf('twice', '2.0.0')]
     for (const bundle of [one, two, one]) await store.add(bundle, PACKED, preparedOf(bundle))
@@ -83,7 +83,7 @@ export function testStores(place: TestPlace): void {
     expect(await store.versions('twice')).toHaveLength(2)
   })
 
-  test(`${kind}, solution store: versions that come at the same time are all there`, async () => {
+  test(`${kind}, solution store: versions uploaded at the same time are all stored`, async () => {
     const stores = [createSolutionStore(place.db, limits), createSolutionStore(place.db, limits)]
     const bundles = Array.from({ length: 8 }, (_, n) => bundleOf('busy', `${n}.0.0`, { a: new Uint8Array(9) }))
     const adding = stores.flatMap((store) => bundles.map((bundle) => store.add(bundle, PACKED, preparedOf(bundle))))
@@ -105,7 +105,7 @@ export function testStores(place: TestPlace): void {
     expect(await store.versions('kept')).toHaveLength(1)
   })
 
-  test(`${kind}, solution log: more lines than one statement takes come back in pages, in their order`, async () => {
+  test(`${kind}, solution log: more lines than fit into one statement are read in pages, in order`, async () => {
     const log = createSolutionLog(place.db, limits)
     for (let line = 0; line < 500; line++) log.write('pages', { level: 'info', message: `line ${line}` })
     const newest = await log.read('pages', { limit: 300 })
@@ -114,7 +114,7 @@ export function testStores(place: TestPlace): void {
     expect(all).toEqual(Array.from({ length: 500 }, (_, line) => `line ${line}`))
   })
 
-  test(`${kind}, solution log: lines are removed by age, and by size the oldest first`, async () => {
+  test(`${kind}, solution log: lines are removed by age, and by size starting with the oldest`, async () => {
     let time = 1_000_000
     const log = createSolutionLog(place.db, createLimits({ LOG_KEPT: 1000, LOG_KEPT_SIZE: 500 }), () => time)
     const messages = async (solution: string) =>
@@ -131,7 +131,7 @@ export function testStores(place: TestPlace): void {
     expect(await messages('short')).toEqual(['stays'])
   })
 
-  test(`${kind}, sessions: a cookie finds its session until it is ended`, async () => {
+  test(`${kind}, sessions: a cookie finds its session until it ends`, async () => {
     const sessions = createSessions(place.db, limits)
     const { cookie, publicId } = await sessions.start(ANNA)
     const { address, ...kept } = ANNA
@@ -142,7 +142,7 @@ export function testStores(place: TestPlace): void {
     expect(await sessions.find('crm', cookie)).toBeNull()
   })
 
-  test(`${kind}, sessions: more than one query takes are asked for whether they live, and what a script sets is kept`, async () => {
+  test(`${kind}, sessions: more sessions than fit into one query are checked, and changes by scripts are kept`, async () => {
     const sessions = createSessions(place.db, limits)
     const started = await Promise.all(Array.from({ length: 201 }, () => sessions.start({ ...ANNA, realm: 'many' })))
     const cookies = started.map(({ cookie }) => cookie)
@@ -157,7 +157,7 @@ export function testStores(place: TestPlace): void {
     expect(await createSessions(place.db, limits).find('many', one)).toMatchObject({ tenant: null, locale: 'fr' })
   })
 
-  test(`${kind}, sessions: those of a user are listed in pages and ended, those of others not`, async () => {
+  test(`${kind}, sessions: those of a user are listed in pages and ended, without affecting others`, async () => {
     const sessions = createSessions(place.db, limits)
     const anna = { ...ANNA, realm: 'listed' }
     for (let n = 0; n < 3; n++) await sessions.start(anna)
@@ -169,7 +169,7 @@ export function testStores(place: TestPlace): void {
     expect((await sessions.list({ limit: 10, solution: 'listed' })).items.map(({ id }) => id)).toEqual([other.publicId])
   })
 
-  test(`${kind}, sessions: what ended is removed later`, async () => {
+  test(`${kind}, sessions: ended ones are removed later`, async () => {
     let time = 1_800_000_000_000
     const sessions = createSessions(place.db, limits, () => time)
     await sessions.start({ ...ANNA, realm: 'swept' })
@@ -182,7 +182,7 @@ export function testStores(place: TestPlace): void {
     expect(await rows()).toHaveLength(0)
   })
 
-  test(`${kind}, audit: entries come back newest first, in pages, by what is asked for`, async () => {
+  test(`${kind}, audit: entries are returned newest first, in pages, filtered as requested`, async () => {
     const audit = createAudit(place.db, limits)
     const entry = { actor: 'user:zoë', action: 'sign-in', solution: 'crm', address: '127.0.0.1' } as const
     for (let n = 0; n < 5; n++) audit.note({ ...entry, outcome: `n${n}` })
@@ -194,7 +194,7 @@ export function testStores(place: TestPlace): void {
     expect((await audit.read({ limit: 3, actor: 'admin' })).items[0]).toMatchObject({ ...entry, actor: 'admin' })
   })
 
-  test(`${kind}, audit: entries are found by outcome, correlation and time, and by all of these together`, async () => {
+  test(`${kind}, audit: entries are found by outcome, correlation ID and time, and by all of these together`, async () => {
     let time = 1_800_000_000_000
     const audit = createAudit(place.db, limits, () => time)
     const entry = { actor: 'user:search', action: 'sign-in', address: '::1' } as const
@@ -216,7 +216,7 @@ export function testStores(place: TestPlace): void {
     expect(await found({ outcome: 'ok', to: 1_800_000_060_000, action: 'sign-in' })).toEqual(['1'])
   })
 
-  test(`${kind}, audit: outcomes are counted by the step of time, of the actions asked for`, async () => {
+  test(`${kind}, audit: outcomes of the requested actions are counted per time step`, async () => {
     const start = 1_900_000_020_000
     let time = start
     const audit = createAudit(place.db, limits, () => time)
@@ -236,7 +236,7 @@ export function testStores(place: TestPlace): void {
     ])
   })
 
-  test(`${kind}, solution store: a version that is not active is erased with its media, the active one stays`, async () => {
+  test(`${kind}, solution store: an inactive version is erased with its media; the active one stays`, async () => {
     const store = createSolutionStore(place.db, limits)
     const [one, two] = [bundleOf('old', '1.0.0', { a: new Uint8Array(9) }), bundleOf('old', '2.0.0')]
     for (const bundle of [one, two]) await store.add(bundle, PACKED, preparedOf(bundle))
@@ -248,7 +248,7 @@ export function testStores(place: TestPlace): void {
     expect([await store.media('old', one.sha256, 'a'), await store.bundle('old', one.sha256)]).toEqual([null, null])
   })
 
-  test(`${kind}, platform key: nodes that start at once agree on it, and another key stops the start`, async () => {
+  test(`${kind}, platform key: nodes that start at the same time agree on it, and a different key prevents the start`, async () => {
     const key = 'k'.repeat(40)
     const open = (secret: string) => openPlatformKey(place.db, place.settings.home, secret)
     const keys = await Promise.all(Array.from({ length: 5 }, () => open(key)))

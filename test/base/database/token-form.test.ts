@@ -4,13 +4,13 @@ import { tokenForm } from '../../../base/database/token-form.ts'
 
 const FORM = tokenForm('sol_')
 
-test('tokens: each is another one, with its prefix and 256 bits', () => {
+test('tokens: each is unique, with its prefix and 256 bits', () => {
   const made = Array.from({ length: 20 }, () => FORM.make().token)
   expect(new Set(made).size).toBe(20)
   for (const token of made) expect(token).toMatch(/^sol_[A-Za-z0-9_-]{43}$/)
 })
 
-test('tokens: the hash that is stored is found by the token alone', () => {
+test('tokens: only the token itself matches the stored hash', () => {
   const { token, hash } = FORM.make()
   expect(hash).toBe(storedHash(token))
   expect(FORM.hashOf(token)).toBe(hash)
@@ -24,11 +24,11 @@ test.each([
   ['a line end behind it', `sol_${'a'.repeat(43)}\n`],
   ['a letter that base64url has not', `sol_${'a'.repeat(42)}=`],
   ['nothing', ''],
-])('tokens: %s is none', (_case, text) => {
+])('tokens: %s is not a token', (_case, text) => {
   expect(FORM.hashOf(text)).toBeNull()
 })
 
-test('tokens: those of links have no prefix', () => {
+test('tokens: tokens in links have no prefix', () => {
   const { token } = tokenForm('').make()
   expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/)
 })

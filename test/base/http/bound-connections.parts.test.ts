@@ -43,18 +43,18 @@ async function openMany(server: Server, address: string, count: number): Promise
 const countOf = (server: Server) => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
 const openOf = (connections: readonly Opened[]) => connections.map(({ isOpen }) => isOpen())
 
-/** Waits until the server has closed what it closes, as far as this can be seen: a later connection was looked at. */
+/** Waits until the server has handled a later connection, and so has closed what it will close. */
 async function expectOpen(connections: readonly Opened[], expected: readonly boolean[]): Promise<void> {
   await expect.poll(() => openOf(connections)).toEqual(expected)
 }
 
-test('connections: without room a further one of the address that has most is refused, those before it stay', async () => {
+test('connections: at the limit, another connection of the address with the most is refused; existing ones stay', async () => {
   const server = await startServer(4)
   const connections = await openMany(server, ATTACKER, 6)
   await expectOpen(connections, [true, true, true, true, false, false])
 })
 
-test('connections: without room the newest of the address that has most makes room for another address', async () => {
+test('connections: at the limit, the newest connection of the address with the most is closed for another address', async () => {
   const server = await startServer(4)
   const [other] = await openMany(server, NEIGHBOUR, 1)
   const held = await openMany(server, ATTACKER, 3)
@@ -62,25 +62,25 @@ test('connections: without room the newest of the address that has most makes ro
   await expectOpen([other as Opened, ...held, newcomer], [true, true, true, false, true])
 })
 
-test('connections: addresses with as many do not take them from one another', async () => {
+test('connections: addresses with equally many do not displace each other', async () => {
   const server = await startServer(4)
   const held = [...(await openMany(server, NEIGHBOUR, 2)), ...(await openMany(server, ATTACKER, 2))]
   const more = await open(server, NEIGHBOUR)
   await expectOpen([...held, more], [true, true, true, true, false])
 })
 
-test('connections: those of a trusted proxy are never closed for others, and take the room of an address that has many', async () => {
+test('connections: those of a trusted proxy are never closed for others, and displace those of an address that has many', async () => {
   const server = await startServer(4, [NEIGHBOUR])
   const proxied = await openMany(server, NEIGHBOUR, 2)
   const held = await openMany(server, ATTACKER, 2)
   const further = await open(server, NEIGHBOUR)
   await expectOpen([...proxied, ...held, further], [true, true, true, false, true])
-  // The proxy has three by now and the other address one: nobody makes room.
+  // By now the proxy has three and the other address one, so none is closed.
   const refused = await open(server, '127.0.0.4')
   await expectOpen([...proxied, further, refused], [true, true, true, false])
 })
 
-test('connections: one address may have all of them while there is room, and one that closes makes room', async () => {
+test('connections: one address can use all connections below the limit, and closing one frees a slot', async () => {
   const server = await startServer(4)
   const connections = await openMany(server, ATTACKER, 4)
   connections[0]?.socket.destroy()
@@ -89,7 +89,7 @@ test('connections: one address may have all of them while there is room, and one
   await expectOpen([...connections, next], [false, true, true, true, true])
 })
 
-test('connections: Node refuses what comes beyond the bound before it is closed', async () => {
+test('connections: Node.js refuses connections beyond the limit before one is closed', async () => {
   expect((await startServer(16)).maxConnections).toBe(18)
 })
 

@@ -7,7 +7,7 @@ import { createDraining, endKeptConnections } from '../../../base/http/draining.
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** @returns what happened, in its order */
+/** @returns the events in order */
 function begin(time: number) {
   const draining = createDraining(time)
   const happened: unknown[] = []
@@ -15,12 +15,12 @@ function begin(time: number) {
   return { draining, happened, drained }
 }
 
-test('draining: a host is ready, and refuses nothing, until it drains', () => {
+test('draining: a host is ready and refuses nothing until it drains', () => {
   const draining = createDraining(1000)
   expect([draining.isReady(), draining.isRefusing()]).toEqual([true, false])
 })
 
-test('draining: it is not ready at once, and clients move in the second half of the time', async () => {
+test('draining: the host stops being ready immediately, and clients move in the second half of the drain time', async () => {
   const { draining, happened } = begin(10_000)
   expect([draining.isReady(), draining.isRefusing()]).toEqual([false, false])
   await vi.advanceTimersByTimeAsync(4_999)
@@ -33,7 +33,7 @@ test('draining: it is not ready at once, and clients move in the second half of 
   expect(happened).toEqual([5000, 'drained'])
 })
 
-test('draining: requests are taken for one more second', async () => {
+test('draining: requests are accepted for one more second', async () => {
   const { draining, drained } = begin(10_000)
   await vi.advanceTimersByTimeAsync(10_999)
   await drained
@@ -42,13 +42,13 @@ test('draining: requests are taken for one more second', async () => {
   expect(draining.isRefusing()).toBe(true)
 })
 
-test('draining: without a time it is over at once', async () => {
+test('draining: without a drain time it ends immediately', async () => {
   const { happened, drained } = begin(0)
   await drained
   expect(happened).toEqual(['drained'])
 })
 
-test.each([0, 5_000])('draining: whoever hurries it after %d ms does not wait', async (after) => {
+test.each([0, 5_000])('draining: hurrying it after %d ms ends the wait', async (after) => {
   const { draining, happened, drained } = begin(10_000)
   await vi.advanceTimersByTimeAsync(after)
   draining.hurry()
@@ -56,7 +56,7 @@ test.each([0, 5_000])('draining: whoever hurries it after %d ms does not wait', 
   expect(happened).toEqual([5000, 'drained'])
 })
 
-test('draining: over HTTP/2 the request is answered, and the connection takes no further one', async () => {
+test('draining: over HTTP/2 the request is answered, and the connection accepts no further one', async () => {
   vi.useRealTimers()
   let isReady = true
   const app = new Koa()

@@ -27,7 +27,7 @@ async function serve(options: Partial<EventStream> = {}) {
     }),
   )
   app.silent = true
-  // Of a reader who went: the host's own app leaves it out of its log too.
+  // Errors of readers that disconnected; the host's own app does not log them either.
   app.on('error', () => {})
   const server = createServer(app.callback()).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -41,7 +41,7 @@ async function serve(options: Partial<EventStream> = {}) {
   return { ask, left, sink: () => sinks.at(-1) as EventSink }
 }
 
-/** All that comes from now on. */
+/** Everything received from now on. */
 function reading(answer: IncomingMessage) {
   const read = { text: '', isOver: false }
   answer.setEncoding('utf8').resume()
@@ -55,7 +55,7 @@ function reading(answer: IncomingMessage) {
   return read
 }
 
-test('events: the greeting comes at once, then each event with its number, until the end', async () => {
+test('events: the greeting is sent immediately, then each event with its number, until the end', async () => {
   const { ask, left, sink } = await serve()
   const answer = await ask()
   expect(answer.headers).toMatchObject({ 'content-type': 'text/event-stream; charset=utf-8', connection: 'close' })
@@ -72,7 +72,7 @@ test('events: the greeting comes at once, then each event with its number, until
   sink().send({ late: true })
 })
 
-test('events: what ends while it begins brings what was sent', async () => {
+test('events: a stream that ends while it begins still delivers what was sent', async () => {
   const left = vi.fn()
   const { ask } = await serve({
     async begin({ send, end }) {
@@ -86,7 +86,7 @@ test('events: what ends while it begins brings what was sent', async () => {
   expect(left).toHaveBeenCalledTimes(1)
 })
 
-test('events: what does not begin is answered as the error that it is', async () => {
+test('events: an error at the beginning is answered as that error', async () => {
   const { ask } = await serve({
     begin() {
       throw Object.assign(new Error('too many'), { status: 429, expose: true })
@@ -97,7 +97,7 @@ test('events: what does not begin is answered as the error that it is', async ()
   answer.resume()
 })
 
-test('events: a reader who goes away is left, once', async () => {
+test('events: a reader that disconnects is released exactly once', async () => {
   const { ask, left, sink } = await serve()
   const answer = await ask()
   answer.destroy()
@@ -106,7 +106,7 @@ test('events: a reader who goes away is left, once', async () => {
   expect(left).toHaveBeenCalledTimes(1)
 })
 
-test('events: every 15 s a comment, as long as the reader may read; a question that fails sends nobody off', async () => {
+test('events: a comment is sent every 15 s while the reader has access; a failed access check disconnects nobody', async () => {
   const answers = [async () => true, () => Promise.reject(new Error('the database is away')), async () => false]
   const { ask, left } = await serve({ isStillIn: () => answers.shift()?.() ?? Promise.resolve(true) })
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
@@ -123,12 +123,12 @@ test('events: every 15 s a comment, as long as the reader may read; a question t
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('events: a reader who does not read is cut off', async () => {
+test('events: a reader that does not read is disconnected', async () => {
   const { ask, left, sink } = await serve()
   const answer = await ask()
   answer.pause()
   const line = { text: 'x'.repeat(100_000) }
-  // What the system keeps of a connection comes on top of our own bound.
+  // The system buffers data in addition to our own limit.
   await waitUntil(
     () => {
       for (let count = 0; count < 10; count++) sink().send(line)
@@ -140,7 +140,7 @@ test('events: a reader who does not read is cut off', async () => {
   await waitUntil(() => expect([read.isOver, answer.complete]).toEqual([true, false]))
 })
 
-test('events: however much there is at the beginning comes whole', async () => {
+test('events: initial data of any size arrives completely', async () => {
   const lines = Array.from({ length: 5000 }, (_, at) => ({ at, text: 'y'.repeat(2000) }))
   const { ask, left } = await serve({
     begin({ send }) {

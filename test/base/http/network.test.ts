@@ -28,11 +28,11 @@ test.each([
   '[203.0.113.7',
   '2001:db8:::1',
   'a.example',
-])('address: "%s" is none', (text) => {
+])('address: "%s" is not an address', (text) => {
   expect(plainAddress(text)).toBeNull()
 })
 
-test('network: all spellings of an address are of one network, IPv6 by its /64', () => {
+test('network: all spellings of an address belong to one network, for IPv6 its /64', () => {
   const spellings = ['2001:DB8:1:2::3', '2001:db8:1:2:ffff::', '[2001:0DB8:1:2::9]:443', '2001:db8:0001:0002:a:b:c:d']
   expect(new Set(spellings.map(networkOf))).toEqual(new Set(['2001:db8:1:2::/64']))
   expect(networkOf('203.0.113.7:443')).toBe('203.0.113.7')
@@ -60,6 +60,6 @@ test.each([
   expect(addressOf(forwardedFor)).toBe(address)
 })
 
-test('X-Forwarded-For of anybody else does not count', () => {
+test('X-Forwarded-For of any other sender is ignored', () => {
   expect(addressOf('203.0.113.7', '192.0.2.1')).toBe('192.0.2.1')
 })

@@ -44,7 +44,7 @@ async function serve() {
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
 const paths = (count: number, prefix = '') => Array.from({ length: count }, (_, index) => `/${prefix}${index}`)
 
-test('of 300 pipelined requests eight are worked on at the same time, and all are answered in order', async () => {
+test('of 300 pipelined requests, eight are processed at the same time, and all are answered in order', async () => {
   const { began, open, answer, connected } = await serve()
   const { socket, answered } = connected()
   const all = paths(300)
@@ -66,7 +66,7 @@ test('of 300 pipelined requests eight are worked on at the same time, and all ar
   expect(answered()).toEqual(all)
 })
 
-test('a paused connection reads no further requests until fewer wait, and other connections are not paused', async () => {
+test('a paused connection reads no further requests until fewer are waiting; other connections are not paused', async () => {
   const { began, open, answer, connected } = await serve()
   const one = connected()
   one.socket.write(paths(20).map(get).join(''))
@@ -88,7 +88,7 @@ test('a paused connection reads no further requests until fewer wait, and other 
   expect(one.answered()).toEqual([...paths(20), ...paths(500, 'more')])
 })
 
-test('bodies of pipelined requests are read though their connection was paused', async () => {
+test('bodies of pipelined requests are read although their connection is paused', async () => {
   const { open, answer, connected } = await serve()
   const { socket, answered } = connected()
   const body = 'x'.repeat(200_000)
@@ -106,14 +106,14 @@ test('bodies of pipelined requests are read though their connection was paused',
     .toEqual([...paths(9), '/body', ...paths(9, 'after')])
 })
 
-test('requests that still wait when their connection breaks are never begun', async () => {
+test('requests that still wait when their connection breaks never start', async () => {
   const { began, open, answer, connected } = await serve()
   const { socket } = connected()
   socket.write(paths(50).map(get).join(''))
   await expect.poll(() => open.length).toBe(MOST_OPEN)
   const gone = new Promise((resolve) => open[0]?.response.socket?.once('close', resolve))
   socket.resetAndDestroy()
-  // A paused socket learns of it when it is written to.
+  // A paused socket notices this when it is written to.
   answer(MOST_OPEN)
   await gone
   const other = connected()
@@ -122,7 +122,7 @@ test('requests that still wait when their connection breaks are never begun', as
   expect(began).toHaveLength(MOST_OPEN + 1)
 })
 
-test('a connection that has more requests waiting than one piece of its stream holds in practice is closed', async () => {
+test('a connection with more waiting requests than allowed is closed', async () => {
   const { began, connected } = await serve()
   const { socket, read } = connected()
   socket.write(

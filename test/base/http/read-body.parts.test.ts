@@ -172,7 +172,7 @@ test.each([
   expect(await send('json', ['Content-Length: 2'], '{}', type)).toEqual(outcome)
 })
 
-test('an error of a body does not hold the body', async () => {
+test('an error about a body does not contain the body', async () => {
   for (const body of [`{"a":"${secret}`, `{"__proto__":"${secret}"}`]) {
     errors.clear()
     await sendWhole('json', body)
@@ -185,7 +185,7 @@ const CUT = 'The body ended before it was complete.'
 const isBegun = (name: string) => expect.poll(() => begun.has(name)).toBe(true)
 const isCut = (name: string) => expect.poll(() => errors.get(name)?.message).toBe(CUT)
 
-test.each(['json', 'form', 'bytes', 'late'])('%s: a body that is cut off over HTTP/1.1 is an error', async (reader) => {
+test.each(['json', 'form', 'bytes', 'late'])('%s: a truncated body over HTTP/1.1 is an error', async (reader) => {
   for (const [how, head] of [
     ['destroy', 'Content-Length: 50\r\n\r\n{'],
     ['resetAndDestroy', 'Content-Length: 50\r\n\r\n{'],
@@ -201,7 +201,7 @@ test.each(['json', 'form', 'bytes', 'late'])('%s: a body that is cut off over HT
   }
 })
 
-test.each(['json', 'form', 'bytes', 'late'])('%s: a body that is cut off over HTTP/2 is an error', async (reader) => {
+test.each(['json', 'form', 'bytes', 'late'])('%s: a truncated body over HTTP/2 is an error', async (reader) => {
   for (const how of ['cancel', 'no error', 'session']) {
     const name = `${reader}-${how.replace(' ', '-')}-2`
     const session = connectHttp2(`http://127.0.0.1:${portOf(http2)}`).on('error', () => {})

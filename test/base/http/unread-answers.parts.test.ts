@@ -30,7 +30,7 @@ async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
       .on('close', () => {
         state.isOpen = false
       })
-    // A socket that isn't read learns of its end by writing.
+    // A socket that isn't read notices its end only by writing.
     function isOpen(): boolean {
       socket.write('\r\n')
       return state.isOpen
@@ -48,7 +48,7 @@ async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
   return { ask, look }
 }
 
-test('connections that hold more than the bound together are closed, the largest first; others stay', async () => {
+test('if unread responses together exceed the limit, the connection with the most is closed; others stay', async () => {
   const { ask, look } = await serve(30 * MB)
   const small = await ask('/12')
   const large = await ask('/40')
@@ -60,7 +60,7 @@ test('connections that hold more than the bound together are closed, the largest
   expect([small.state.isOpen, reader.state.isOpen]).toEqual([true, true])
 })
 
-test('below the bound nobody is closed, however long an answer waits', async () => {
+test('below the limit no connection is closed, however long a response waits', async () => {
   const { ask, look } = await serve(64 * MB)
   const slow = [await ask('/12'), await ask('/12')]
   for (let times = 0; times < 5; times++) look()
@@ -69,7 +69,7 @@ test('below the bound nobody is closed, however long an answer waits', async () 
   expect(slow.map(({ state }) => state.isOpen)).toEqual([true, true])
 })
 
-test('the network whose connections hold most gives way first; those behind a trusted proxy count one by one', async () => {
+test('the network with the most unread data is closed first; connections of a trusted proxy count separately', async () => {
   const direct = await serve(30 * MB)
   const many = [
     await direct.ask('/12', { localAddress: '127.0.0.2' }),

@@ -57,7 +57,7 @@ afterEach(async () => {
 const arrived = () => collector.received.map(({ body }) => body.n)
 const tried = (count: number) => waitUntil(() => expect(collector.tries).toHaveLength(count), { interval: 10 })
 
-test.each([429, 503, 500])('sender: what was answered %i is sent again, in order', async (status) => {
+test.each([429, 503, 500])('sender: a batch answered with %i is sent again, in order', async (status) => {
   collector.reply = () => ({ status: collector.tries.length === 0 ? status : 200 })
   await put(1)
   await put(2)
@@ -67,7 +67,7 @@ test.each([429, 503, 500])('sender: what was answered %i is sent again, in order
   expect(lines.map(({ level }) => level)).toEqual(['warn', 'info'])
 })
 
-test('sender: Retry-After holds, in seconds', async () => {
+test('sender: Retry-After is respected, in seconds', async () => {
   collector.reply = () => ({ status: collector.tries.length === 0 ? 503 : 200, headers: { 'retry-after': '2' } })
   const begun = performance.now()
   await put(1)
@@ -75,7 +75,7 @@ test('sender: Retry-After holds, in seconds', async () => {
   expect(performance.now() - begun).toBeGreaterThan(1900)
 })
 
-test('post: a Retry-After without end is cut at ten minutes', async () => {
+test('post: a Retry-After is limited to ten minutes', async () => {
   collector.reply = () => ({ status: 429, headers: { 'retry-after': '999999999' } })
   const options = {
     target: { url: collector.url, headers: {}, from: FROM },
@@ -87,7 +87,7 @@ test('post: a Retry-After without end is cut at ten minutes', async () => {
   expect(result).toEqual({ kind: 'later', wait: 600_000, why: 'it answers 429' })
 })
 
-test('sender: what the collector never takes is dropped and counted, and the next goes on', async () => {
+test('sender: a batch that the collector rejects is dropped and counted, and the next one is sent', async () => {
   collector.reply = () => ({ status: collector.tries.length === 0 ? 400 : 200 })
   await put(7)
   await put(2)
@@ -102,7 +102,7 @@ test.each([
   [404, FROM.url],
   [302, FROM.url],
 ])(
-  'sender: %i is said once, with the property to correct, what waits is kept, and the token is in no line',
+  'sender: %i is logged once, names the property to correct, keeps the queue and does not reveal the token',
   async (status, property) => {
     collector.reply = () => ({ status, headers: { location: `${collector.url}/elsewhere` } })
     await put(1)
@@ -117,7 +117,7 @@ test.each([
   },
 )
 
-test('sender: what was left out since too much came at once is counted, and is no fault of the collector', async () => {
+test('sender: items dropped because of overload are counted, and not blamed on the collector', async () => {
   expect(sender.state().droppedAt).toBe(null)
   sender.dropped(3, 'busy')
   await put(1)
@@ -126,7 +126,7 @@ test('sender: what was left out since too much came at once is counted, and is n
   expect(sender.state().droppedAt).toEqual(expect.any(Number))
 })
 
-test('sender: once it is back, the log says how many were dropped', async () => {
+test('sender: once the collector is back, the log shows how many items were dropped', async () => {
   await sender.stop(0)
   await start(20)
   await collector.away()
@@ -142,13 +142,13 @@ test('sender: once it is back, the log says how many were dropped', async () => 
   ])
 })
 
-test('sender: a stop sends what came last', async () => {
+test('sender: stopping sends the last batch', async () => {
   await queue.put(new TextEncoder().encode('{"n":9}'), 9, 'json')
   await sender.stop(5000)
   expect(arrived()).toEqual([9])
 })
 
-test('sender: a stop does not wait for one that answers nothing, and what waits stays', async () => {
+test('sender: stopping does not wait for a collector that does not answer, and the queue is kept', async () => {
   collector.reply = () => 'hang'
   await put(1)
   await tried(1)

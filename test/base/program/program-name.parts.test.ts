@@ -11,12 +11,12 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const named = (folder: string, environment: Record<string, string> = {}) =>
   programName('solhost', { environment, folder })
 
-test('a printed command begins with solhost where that is installed, also in the folder of the sources', () => {
+test('a printed command begins with solhost where that is installed, also in the source folder', () => {
   expect(named('/', { PATH: `/nowhere:${INSTALLED}` })).toBe('solhost')
   expect(named(ROOT, { PATH: INSTALLED })).toBe('solhost')
 })
 
-test('in a clone it begins with npx, in its folders too, and npm’s own folders in PATH do not count', () => {
+test('in a clone and its folders a printed command begins with npx; folders that npm adds to PATH are ignored', () => {
   using folder = temporaryFolder()
   const own = join(folder.path, 'node_modules', '.bin')
   mkdirSync(own, { recursive: true })
@@ -27,7 +27,7 @@ test('in a clone it begins with npx, in its folders too, and npm’s own folders
   expect(programName('control-center', { environment: {}, folder: ROOT })).toBe('npm run control-center --')
 })
 
-test('elsewhere it names the launcher, by a path that the shell reads', () => {
+test('elsewhere a printed command runs the launcher by a path that the shell can read', () => {
   using folder = temporaryFolder({ 'my shop/package.json': '{}' })
   const inside = join(folder.path, 'my shop')
   const command = named(inside)
@@ -35,7 +35,7 @@ test('elsewhere it names the launcher, by a path that the shell reads', () => {
   expect(execFileSync('sh', ['-c', `${command} version`], { cwd: inside, encoding: 'utf8' })).toMatch(/^\d+\.\d+\.\d+/)
 })
 
-test('a line "Next:" works as printed where it was printed', () => {
+test('the command printed after "Next:" works where it was printed', () => {
   using folder = temporaryFolder()
   const run = { cwd: folder.path, encoding: 'utf8', env: { PATH: process.env.PATH } } as const
   const printed = execFileSync(process.execPath, [LAUNCHER, 'init', 'shop'], run)

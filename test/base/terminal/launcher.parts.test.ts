@@ -22,7 +22,7 @@ const LAUNCH = `import { runWithFittingNode } from '${RUN_WITH}'
 const [script, patience] = process.argv.slice(2)
 runWithFittingNode([script], { stopsWithUs: true, patience: Number(patience) })`
 
-test('launcher: a child that does not react to SIGTERM is killed, with a line that says so', async () => {
+test('launcher: a child that ignores SIGTERM is killed, and a line says so', async () => {
   using folder = temporaryFolder({
     'launch.mjs': LAUNCH,
     'child.mjs': "process.on('SIGTERM', () => {}); process.stdout.write('ready\\n', () => { for (;;); })",
@@ -34,7 +34,7 @@ test('launcher: a child that does not react to SIGTERM is killed, with a line th
   expect(said.err).toContain('did not respond to the signal')
 })
 
-test('launcher: a child that takes its time to end, and answers, is not killed', async () => {
+test('launcher: a child that stops slowly but responds is not killed', async () => {
   using folder = temporaryFolder({
     'launch.mjs': LAUNCH,
     'child.mjs': `import { answerLauncher } from '${ANSWERS}'
@@ -44,7 +44,7 @@ process.on('SIGTERM', () => process.stdout.write('draining\\n'))
 process.on('SIGHUP', () => process.exit(7))
 process.stdout.write('ready\\n')`,
   })
-  // Longer than any test: only an answer clears it.
+  // Longer than any test, so only a response clears it.
   const { child, said, ended } = launch(folder.path, 600_000)
   await expect.poll(() => said.out).toBe('ready\n')
   child.kill('SIGTERM')

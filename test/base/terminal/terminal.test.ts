@@ -3,18 +3,18 @@ import { jsonText, printable, printableJson } from '../../../base/terminal/termi
 
 const EVIL = 'a\u001b[31mred\u009b2J\u007f\b\r\u202eback\u061c "quoted" \\u001b \\ \ud800 line\n\ttab'
 
-test('terminal: a text keeps its lines and tabs, and nothing that a terminal acts upon', () => {
+test('terminal: a text keeps its lines and tabs, but no control characters', () => {
   expect(printable(EVIL)).toBe('a�[31mred�2J����back� "quoted" \\u001b \\ \ud800 line\n\ttab')
   expect(printable('one\r\ntwo')).toBe('one\ntwo')
 })
 
-test('terminal: a line of JSON stays JSON, with the same left out', () => {
+test('terminal: a line of JSON stays valid JSON, without the same characters', () => {
   const line = printableJson(`${JSON.stringify({ message: EVIL })}\n`)
   expect(JSON.parse(line)).toEqual({ message: printable(EVIL) })
   expect(line.endsWith('}\n')).toBe(true)
 })
 
-test('terminal: JSON for machines has every character, and none that a terminal acts upon', () => {
+test('terminal: JSON for machines keeps every character, with control characters escaped', () => {
   for (const text of [jsonText({ message: EVIL }), jsonText({ message: EVIL }, true)]) {
     expect(JSON.parse(text)).toEqual({ message: EVIL })
     expect(printable(text)).toBe(text)

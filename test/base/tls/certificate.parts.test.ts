@@ -18,7 +18,7 @@ afterAll(() => folder[Symbol.dispose]())
 const read = (name: string, passphrase = CERTIFICATE_PASS) =>
   readCertificate({ file: join(folder.path, name), passphrase, passphraseFile: null })
 
-/** The sentence with which a file is refused, without its beginning. */
+/** The message that refuses a file, without its beginning. */
 function refusal(name: string, passphrase = CERTIFICATE_PASS): string {
   try {
     read(name, passphrase)
@@ -34,10 +34,10 @@ function refusal(name: string, passphrase = CERTIFICATE_PASS): string {
   throw new Error(`${name} was taken`)
 }
 
-/** The command that a sentence ends with. */
+/** The command at the end of a message. */
 const commandOf = (sentence: string) => sentence.slice(sentence.search(/: (openssl|keytool) /) + 2)
 
-/** What the sentence says to run makes a file of which TLS can be served. */
+/** Runs the command of the message, which must create a file that TLS can be served with. */
 async function convert(name: string): Promise<string> {
   await folder.shell(commandOf(refusal(name)))
   const converted = `${name.replace(/\.[^.]*$/, '')}-new.p12`
@@ -46,7 +46,7 @@ async function convert(name: string): Promise<string> {
   return subject
 }
 
-test('certificate: a PKCS12 file of openssl is read, its certificate told apart from its authority', async () => {
+test('certificate: a PKCS12 file of openssl is read, and the certificate is separated from that of its authority', async () => {
   await folder.openssl('pkcs12 -export -in site.pem -inkey site-key.pem -certfile ca.pem -out chain.p12 -passout $')
   const { x509, passphrase, pfx } = read('chain.p12')
   expect([x509.subject, passphrase, pfx.equals(folder.bytes('chain.p12'))]).toEqual(['CN=site', CERTIFICATE_PASS, true])
@@ -55,7 +55,7 @@ test('certificate: a PKCS12 file of openssl is read, its certificate told apart 
   )
 })
 
-test('certificate: what the many tools make is taken: 3DES of Windows, without a MAC, without a password', async () => {
+test('certificate: files of common tools are accepted: 3DES of Windows, without a MAC, without a password', async () => {
   const make = 'pkcs12 -export -in site.pem -inkey site-key.pem -out'
   await folder.openssl(`${make} windows.pfx -keypbe PBE-SHA1-3DES -certpbe PBE-SHA1-3DES -macalg sha1 -passout $`)
   await folder.openssl(`${make} no-mac.p12 -nomac -passout $`)
@@ -76,7 +76,7 @@ test('certificate: the old encryption is refused with a command that converts it
   expect(await convert('old.p12')).toBe('CN=site')
 })
 
-test('certificate: PEM, as local authorities make it, is refused with a command that fits what it holds', async () => {
+test('certificate: PEM, as local authorities issue it, is refused with a command that fits its content', async () => {
   await folder.shell('cat site.pem site-key.pem > both.pem; cp site-key.pem key.pem; cp site.pem certificate.pem')
   const tools = "as tools for certificates of one's own (such as mkcert or certbot) make it, and no PKCS12."
   expect(['both.pem', 'site.pem', 'site-key.pem'].map((name) => refusal(name))).toEqual([
@@ -89,7 +89,7 @@ test('certificate: PEM, as local authorities make it, is refused with a command 
   )
 })
 
-test('certificate: DER and PKCS7 are refused with a command that fits what they hold', async () => {
+test('certificate: DER and PKCS7 are refused with a command that fits their content', async () => {
   await folder.openssl('x509 -in site.pem -outform der -out site.cer')
   await folder.openssl('pkcs8 -topk8 -nocrypt -in site-key.pem -outform der -out site.key')
   await folder.openssl('crl2pkcs7 -nocrl -certfile site.pem -outform der -out site.p7b')
@@ -104,7 +104,7 @@ test('certificate: DER and PKCS7 are refused with a command that fits what they 
   expect(subjects).toEqual(Array(3).fill('CN=site'))
 })
 
-test('certificate: Java key stores are refused with the command of keytool', async () => {
+test('certificate: Java key stores are refused with a keytool command', async () => {
   folder.write('store.jks', Buffer.from('feedfeed00000002', 'hex'))
   folder.write('store.jceks', Buffer.from('cececece00000002', 'hex'))
   const command = (type: string, name: string) =>
@@ -121,7 +121,7 @@ test('certificate: Java key stores are refused with the command of keytool', asy
   }
 })
 
-test('certificate: a file without a key, or without the certificate of its key, is told apart', async () => {
+test('certificate: a file without a key and one without the matching certificate get different messages', async () => {
   await folder.openssl('pkcs12 -export -nokeys -in site.pem -out no-key.p12 -passout $')
   await folder.openssl('pkcs12 -export -nocerts -inkey site-key.pem -out no-certificate.p12 -passout $')
   await folder.openssl('pkcs12 -export -nocerts -inkey site-key.pem -certfile other.pem -out foreign.p12 -passout $')
@@ -138,7 +138,7 @@ test('certificate: a file without a key, or without the certificate of its key, 
   expect(await convert('foreign.p12')).toBe('CN=site')
 })
 
-test('certificate: another password, with a MAC and without, and none where one is needed', async () => {
+test('certificate: a wrong password, with and without a MAC, and a missing password are reported', async () => {
   await folder.openssl('pkcs12 -export -nomac -in site.pem -inkey site-key.pem -out no-mac.p12 -passout $')
   const wrong = (name: string) =>
     'CERTIFICATE_PASS does not open: it is another password, or the file is damaged. ' +
@@ -155,7 +155,7 @@ test('certificate: keys that are too weak for TLS are refused', async () => {
   )
 })
 
-test('certificate: what is no file, nothing, too much, cut off or something else is refused', () => {
+test('certificate: a missing, empty, too large, truncated or unrelated file is refused', () => {
   folder.write('empty.p12', '')
   folder.write('large.p12', Buffer.alloc(1024 ** 2 + 1))
   folder.write('cut.p12', folder.bytes('site.p12').subarray(0, 300))
@@ -174,7 +174,7 @@ test('certificate: what is no file, nothing, too much, cut off or something else
   ])
 })
 
-test('certificate: a name that a shell would read otherwise is quoted in the command', async () => {
+test('certificate: a file name with special characters is quoted in the command', async () => {
   await folder.shell("cat site.pem site-key.pem > '-it is; $(id).pem'")
   expect(refusal('-it is; $(id).pem')).toContain(
     "openssl pkcs12 -export -in './-it is; $(id).pem' -out './-it is; $(id)-new.p12' -passout env:CERTIFICATE_PASS",
@@ -183,7 +183,7 @@ test('certificate: a name that a shell would read otherwise is quoted in the com
   expect(read('-it is; $(id)-new.p12').x509.subject).toBe('CN=site')
 })
 
-test('certificate: no bytes whatever end in anything but one sentence', () => {
+test('certificate: any truncated file is refused with one sentence', () => {
   const whole = folder.bytes('site.p12')
   for (let cut = 1; cut < whole.length; cut += 41) {
     folder.write('part.p12', whole.subarray(0, cut))
@@ -191,7 +191,7 @@ test('certificate: no bytes whatever end in anything but one sentence', () => {
   }
 })
 
-test('certificate: a pipe in the place of the password’s file is refused at once', async () => {
+test('certificate: a pipe as the password file is refused immediately', async () => {
   await folder.shell('mkfifo pass-pipe')
   const [file, passphraseFile] = [join(folder.path, 'site.p12'), join(folder.path, 'pass-pipe')]
   expect(() => readCertificate({ file, passphrase: '', passphraseFile })).toThrow(

@@ -69,7 +69,7 @@ const asked = (session: ClientHttp2Session, path: string) =>
     stream.resume()
   })
 
-test('sessions: one without a request ends after 60 s, one that asks goes on', async () => {
+test('sessions: a connection without requests ends after 60 s, one with requests stays', async () => {
   const { clock, watch, open } = await watched()
   const [idle, busy] = [await open(), await open()]
   clock.time = 50_000
@@ -81,13 +81,13 @@ test('sessions: one without a request ends after 60 s, one that asks goes on', a
   expect(busy.isOpen()).toBe(true)
 })
 
-test('sessions: one without a request that does not go when it is told so is cut off', async () => {
+test('sessions: an idle connection that does not close when told to is cut off', async () => {
   const { clock, watch, sessions, server } = await watched()
   const { port } = server.address() as AddressInfo
   const socket = connectTcp({ port, host: '127.0.0.1', allowHalfOpen: true })
   cleanups.push(() => socket.destroy())
   socket.on('error', () => undefined).resume()
-  // The preface and empty settings, and then nothing whatever comes.
+  // The preface and empty settings, and then nothing.
   socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
   socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
   await waitUntil(() => expect(sessions).toHaveLength(1))
@@ -100,7 +100,7 @@ test('sessions: one without a request that does not go when it is told so is cut
   await waitUntil(async () => expect([watch.count(), await connections()]).toEqual([0, 0]))
 })
 
-test('sessions: a request whose end does not come is cancelled after 300 s, and its connection goes on', async () => {
+test('sessions: an unfinished request is cancelled after 300 s, and its connection stays open', async () => {
   const { clock, watch, open, sessions } = await watched()
   const { session } = await open()
   const stream = session.request({ ':path': '/read', ':method': 'POST' })
@@ -116,13 +116,13 @@ test('sessions: a request whose end does not come is cancelled after 300 s, and 
   expect(await asked(session, '/')).toBe(200)
 })
 
-test('sessions: answers that nobody takes end their connection after 120 s without progress', async () => {
+test('sessions: unread responses end their connection after 120 s without progress', async () => {
   const { clock, watch, open } = await watched()
   const { session, ended } = await open()
   const stream = session.request({ ':path': '/large' })
   stream.on('error', () => undefined)
   await new Promise((resolve) => stream.once('response', resolve))
-  // What fits into the window has gone when the other side says so.
+  // After the ping, everything that fits into the window has been sent.
   await new Promise<void>((resolve) => session.ping(() => resolve()))
   watch.look()
   clock.time = 120_001
@@ -130,7 +130,7 @@ test('sessions: answers that nobody takes end their connection after 120 s witho
   expect(await ended).toBe(11)
 })
 
-test('sessions: beyond the most, those that were idle longest make room; where all are in use, the newest is turned away', async () => {
+test('sessions: at the limit, those idle longest are closed; if all are in use, the newest is refused', async () => {
   const { clock, open, watch } = await watched({ most: 2 })
   const first = await open()
   clock.time = 1
@@ -147,7 +147,7 @@ test('sessions: beyond the most, those that were idle longest make room; where a
   expect([second.isOpen(), third.isOpen()]).toEqual([true, true])
 })
 
-/** Each holds a request whose end does not come. */
+/** Sends a request that never ends on each session. */
 async function hold(sessions: readonly { session: ClientHttp2Session }[]): Promise<void> {
   for (const { session } of sessions) {
     session.request({ ':path': '/read', ':method': 'POST' }).on('error', () => undefined)
@@ -155,7 +155,7 @@ async function hold(sessions: readonly { session: ClientHttp2Session }[]): Promi
   }
 }
 
-test('sessions: an address that has as many as it may gets a further one in the place of its own idle one, and none where all are in use', async () => {
+test('sessions: at the limit of an address, a new one replaces its own idle one, and is refused if all are in use', async () => {
   const { clock, open, watch } = await watched({ ofAddress: 2 })
   const neighbour = await open('127.0.0.2')
   const first = await open()
@@ -171,7 +171,7 @@ test('sessions: an address that has as many as it may gets a further one in the 
   expect(watch.count()).toBe(4)
 })
 
-test('sessions: where all are in use, the address that has most gives its longest up for one of another address', async () => {
+test('sessions: if all are in use, the address with the most loses its oldest to another address', async () => {
   const { clock, open } = await watched({ most: 4 })
   const neighbour = await open('127.0.0.2')
   const many = [await open(), await open(), await open()]
@@ -183,12 +183,12 @@ test('sessions: where all are in use, the address that has most gives its longes
   expect(await many[0]?.ended).toBe(11)
   expect([neighbour, ...many.slice(1), further].map((one) => one.isOpen())).toEqual([true, true, true, true])
   await hold([further])
-  // Two of one address beside one of each other: nobody takes it from them by turns.
+  // One address has two and the others one each, so addresses can't displace each other in turns.
   expect(await (await open('127.0.0.3')).ended).toBe(11)
   expect(await (await open()).ended).toBe(11)
 })
 
-test('sessions: those of a trusted proxy are counted together with all, and not as one address', async () => {
+test('sessions: those of a trusted proxy count towards the total, but not as one address', async () => {
   const { open, watch } = await watched({ ofAddress: 1, most: 3, trustedProxies: ['127.0.0.9'] })
   const proxied = [await open('127.0.0.9'), await open('127.0.0.9'), await open('127.0.0.9')]
   expect(watch.count()).toBe(3)
@@ -197,7 +197,7 @@ test('sessions: those of a trusted proxy are counted together with all, and not 
   expect(proxied.map((one) => one.isOpen())).toEqual([true, true, true])
 })
 
-/** Asks for 10 MB and takes about so many bytes of them; the rest waits until `more` is called. */
+/** Requests 10 MB and reads about `bytes` of them; the rest waits until `more` is called. */
 async function takeSome(session: ClientHttp2Session, bytes: number) {
   const stream = session.request({ ':path': '/large' })
   stream.on('error', () => undefined)
@@ -211,7 +211,7 @@ async function takeSome(session: ClientHttp2Session, bytes: number) {
   })
   async function settled(): Promise<void> {
     await enough.promise
-    // What fits into the window has gone when the other side says so.
+    // After the ping, everything that fits into the window has been sent.
     await new Promise<void>((resolve) => session.ping(() => resolve()))
   }
   await settled()
@@ -225,7 +225,7 @@ async function takeSome(session: ClientHttp2Session, bytes: number) {
   }
 }
 
-test('sessions: an answer of which less than a tenth is taken in 120 s ends its connection, one that is taken faster does not', async () => {
+test('sessions: a response of which less than a tenth is read in 120 s ends its connection; one read faster does not', async () => {
   const { clock, watch, open } = await watched()
   const [slow, slower] = [await open(), await open()]
   const [some, few] = [await takeSome(slow.session, 1000), await takeSome(slower.session, 1000)]
@@ -243,20 +243,20 @@ test('sessions: an answer of which less than a tenth is taken in 120 s ends its 
   expect(await slow.ended).toBe(11)
 })
 
-test('sessions: those that take their answers slowly hold a certain sum together; beyond, those of the address that holds most end', async () => {
+test('sessions: unread data of slow readers is limited in total; over the limit, those of the address with the most end', async () => {
   const { watch, open } = await watched({ mostHeld: 15 * 1024 ** 2 })
   const neighbour = await open('127.0.0.2')
   const many = [await open(), await open()]
   for (const one of [neighbour, ...many]) await takeSome(one.session, 1000)
   watch.look()
-  // An answer that just began is none that is taken slowly.
+  // A response that has just begun does not count as slow.
   expect([neighbour, ...many].map((one) => one.isOpen())).toEqual([true, true, true])
   watch.look()
   expect(await Promise.all(many.map(({ ended }) => ended))).toEqual([11, 11])
   expect(neighbour.isOpen()).toBe(true)
 })
 
-test('sessions: told to go away they end with their last answer, and none begins any more', async () => {
+test('sessions: after a shutdown notice they finish their last response, and accept no new request', async () => {
   const { open, watch } = await watched()
   const { session, ended } = await open()
   const stream = session.request({ ':path': '/read', ':method': 'POST' })

@@ -7,19 +7,19 @@ import { closeServer, listening } from '../../../base/tls/listen.ts'
 import { httpServer } from '../../../base/tls/server.ts'
 import { ask } from '../../support/http.ts'
 
-test('listen: a connection that could not be accepted does not end the process, and the next one is answered', async () => {
+test('listen: a failed accept does not crash the process, and the next connection is answered', async () => {
   const app = new Koa()
   app.use((ctx) => {
     ctx.body = 'ok'
   })
   const server = await listening(httpServer(app), 0, '127.0.0.1')
   onTestFinished(() => closeServer(server))
-  // What Node emits where accept(2) fails, such as for EMFILE, ECONNABORTED or EPERM.
+  // The event that Node.js emits if accept(2) fails, such as with EMFILE, ECONNABORTED or EPERM.
   server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE', syscall: 'accept' }))
   expect((await ask(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)).text).toBe('ok')
 })
 
-test('listen: a port that is taken rejects', async () => {
+test('listen: it rejects if the port is in use', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void taken.close())
   await once(taken, 'listening')

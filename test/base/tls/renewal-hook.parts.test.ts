@@ -5,7 +5,7 @@ import { readCertificate } from '../../../base/tls/certificate.ts'
 import { certificateFolder } from '../../support/certificates.ts'
 import { readBlocks } from '../../support/guides/blocks.ts'
 
-test('renewal: the script of docs/tls.md for certbot makes a file that is served, in its place at once', async () => {
+test('renewal: the certbot script of docs/tls.md creates a usable file and replaces the old one atomically', async () => {
   using folder = await certificateFolder()
   const script = readBlocks('docs/tls.md').find(({ code }) => code.includes('renewal-hooks'))?.code ?? ''
   await folder.issue('site')

@@ -36,13 +36,13 @@ function watch(file: string, options: { names?: string[]; now?: () => number; pa
   return { certificate, lines, taken }
 }
 
-/** A file takes another's place at once, as a careful writer does it. */
+/** Replaces a file atomically. */
 function put(file: string, name: string): void {
   folder.write(`${file}.part`, folder.bytes(name))
   renameSync(join(folder.path, `${file}.part`), join(folder.path, file))
 }
 
-test('watch: a new file is taken without a restart; one that was only touched is not', async () => {
+test('watch: a new file is used without a restart; one that was only touched is not', async () => {
   put('live.p12', 'first.p12')
   const { certificate, lines, taken } = watch('live.p12')
   put('live.p12', 'first.p12')
@@ -55,7 +55,7 @@ test('watch: a new file is taken without a restart; one that was only touched is
   await waitUntil(() => expect(taken).toEqual(['CN=second', 'CN=first']))
 })
 
-test('watch: a broken new file keeps the old one, is said once with its sentence, and a good one mends it', async () => {
+test('watch: a broken new file keeps the old one and is reported once; a valid file replaces it', async () => {
   put('mended.p12', 'first.p12')
   const { certificate, lines, taken } = watch('mended.p12')
   put('mended.p12', 'second.pem')
@@ -68,7 +68,7 @@ test('watch: a broken new file keeps the old one, is said once with its sentence
   expect(lines).toHaveLength(2)
 })
 
-test('watch: that the file in use is back in its place is said', async () => {
+test('watch: the return of the file in use is reported', async () => {
   put('back.p12', 'first.p12')
   const { lines, taken } = watch('back.p12')
   put('back.p12', 'second.pem')
@@ -79,7 +79,7 @@ test('watch: that the file in use is back in its place is said', async () => {
   expect(taken).toEqual([])
 })
 
-test('watch: a file that is taken away is said once, and the one in use stays', async () => {
+test('watch: a removed file is reported once, and the one in use stays', async () => {
   put('gone.p12', 'first.p12')
   const { certificate, lines } = watch('gone.p12')
   renameSync(join(folder.path, 'gone.p12'), join(folder.path, 'elsewhere.p12'))
@@ -88,7 +88,7 @@ test('watch: a file that is taken away is said once, and the one in use stays', 
   expect(certificate.current().x509.subject).toBe('CN=first')
 })
 
-test('watch: a secret of Kubernetes is followed, whose folder is a link that is led elsewhere; its password with it', async () => {
+test('watch: a Kubernetes secret, whose folder is a link that changes its target, is followed together with its password', async () => {
   for (const name of ['first', 'second']) {
     mkdirSync(join(folder.path, `..${name}`))
     put(`..${name}/site.p12`, `${name}.p12`)
@@ -106,7 +106,7 @@ test('watch: a secret of Kubernetes is followed, whose folder is a link that is 
   expect(lines).toEqual(['a new certificate is in use'])
 })
 
-test('watch: a certificate that ends soon, or is not for the names of the host, is said at the start and again each day', async () => {
+test('watch: a certificate that expires soon, or does not cover the host names, is reported at the start and daily', async () => {
   let time = Date.now()
   const { certificate, lines } = watch('short.p12', { names: ['short.example.test', 'b.test'], now: () => time })
   expect(certificate.state().problem).toBe('expires-soon')

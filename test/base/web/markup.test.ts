@@ -4,32 +4,32 @@ import { attributes, escaped, html } from '../../../base/web/markup.ts'
 const HOSTILE = `<b title="x" id='y'>&amp;`
 const SHOWN = '&lt;b title=&quot;x&quot; id=&#39;y&#39;&gt;&amp;amp;'
 
-test('markup: a value in a template is a text, whatever it has', () => {
+test('markup: a value in a template is escaped text', () => {
   expect(escaped(HOSTILE)).toBe(SHOWN)
   expect(html`<p>${HOSTILE}</p>`.text).toBe(`<p>${SHOWN}</p>`)
   expect(attributes({ title: HOSTILE }).text).toBe(` title="${SHOWN}"`)
 })
 
-test('markup: markup inside markup is shown as it stands, also in an array', () => {
+test('markup: nested markup is rendered unescaped, also in an array', () => {
   expect(html`<ul>${['<', 'b'].map((name) => html`<li>${name}</li>`)}</ul>`.text).toBe(
     '<ul><li>&lt;</li><li>b</li></ul>',
   )
 })
 
-test('markup: an object with the shape of markup is a text', () => {
+test('markup: an object with the shape of markup is text', () => {
   expect(escaped({ text: '<b>', toString: () => '<i>' })).toBe('&lt;i&gt;')
 })
 
-test('markup: null and undefined are nothing; false and 0 are shown', () => {
+test('markup: null and undefined render nothing; false and 0 are shown', () => {
   expect(html`${null}${undefined}${false}${0}`.text).toBe('false0')
 })
 
-test('markup: attributes that are true have no value, those that are false, null or undefined are left out', () => {
+test('markup: attributes that are true have no value; those that are false, null or undefined are left out', () => {
   expect(
     attributes({ id: 'a', hidden: true, list: undefined, title: null, required: false, value: '', min: 0 }).text,
   ).toBe(' id="a" hidden value="" min="0"')
 })
 
-test('markup: a backslash stays what it is', () => {
+test('markup: a backslash is kept', () => {
   expect(html`<p>\\ ${'\\'}</p>`.text).toBe('<p>\\ \\</p>')
 })

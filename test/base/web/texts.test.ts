@@ -18,7 +18,7 @@ test.each(PLATFORM_LOCALES)('texts: platform.language of %s is its own tag', (lo
   expect(platformText(locale, 'platform.language')).toBe(locale)
 })
 
-test('texts: a missing key names the language and the key', () => {
+test('texts: the error for a missing key names the language and the key', () => {
   const texts = new Map([
     ['en', new Map([['a', 'A']])],
     ['nl', new Map([['b', 'B']])],
@@ -38,13 +38,13 @@ test.each([
   expect(platformLanguage(locale)).toBe(language)
 })
 
-test('texts: platformText puts values in place of {0}', () => {
+test('texts: platformText replaces {0} with values', () => {
   expect(platformText('de-AT', 'platform.login.busy', [5])).toBe(
     'Der Dienst ist ausgelastet, bitte versuchen Sie es in 5 Sekunden erneut.',
   )
 })
 
-test('texts: a value that looks like a placeholder is not filled in again', () => {
+test('texts: a value that looks like a placeholder is not replaced again', () => {
   expect(platformText('en', 'platform.client.signedin', ['{0} $&'])).toBe('Signed in as {0} $&')
 })
 

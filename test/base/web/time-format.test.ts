@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { dayFirst, timeFormat } from '../../../base/web/time-format.ts'
 
-/** A day and a month that could be taken for one another, in the morning of UTC. */
+/** The day and month could be confused. The time is in the morning, UTC. */
 const TIME = Date.UTC(2026, 2, 4, 7, 5, 9)
 
 test.each([
@@ -11,7 +11,7 @@ test.each([
   ['de', '4. März 2026, 07:05'],
   ['fr', '4 mars 2026, 07:05'],
   ['es', '4 mar 2026, 07:05'],
-])('times in %s name the month and count hours to 24', (locale, shown) => {
+])('times in %s name the month and use the 24-hour clock', (locale, shown) => {
   expect(timeFormat(locale).format(TIME)).toBe(shown)
   expect(timeFormat(locale, 'second').format(TIME)).toBe(`${shown}:09`)
 })
@@ -20,6 +20,6 @@ test('a minute after midnight is 00:01, not 24:01', () => {
   expect(timeFormat('en').format(Date.UTC(2026, 10, 22, 0, 1))).toBe('22 Nov 2026, 00:01')
 })
 
-test('a language whose name begins with "en" is English only as a whole word', () => {
+test('a language tag that merely begins with "en" is not English', () => {
   expect([dayFirst('en'), dayFirst('en-AU'), dayFirst('enm')]).toEqual(['en-GB', 'en-GB', 'enm'])
 })

@@ -21,7 +21,7 @@ async function openQueue(bound = 1000) {
 
 const body = (size: number) => new Uint8Array(size).fill(7)
 
-test('batch queue: batches come back oldest first, also in the next process', async () => {
+test('batch queue: batches are returned oldest first, also in the next process', async () => {
   const first = await openQueue()
   await Promise.all([first.put(body(10), 1, 'pb'), first.put(body(20), 2, 'json')])
   const second = await openQueue()
@@ -40,7 +40,7 @@ test('batch queue: batches come back oldest first, also in the next process', as
   expect([second.size(), lost, readdirSync(join(home, 'metrics'))]).toEqual([0, [], []])
 })
 
-test('batch queue: over the bound the oldest are dropped and counted', async () => {
+test('batch queue: over the limit the oldest are dropped and counted', async () => {
   const queue = await openQueue(100)
   for (const count of [1, 2, 3, 4]) await queue.put(body(40), count, 'pb')
   expect(queue.size()).toBe(80)
@@ -54,14 +54,14 @@ test('batch queue: over the bound the oldest are dropped and counted', async () 
   expect(readdirSync(join(home, 'metrics'))).toHaveLength(2)
 })
 
-test('batch queue: a smaller bound at the next start drops what is over it', async () => {
+test('batch queue: a lower limit at the next start drops the excess', async () => {
   const first = await openQueue(100)
   for (const count of [1, 2]) await first.put(body(40), count, 'pb')
   expect((await openQueue(50)).oldest()?.count).toBe(2)
   expect(lost).toEqual([[1, 'queue_full']])
 })
 
-test('batch queue: only this account can read what waits', async () => {
+test('batch queue: only this account can read the queue', async () => {
   const queue = await openQueue()
   await queue.put(body(10), 1, 'pb')
   const folder = join(home, 'metrics')
@@ -70,7 +70,7 @@ test('batch queue: only this account can read what waits', async () => {
   expect(readFileSync(join(folder, file))).toHaveLength(10)
 })
 
-test('batch queue: what a process was writing when it died is removed, and foreign files are left alone', async () => {
+test('batch queue: unfinished writes of a dead process are removed, and foreign files are left alone', async () => {
   const queue = await openQueue()
   await queue.put(body(10), 1, 'pb')
   for (const name of ['000000000009-1.pb.part', 'notes.txt']) writeFileSync(join(home, 'metrics', name), 'x')
@@ -79,7 +79,7 @@ test('batch queue: what a process was writing when it died is removed, and forei
   expect(readdirSync(join(home, 'metrics'))).toEqual(['000000000001-1.pb', 'notes.txt'])
 })
 
-test('batch queue: a file that is gone, or a folder that takes none, is told as lost and ends nothing', async () => {
+test('batch queue: a missing file, or a folder that cannot be written to, is reported as lost and stops nothing', async () => {
   const queue = await openQueue()
   await queue.put(body(10), 5, 'pb')
   const batch = queue.oldest()

@@ -4,7 +4,7 @@ import { repeat } from '../../../base/work/repeat.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('repeat: work that takes longer than its time is never done twice at once', async () => {
+test('repeat: work that takes longer than its interval never runs twice at the same time', async () => {
   const under = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let begun = 0
   const stop = repeat(1000, () => under[begun++]?.promise)
@@ -17,7 +17,7 @@ test('repeat: work that takes longer than its time is never done twice at once',
   await stop()
 })
 
-test('repeat: what work throws is told, also at once, and work goes on', async () => {
+test('repeat: errors of the work are reported, also synchronous ones, and the work continues', async () => {
   const told: string[] = []
   const work = vi.fn(() => {
     throw new Error('away')
@@ -28,7 +28,7 @@ test('repeat: what work throws is told, also at once, and work goes on', async (
   await stop()
 })
 
-test('repeat: the end is reached once the work under way is done, and nothing begins after it', async () => {
+test('repeat: stopping waits for the running work, and nothing starts afterwards', async () => {
   const work = Promise.withResolvers<void>()
   let begun = 0
   let isOver = false

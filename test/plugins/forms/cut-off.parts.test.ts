@@ -33,7 +33,7 @@ test.each([
   ['loops', '() => { for (;;); }'],
   ['never settles', '() => new Promise(() => {})'],
   ['loops after an await', 'async () => { await null; for (;;); }'],
-])('a change whose function %s leaves the old value', async (_what, code) => {
+])('a change whose function %s keeps the old value', async (_what, code) => {
   const client = await open()
   await client.run('answer', code)
   expect(await client.change('new')).toMatchObject({ code: 'script_timeout' })
@@ -41,7 +41,7 @@ test.each([
   expect(await client.state()).toEqual(['old', '', 0])
 })
 
-test('a change whose listener loops leaves the old value, and the depth of events is free again', async () => {
+test('a change whose listener loops keeps the old value, and the event depth is reset', async () => {
   const client = await open()
   await client.run('setListener', '() => { for (;;); }')
   expect(await client.change('new')).toMatchObject({ code: 'script_timeout' })
@@ -51,7 +51,7 @@ test('a change whose listener loops leaves the old value, and the depth of event
   expect(await client.state()).toEqual(['newer', '', 2])
 })
 
-test.each([['true'], ['a text']])('a function that settles with %s after its call decides nothing', async (value) => {
+test.each([['true'], ['a text']])('a function that settles with %s after its call has no effect', async (value) => {
   const client = await open()
   await client.run('answer', '() => new Promise((resolve) => { settle = resolve })')
   expect(await client.change('new')).toMatchObject({ code: 'script_timeout' })

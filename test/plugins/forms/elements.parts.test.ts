@@ -81,7 +81,7 @@ async function errorOf(code: string): Promise<string> {
   return outcome.code === 'returned' ? 'returned' : outcome.message
 }
 
-describe('elements: what a script sets is read back and told to the host', () => {
+describe('elements: a property that a script sets is read back and sent to the host', () => {
   test.each([
     ['intro', 'label', '"i18n:x"'],
     ['intro', 'hint', '"Help"'],
@@ -120,7 +120,7 @@ describe('elements: what a script sets is read back and told to the host', () =>
   })
 })
 
-test('elements: they begin as the definition says, and nothing is told before something changes', async () => {
+test('elements: their initial values are those of the definition, and nothing is sent before a change', async () => {
   const { value, elements, shown } = await evaluate(`const e = forms.orders.elements
     return [forms.orders.title, forms.orders.getName(), e.company.value, e.company.placeholder, e.price.value, e.news.required, e.news.value,
       e.size.value, e.size.options.length, e.way.value, e.secret.value, e.lines.rows, e.lines.selected, e.lines.sort, e.lines.page,
@@ -132,13 +132,13 @@ test('elements: they begin as the definition says, and nothing is told before so
   expect({ elements, shown }).toEqual({ elements: {}, shown: null })
 })
 
-test('forms: a title is told with its form', async () => {
+test('forms: a title is sent with its form', async () => {
   const { titles, elements } = await evaluate("forms.detail.title = 'New'; forms.orders.elements.company.value = null")
   expect(titles).toEqual({ detail: 'New' })
   expect(elements).toEqual({ 'orders.company': { value: '' } })
 })
 
-describe('elements: what a property does not take is a TypeError that names it', () => {
+describe('elements: a value that a property does not accept is a TypeError that names the property', () => {
   test.each([
     [
       'company.value = 5',
@@ -179,7 +179,7 @@ describe('elements: what a property does not take is a TypeError that names it',
     )
   })
 
-  test('forms and their functions too', async () => {
+  test('forms and their functions are protected in the same way', async () => {
     expect(await errorOf('forms.order')).toBe('TypeError: forms has no order; the nearest is orders')
     expect(await errorOf('forms.orders.mroe()')).toContain('forms.orders has no mroe')
     expect(await errorOf('forms.orders = 1')).toBe('TypeError: forms.orders cannot be replaced')
@@ -188,7 +188,7 @@ describe('elements: what a property does not take is a TypeError that names it',
   })
 })
 
-test('elements: what depends on a list goes with it', async () => {
+test('elements: changing rows or options also resets the selection that depends on them', async () => {
   const { elements } = await evaluate(`const { lines, size } = forms.orders.elements
     lines.selected = [1]; lines.rows = [{ id: 2 }]; size.options = []`)
   expect(elements).toEqual({
@@ -197,7 +197,7 @@ test('elements: what depends on a list goes with it', async () => {
   })
 })
 
-test('elements: a table takes 10,000 rows and no more', async () => {
+test('elements: a table accepts at most 10,000 rows', async () => {
   const set = (count: number, cell: string) =>
     `forms.orders.elements.lines.rows = Array.from({ length: ${count} }, (_, id) => ({ id${cell} }))`
   const { elements } = await evaluate(set(10_000, ''))
@@ -205,7 +205,7 @@ test('elements: a table takes 10,000 rows and no more', async () => {
   expect(await errorOf(set(10_001, ''))).toContain('lines.rows must be a list of at most 10000 rows')
 })
 
-test('elements: changes of a call that failed are told with the next', async () => {
+test('elements: changes of a failed call are sent with the next call', async () => {
   const client = await open()
   expect(await client.run('run', "forms.orders.elements.company.error = 'no'; throw 1")).toMatchObject({
     code: 'script_error',
@@ -214,7 +214,7 @@ test('elements: changes of a call that failed are told with the next', async () 
   expect((await client.changes(client.run('forms.flush'))).elements).toEqual({})
 })
 
-test('elements: each client has its own, and they last from call to call', async () => {
+test('elements: each client has separate elements, which keep their state between calls', async () => {
   const [one, other] = [await open(), await open()]
   await one.run('run', "forms.orders.elements.company.value = 'mine'")
   expect(await one.result('run', 'return forms.orders.elements.company.value')).toBe('"mine"')

@@ -51,7 +51,7 @@ async function open(globals = GLOBALS, script = SCRIPT) {
   return { ...client, json }
 }
 
-test('a change: the function gets old and new, then the listeners, and the host hears the value', async () => {
+test('a change: its function gets the old and new value, then the listeners run, and the host receives the value', async () => {
   const client = await open()
   const { elements } = await client.changes(client.fire('a', 'name', 'onElementDataChange', 'new'))
   expect(elements).toEqual({ 'a.name': { value: 'new', error: '' } })
@@ -67,7 +67,7 @@ test.each([
   ["async () => 'later'", { value: 'old', error: 'later' }],
   ["() => { forms.a.elements.name.value = 'own'; return false }", { value: 'own', error: '' }],
   ['() => true', { value: 'new', error: '' }],
-])('a change that the function answers with %s', async (code, state) => {
+])('a change for which the function returns %s', async (code, state) => {
   const client = await open()
   await client.run('answer', code)
   const { elements } = await client.changes(client.fire('a', 'name', 'onElementDataChange', 'new'))
@@ -75,7 +75,7 @@ test.each([
   expect(await client.json('listened')).toHaveLength(1)
 })
 
-test('a change: a listener refuses it, a function stops the listeners, one that fails leaves the old value', async () => {
+test('a change: a listener can refuse it, the function can stop the listeners, and a failing listener keeps the old value', async () => {
   const client = await open()
   const change = (value: string) => client.changes(client.fire('a', 'name', 'onElementDataChange', value))
   await client.run('setVerdict', 'no')
@@ -87,7 +87,7 @@ test('a change: a listener refuses it, a function stops the listeners, one that 
   expect((await client.changes(client.run('forms.flush'))).elements).toEqual({ 'a.name': { value: 'new', error: '' } })
 })
 
-test('other events: their functions get what docs/forms.md says, the event last', async () => {
+test('other events: their functions get the arguments that docs/forms.md describes, the event last', async () => {
   const client = await open()
   const { elements } = await client.changes(
     client.fire('a', 'lines', 'onSort', { column: 'what', direction: 'descending' }),
@@ -116,7 +116,7 @@ test('other events: their functions get what docs/forms.md says, the event last'
   expect((await client.changes(client.fire('a', 'lines', 'showPage', 2))).elements).toEqual({ 'a.lines': { page: 2 } })
 })
 
-test('events of hidden and disabled elements, unknown ones and forms that are not shown come to nothing', async () => {
+test('events of hidden, disabled or unknown elements and of forms that are not shown are ignored', async () => {
   const client = await open()
   for (const [form, element] of [
     ['a', 'off'],
@@ -132,7 +132,7 @@ test('events of hidden and disabled elements, unknown ones and forms that are no
   expect(await client.json('listened')).toEqual([])
 })
 
-test('scripts can neither fire, define nor shadow what the platform fires', async () => {
+test('scripts can neither fire, define nor shadow events of the platform', async () => {
   const client = await open(`${GLOBALS}
     globalThis['forms.event'] = () => { throw new Error('shadowed') }
     function event() { throw new Error('shadowed') }`)
@@ -144,7 +144,7 @@ test('scripts can neither fire, define nor shadow what the platform fires', asyn
   expect(await client.run('forms.nothing')).toMatchObject({ code: 'script_error' })
 })
 
-test('hostile scripts: changed built-ins and prototypes change nothing of the platform’s', async () => {
+test('hostile scripts: changed built-ins and prototypes do not affect the platform', async () => {
   const client = await open(
     `${GLOBALS}
     const loot = []
@@ -188,7 +188,7 @@ test.each([
   expect((await client.changes(client.run('forms.flush'))).elements).toEqual({})
 })
 
-test('hostile scripts: a getter gives its value once, and it is the one that was checked', async () => {
+test('hostile scripts: a getter is read once, and the value that was checked is used', async () => {
   const client = await open()
   const code = `let n = 0; forms.a.elements.lines.rows = [{ get id() { return ++n }, what: 'a' }]; String(n) + forms.a.elements.lines.rows[0].id`
   const outcome = client.run('run', code)

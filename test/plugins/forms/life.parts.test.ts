@@ -8,7 +8,7 @@ afterEach(() => lab.stop())
 
 const button = { type: 'button', name: 'go', label: 'Go', onAction: 'go' }
 
-test('form scripts: top-level functions are not global, belong to their form, and keep what they remember', async () => {
+test('form scripts: top-level functions are not global but belong to their form, and keep their state', async () => {
   lab = createFormLab()
   const client = await lab.open(
     `function onSolutionOpen() { application.showForm('a') }
@@ -24,7 +24,7 @@ test('form scripts: top-level functions are not global, belong to their form, an
   expect(await other.result('both')).toBe('a1ba2undefinedundefined')
 })
 
-test('form scripts: a fault while they load is told with its file, line and column, on the first line too', async () => {
+test('form scripts: an error while loading is reported with its file, line and column, also on the first line', async () => {
   lab = createFormLab()
   const failed = (script: string) => lab.tryOpen('', { a: { form: formWith(), script } })
   expect(await failed("function f() {}; throw new TypeError('no')")).toMatchObject({
@@ -40,7 +40,7 @@ test('form scripts: a fault while they load is told with its file, line and colu
   expect(await failed('let a = ;')).toMatchObject({ position: { file: 'forms/a.js', line: 1, column: 9 } })
 })
 
-test('form scripts: an error of a handler has the position in its file, on the first line too', async () => {
+test('form scripts: an error in a handler has the position in its file, also on the first line', async () => {
   lab = createFormLab()
   const client = await lab.open("function onSolutionOpen() { application.showForm('a') }", {
     a: { form: formWith(button), script: "function go(event) { throw new Error('x') }" },
@@ -53,7 +53,7 @@ test('form scripts: an error of a handler has the position in its file, on the f
   })
 })
 
-test('form life: hide, load once and show, in their order, with the listeners after each function', async () => {
+test('form life: hide, load once and show run in order, each function before its listeners', async () => {
   lab = createFormLab()
   const script = (name: string) =>
     ['onLoad', 'onShow', 'onBeforeHide', 'onHide', 'onUnload']
@@ -104,7 +104,7 @@ test('form life: hide, load once and show, in their order, with the listeners af
   ])
 })
 
-test('form life: the form’s function or a listener keeps it with false, also one that answers later', async () => {
+test('form life: the function of a form or a listener prevents hiding by returning false, also asynchronously', async () => {
   lab = createFormLab()
   const client = await lab.open(
     `let mayGo = true
@@ -138,7 +138,7 @@ test('form life: the form’s function or a listener keeps it with false, also o
   expect(await toB()).toBe('b')
 })
 
-test('forms: logins and plain pages do not have them', async () => {
+test('forms: they do not exist in logins and plain pages', async () => {
   lab = createFormLab()
   const logins = createScriptLab({ forms: ['orders'] })
   try {
@@ -148,7 +148,7 @@ test('forms: logins and plain pages do not have them', async () => {
   }
 })
 
-test('form life: forms that show one another without end are stopped', async () => {
+test('form life: forms that show each other endlessly are stopped', async () => {
   lab = createFormLab()
   const onShow = (other: string) => `function onShow() { application.showForm('${other}') }`
   const client = await lab.open("function go() { application.showForm('a') }", {

@@ -45,7 +45,7 @@ async function open(of = lab) {
   }
 }
 
-test('a table: 10,000 rows of an ordinary width reach the host whole and in order, and all of them selected', async () => {
+test('a table: 10,000 rows of ordinary width reach the host complete and in order, with all of them selected', async () => {
   const client = await open()
   const { elements } = await client.after(
     "lines.rows = rowsOf(10000, 'Some customer of a usual length '); lines.selected = lines.rows.map((row) => row.id); company.value = 'x'",
@@ -65,7 +65,7 @@ test('a table: 10,000 rows of an ordinary width reach the host whole and in orde
   expect((await client.after('')).elements).toEqual({})
 })
 
-test('a table: cells that take six characters each in JSON reach the host too', async () => {
+test('a table: cells whose characters take six characters each in JSON reach the host', async () => {
   const client = await open(narrow)
   const { elements } = await client.after('lines.rows = rowsOf(20, String.fromCharCode(1).repeat(400))')
   const { rows } = elements['a.lines'] as { rows: { street: string }[] }
@@ -81,7 +81,7 @@ test('a select: 1,000 options with long labels reach the host', async () => {
   expect([options.length, options[999]?.label.length, value]).toEqual([1000, 1003, 999])
 })
 
-test('a table: rows that are too large are refused where they are set, with the table’s name and the sizes', async () => {
+test('a table: rows that are too large are refused where they are set, with the name and sizes', async () => {
   const client = await open(narrow)
   expect(await client.run('run', "lines.rows = rowsOf(2000, 'x'.repeat(50))")).toMatchObject({
     code: 'script_quota',
@@ -105,7 +105,7 @@ test('a table: rows that are too large are refused where they are set, with the 
   expect((await client.after(caught)).elements).toEqual({ 'a.lines': { rows: [{ id: 1 }] } })
 })
 
-test('tables that are too large together: the call fails by name, that table goes back, and the next call tells the rest', async () => {
+test('if tables together are too large, the call fails with a name, that table is reset, and the rest is sent next', async () => {
   const client = await open(narrow)
   const outcome = await client.run(
     'run',
@@ -131,7 +131,7 @@ test('tables that are too large together: the call fails by name, that table goe
   expect((await client.after('others.rows = [{ id: 1 }]')).elements).toEqual({ 'a.others': { rows: [{ id: 1 }] } })
 })
 
-test('many texts that are too large together: what does not fit goes back, and calls work again', async () => {
+test('if many texts together are too large, those that do not fit are reset, and later calls work', async () => {
   const client = await open(narrow)
   const fill =
     "for (let n = 0; n < 12; n++) forms.a.elements['notes' + n].value = '\"'.repeat(10000); forms.a.title = 'New'"
@@ -149,7 +149,7 @@ test('many texts that are too large together: what does not fit goes back, and c
   ).toEqual(lengths)
 })
 
-test('a script that used all its requests up: its call fails, what it changed goes back, and the next call works', async () => {
+test('if a script uses up all its requests, its call fails, its changes are reverted, and the next call works', async () => {
   const client = await open()
   const outcome = await client.run('run', "company.value = 'x'; for (let n = 0; n < 2000; n++) i18n.setLocale('nl')")
   expect(outcome).toMatchObject({ code: 'script_quota', limit: { name: 'CALL_REQUESTS' } })
@@ -158,7 +158,7 @@ test('a script that used all its requests up: its call fails, what it changed go
   expect((await client.after("company.value = 'y'")).elements).toEqual({ 'a.company': { value: 'y' } })
 })
 
-test('a call that fails after its changes were sent: they are told with the next, also if they changed again', async () => {
+test('if a call fails after its changes were sent, they are sent again with the next call, in their latest state', async () => {
   const client = await open()
   const change = "company.value = 'one'; lines.rows = []; forms.a.title = 'T'; application.showForm('b')"
   expect(await client.run('tooLong', change)).toMatchObject({ code: 'script_quota', limit: { name: 'RESULT_SIZE' } })
@@ -176,7 +176,7 @@ test('a call that fails after its changes were sent: they are told with the next
   })
 })
 
-test('what a script changes after its function returned is told with the next call', async () => {
+test('changes that a script makes after its function returned are sent with the next call', async () => {
   const client = await open()
   const first = await client.after(
     "company.value = 'one'; Promise.resolve().then(() => { company.value = 'two' }); return null",
@@ -186,7 +186,7 @@ test('what a script changes after its function returned is told with the next ca
   expect((await client.after('')).elements).toEqual({})
 })
 
-test('listening: the host hears what scripts listen to when that changes, and only of what browsers tell where asked', async () => {
+test('listening: the host learns of changes to what scripts listen to, only for events that browsers report on request', async () => {
   const client = await open()
   expect((await client.after('')).listening).toBeNull()
   const add = (type: string) =>
@@ -203,7 +203,7 @@ test('listening: the host hears what scripts listen to when that changes, and on
   expect((await client.changes(client.run('forms.flush'))).listening).toEqual(['onElementFocusGained'])
 })
 
-test('listening: listeners that were added while the scripts loaded are told with the first call', async () => {
+test('listening: listeners added while scripts load are sent with the first call', async () => {
   const client = await lab.open("eventsManager.addEventListener('onAction', () => {}); function run() {}", {})
   expect((await client.changes(client.run('run'))).listening).toEqual(['onAction'])
 })
@@ -213,7 +213,7 @@ const LOGIN = {
   other: { definition: definitionOf(FORM), script: '' },
 }
 
-test('a login form: what it shows counts without a login, and no other form can be shown', async () => {
+test('a login form: its effects apply without a sign-in, and no other form can be shown', async () => {
   const clients = createClientLab()
   const client = await clients.hosted(
     `function open(form) { forms.login.elements.company.error = 'wrong'; application.showForm(form)
@@ -287,7 +287,7 @@ test.each([
   send({} as Call, 'listening', ['onAction'])
 })
 
-test('the host keeps beginnings by call and element, and no more rows than a table can have', () => {
+test('the host stores partial transfers by call and element, limited to the most rows that a table can have', () => {
   const { send, updates } = host()
   const [one, other] = [{} as Call, {} as Call]
   const many = Array.from({ length: 9999 }, (_, id) => ({ id }))

@@ -6,7 +6,7 @@ const lab = createFormLab({ manifest: { eventTypes: { onSaved: {} } } })
 afterAll(() => lab.stop())
 
 const FORM = formWith({ type: 'text', name: 'name', value: 'old', onElementDataChange: 'changed' })
-/** `seen` returns what a test noted, as JSON. */
+/** `seen` returns what the script passed to `note`, as JSON. */
 const GLOBALS = `let notes = []
   function note(...what) { notes.push(what) }
   function start() { application.showForm('a') }
@@ -24,7 +24,7 @@ async function open(script: string, { shows = true } = {}) {
   return { ...client, seen }
 }
 
-test('a form’s script: this is the form at the top level, in handlers and in functions that they call', async () => {
+test('a form script: this is the form at the top level, in handlers and in functions that they call', async () => {
   const client = await open(`
     note('top', this === forms.a)
     const arrow = () => note('arrow', this === forms.a)
@@ -37,7 +37,7 @@ test('a form’s script: this is the form at the top level, in handlers and in f
   expect(await client.seen()).toEqual([['changed', 'a']])
 })
 
-test('addEventListener(type, callback, this) in a form’s script: the listener is the form’s, and this is the form in it', async () => {
+test('addEventListener(type, callback, this) in a form script: the listener belongs to the form, which is its this', async () => {
   const client = await open(`
     function onShow() { register() }
     function register() {
@@ -57,7 +57,7 @@ test('addEventListener(type, callback, this) in a form’s script: the listener 
   expect(await client.seen()).toEqual([['function', true, 'forms.a'], own])
 })
 
-test.each([0, 1, 2, 3, 4])('a listener whose context is a form gets %i arguments as they were fired', async (count) => {
+test.each([0, 1, 2, 3, 4])('a listener whose context is a form receives the %i arguments of the event', async (count) => {
   const client = await open(`
     function onShow() { eventsManager.addEventListener('onSaved', this.saved, this) }
     function saved(event, ...rest) { note(...rest); return true }
@@ -66,7 +66,7 @@ test.each([0, 1, 2, 3, 4])('a listener whose context is a form gets %i arguments
   expect(await client.seen()).toEqual([[1, 2, 3, 4].slice(0, count)])
 })
 
-test('a form’s function stays a function as any other: receivers, new, prototypes and names', async () => {
+test('a function of a form works like any other with receivers, new, prototypes and names', async () => {
   const client = await open(
     `function Line(price) { this.price = price }
     Line.prototype.twice = function () { return 2 * this.price }
@@ -83,14 +83,14 @@ test('a form’s function stays a function as any other: receivers, new, prototy
   ])
 })
 
-test('a strict script: this is the form in handlers, and undefined where the language says so', async () => {
+test('a strict script: this is the form in handlers, and undefined where the language requires it', async () => {
   const client = await open(`'use strict'
     function onShow() { note(this === forms.a, plain() === undefined) }
     function plain() { return this }`)
   expect(await client.seen()).toEqual([[true, true]])
 })
 
-test('errors in a form’s script with bound functions name line and column of the file', async () => {
+test('errors in a form script with bound functions report line and column of the file', async () => {
   const client = await open('function onShow() { fail() } function fail() { this.missing() }', { shows: false })
   expect(await client.run('start')).toMatchObject({
     code: 'script_error',

@@ -56,7 +56,7 @@ function errorOf(args: string, on = lab): Promise<unknown> {
   return resultOf(`try { await plugins.http.fetch(${args}) } catch (error) { return String(error) } return null`, on)
 }
 
-test('plugins.http.fetch: a GET without more gives status, ok, headers, text and JSON', async () => {
+test('plugins.http.fetch: a GET without options returns status, ok, headers, text and JSON', async () => {
   answer = () => answerOf('{"name":"Zoë"}', 200, { 'content-type': 'application/json' })
   const got = await resultOf(`const answer = await plugins.http.fetch('https://api.example.org/a?b=c')
     return { ...answer, headers: answer.headers, json: answer.json(), parent: Object.getPrototypeOf(answer.headers) }`)
@@ -74,26 +74,26 @@ test('plugins.http.fetch: a GET without more gives status, ok, headers, text and
   ])
 })
 
-test('plugins.http.fetch: method, headers and body are sent as given', async () => {
+test('plugins.http.fetch: method, headers and body are sent unchanged', async () => {
   await resultOf(
     `await plugins.http.fetch('https://api.example.org/', { method: 'patch', headers: { 'X-Key': 'k' }, body: 'ä' })`,
   )
   expect(sent[0]).toMatchObject({ method: 'PATCH', headers: { 'X-Key': 'k' }, body: 'ä' })
 })
 
-test('plugins.http.fetch: an answer other than 2xx is an answer, not an error', async () => {
+test('plugins.http.fetch: a status other than 2xx is a response, not an error', async () => {
   answer = () => answerOf('gone', 404)
   const got = await resultOf(`const { status, ok, text } = await plugins.http.fetch('https://api.example.org/')
     return { status, ok, text }`)
   expect(got).toEqual({ status: 404, ok: false, text: 'gone' })
 })
 
-test('plugins.http.fetch: bytes that are no UTF-8 become replacement characters, and a byte order mark is left out', async () => {
+test('plugins.http.fetch: invalid UTF-8 becomes replacement characters, and a byte order mark is removed', async () => {
   answer = () => answerOf(new Uint8Array([0xef, 0xbb, 0xbf, 0x61, 0xff]))
   expect(await resultOf("return (await plugins.http.fetch('https://api.example.org/')).text")).toBe('a\ufffd')
 })
 
-test('plugins.http.fetch: json() of what is no JSON is a SyntaxError of the script’s own', async () => {
+test('plugins.http.fetch: json() of invalid JSON throws the SyntaxError of the script realm', async () => {
   answer = () => answerOf('<html>')
   const body = `const answer = await plugins.http.fetch('https://api.example.org/')
     try { answer.json() } catch (error) { return [error instanceof SyntaxError, error.constructor === SyntaxError] }`
@@ -115,12 +115,12 @@ test('plugins.http.fetch: headers with the names of prototype keys are only data
   expect(await resultOf(body)).toEqual([['__proto__', 'constructor'], 'x', 'y', true])
 })
 
-test('plugins.http.fetch: an answer of the largest size with characters that grow as JSON reaches the script', async () => {
+test('plugins.http.fetch: a response of the maximum size reaches the script, even if its characters expand in JSON', async () => {
   answer = () => answerOf('\u0001'.repeat(1024 ** 2))
   expect(await resultOf("return (await plugins.http.fetch('https://api.example.org/')).text.length")).toBe(1024 ** 2)
 })
 
-test('plugins.http.fetch: binding and answer cannot be changed', async () => {
+test('plugins.http.fetch: binding and response are read-only', async () => {
   const body = `'use strict'
     const answer = await plugins.http.fetch('https://api.example.org/')
     return [plugins, plugins.http, plugins.http.fetch, answer, answer.headers, answer.json].map(Object.isFrozen)`
@@ -137,7 +137,7 @@ test.each([
   'https://other.example.org:8443/',
   'http://other.example.org:8443/',
   'https://[2606:4700:0:0::1]/',
-])('plugins.http.fetch: a host that is asked for and granted is reached: %s', async (url) => {
+])('plugins.http.fetch: a host that is requested and granted can be reached: %s', async (url) => {
   await resultOf(`await plugins.http.fetch('${url}')`)
   expect(sent.map((request) => request.url)).toEqual([url])
 })
@@ -175,7 +175,7 @@ test.each([
   expect(sent).toEqual([])
 })
 
-test('plugins.http.fetch: the manifest of a module can ask as well', async () => {
+test('plugins.http.fetch: the manifest of a module can also request hosts', async () => {
   const plugin = http(
     { granted: async () => ['mod.example.org'], send: async () => answerOf('x'), onRefused: () => {} },
     createLimits(),
@@ -186,7 +186,7 @@ test('plugins.http.fetch: the manifest of a module can ask as well', async () =>
   expect(await plugin.requests?.fetch?.answer(call, args)).toEqual({ status: 200, headers: [], text: 'x' })
 })
 
-test('plugins.http.fetch: the host is told of a refused attempt, once per host and call', async () => {
+test('plugins.http.fetch: a refused attempt is reported to the host once per host name and call', async () => {
   const body = `for (const path of ['a', 'b']) {
       await plugins.http.fetch('https://evil.example/' + path).catch(() => {})
       await plugins.http.fetch('https://ungranted.example.org/' + path).catch(() => {})
@@ -195,7 +195,7 @@ test('plugins.http.fetch: the host is told of a refused attempt, once per host a
   expect(refused).toEqual(['evil.example not-asked', 'ungranted.example.org not-granted'])
 })
 
-test('plugins.http.fetch: a script that names hosts without end does not fill the audit', async () => {
+test('plugins.http.fetch: a script that requests any number of hosts does not fill the audit', async () => {
   await resultOf(
     "for (let n = 0; n < 100; n++) await plugins.http.fetch('https://n' + n + '.example/').catch(() => {})",
   )
@@ -216,14 +216,14 @@ test.each([
 })
 
 test.each([new Error('host secret'), new PlatformError('ERR_DATABASE_UNREACHABLE', 'host secret')])(
-  'plugins.http.fetch: of an error of the host the script learns nothing: %s',
+  'plugins.http.fetch: the script learns nothing of an error in the host: %s',
   async (error) => {
     answer = () => Promise.reject(error)
     expect(await errorOf("'https://api.example.org/'")).toBe('Error: plugins.http.fetch failed')
   },
 )
 
-test('plugins.http.fetch: an error that is not caught tells the line that asked', async () => {
+test('plugins.http.fetch: an uncaught error reports the line of the request', async () => {
   const { failure } = await run("  const x = 1\n  await plugins.http.fetch('https://evil.example/')", lab, {
     evaluated: false,
   })
@@ -231,7 +231,7 @@ test('plugins.http.fetch: an error that is not caught tells the line that asked'
   expect(failure?.position).toMatchObject({ file: 'modules/auth/globals.js', line: 3 })
 })
 
-test('plugins.http.fetch: further requests of a solution wait, and fail when none of the others ends', async () => {
+test('plugins.http.fetch: further requests of a solution wait, and fail if none of the others ends', async () => {
   answer = () => new Promise(() => {})
   const body = `plugins.http.fetch('https://api.example.org/')
     try { await plugins.http.fetch('https://api.example.org/') } catch (error) { return String(error) }`
@@ -241,7 +241,7 @@ test('plugins.http.fetch: further requests of a solution wait, and fail when non
   expect(sent.length).toBe(1)
 })
 
-test('plugins.http.fetch: a solution that keeps too many waiting is told so', async () => {
+test('plugins.http.fetch: too many waiting requests of a solution are an error', async () => {
   const own = createHttpLab({ FETCH_AT_ONCE: 1, FETCH_TIME: 200 })
   answer = () => new Promise(() => {})
   const body = `const all = []
@@ -251,7 +251,7 @@ test('plugins.http.fetch: a solution that keeps too many waiting is told so', as
   own.stop()
 })
 
-test('plugins.http.fetch: who waited is let in when another one ended', async () => {
+test('plugins.http.fetch: a waiting request starts when another one ends', async () => {
   const own = createHttpLab({ FETCH_AT_ONCE: 1 })
   answer = ({ url }) => answerOf(url)
   const body = `const all = ['a', 'b', 'c'].map((path) => plugins.http.fetch('https://api.example.org/' + path))
@@ -290,7 +290,7 @@ test.each([
   expect(sent).toEqual([])
 })
 
-test('plugins.http.fetch: what a getter says is read once', async () => {
+test('plugins.http.fetch: a getter is read only once', async () => {
   const body = `let reads = 0
     const headers = { get 'x-a'() { return ++reads === 1 ? 'one' : 'two\\r\\nx-evil: 1' } }
     const init = { headers, get method() { return ++reads < 5 ? 'POST' : 'CONNECT' } }
@@ -300,7 +300,7 @@ test('plugins.http.fetch: what a getter says is read once', async () => {
   expect(sent[0]?.method).toBe('POST')
 })
 
-test('plugins.http.fetch: works after a script replaced what prototypes offer', async () => {
+test('plugins.http.fetch: it works after a script replaced built-in prototypes', async () => {
   answer = () => answerOf('{"a":1}')
   const body = `JSON.parse = () => 'forged'
     Object.freeze = Object.keys = () => { throw new Error('forged') }
@@ -314,7 +314,7 @@ test('plugins.http.fetch: works after a script replaced what prototypes offer', 
   expect(sent[0]?.headers).toEqual({ a: 'b' })
 })
 
-test('plugins.http.fetch: a body over ARGUMENT_SIZE is the outcome script_quota', async () => {
+test('plugins.http.fetch: a body over ARGUMENT_SIZE has the outcome script_quota', async () => {
   const { failure } = await run(
     "await plugins.http.fetch('https://api.example.org/', { method: 'POST', body: 'a'.repeat(300_000) })",
   )
@@ -332,7 +332,7 @@ test('plugins.http.fetch: nothing is sent while scripts load', async () => {
 
 // --- which calls may be run again ------------------------------------------------------------------------------------
 
-test('plugins.http.fetch: only GET and HEAD count as requests that change nothing', () => {
+test('plugins.http.fetch: only GET and HEAD count as requests without changes', () => {
   const { requests } = http(
     { granted: async () => [], send: async () => answerOf(''), onRefused: () => {} },
     createLimits(),
