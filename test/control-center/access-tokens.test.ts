@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-test('access tokens: they work until the millisecond at which they expire, for their organisation and role', async () => {
+test('access tokens: they work until the millisecond of their expiry, with their organisation and role', async () => {
   const { token, ...made } = await tokens.create(acme, { name: 'build', role: 'viewer', expiresAt: time + 1000 })
   expect(made).toMatchObject({ organisation: acme, role: 'viewer', name: 'build', expiresAt: 1_001_000 })
   expect(await tokens.list(acme)).toEqual([made])

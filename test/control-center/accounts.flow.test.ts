@@ -23,7 +23,7 @@ function post(path: string, fields: Record<string, string>) {
 const signIn = (username: string, password: string) => post('/sign-in', { username, password })
 const WANTED = 'seven quiet elephants'
 
-test('the own account: name and times, and no token has one', async () => {
+test('a person can read the name and times of their own account; an access token cannot', async () => {
   await center.account('reads@example.org')
   const browser = await signInToCenter(center, 'reads@example.org')
   expect((await browser.api('GET', 'account')).body).toEqual({
@@ -35,7 +35,7 @@ test('the own account: name and times, and no token has one', async () => {
   expect((await center.api('GET', 'account')).status).toBe(403)
 })
 
-test('the own password changes with the current one, and all sessions end', async () => {
+test('changing your own password requires the current one and ends all sessions', async () => {
   await center.account('changes@example.org')
   const browser = await signInToCenter(center, 'changes@example.org')
   const other = await signInToCenter(center, 'changes@example.org')
@@ -59,7 +59,7 @@ test('signing out everywhere ends the sessions of all browsers', async () => {
   for (const one of [browser, other]) expect((await one.get('/organisations')).status).toBe(302)
 })
 
-test('what is done with accounts is written down, without any password', async () => {
+test('account actions are recorded, without any password', async () => {
   const items = (await center.parts.audit.read({ organisation: '', limit: 200, actor: 'user:changes@example.org' }))
     .items
   expect(items.map(({ action, outcome }) => `${action} ${outcome}`)).toEqual(
@@ -69,7 +69,7 @@ test('what is done with accounts is written down, without any password', async (
   expect(center.logged()).not.toContain(WANTED)
 })
 
-test('who must choose another password does that at the sign-in, before anything else', async () => {
+test('a user who must change the password does so at sign-in, before anything else', async () => {
   const username = 'forced@example.org'
   await center.parts.users.create({ username, email: username, password: CENTER_PASSWORD })
   const to = '/o/acme/environments'
@@ -92,7 +92,7 @@ test('who must choose another password does that at the sign-in, before anything
   expect((await signIn(username, WANTED)).status).toBe(303)
 })
 
-test('a ticket for another password holds 15 minutes', async () => {
+test('the ticket for changing a password is valid for 15 minutes', async () => {
   await using stack = new AsyncDisposableStack()
   const { settings, users } = center.parts
   const db = await openCenterDatabase(settings)
@@ -110,7 +110,7 @@ test('a ticket for another password holds 15 minutes', async () => {
   expect(await tickets.read('no.ticket.at all')).toBeNull()
 })
 
-test('guesses at the current password are throttled together with those of the sign-in', async () => {
+test('guesses at the current password are throttled together with failed sign-ins', async () => {
   const strict = await startTestCenter({ THROTTLE_ACCOUNT_NETWORK: '3' })
   try {
     const browser = await signInToCenter(strict)

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => center?.stop())
 
 describe('analysis', () => {
-  test('the API tells figures, errors with the environment’s name, and traces', async () => {
+  test('the API returns metrics, errors with the name of the environment, and traces', async () => {
     const { body } = await center.api('GET', 'organisations/acme/analysis?range=15m')
     expect(body.entries).toMatchObject([{ entry: 'forms', count: 1, isSlow: true }])
     expect(body.errors).toMatchObject([{ environment: 'east', file: 'scripts/a.js', line: 3, count: 1 }])
@@ -41,14 +41,14 @@ describe('analysis', () => {
     expect((await center.api('GET', `organisations/acme/traces/${trace}`)).body.spans).toHaveLength(1)
   })
 
-  test('everybody of the organisation may read, a viewer too', async () => {
+  test('every member of the organisation can read it, including viewers', async () => {
     const viewer = await center.tokenOf('viewer')
     for (const path of ['analysis', 'logs', 'traces', `traces/${trace}`]) {
       expect((await center.api('GET', `organisations/acme/${path}`, undefined, viewer)).status).toBe(200)
     }
   })
 
-  test('another organisation sees nothing of it, whatever it asks', async () => {
+  test('another organisation sees none of it, whatever it requests', async () => {
     const [line] = (await center.api('GET', 'organisations/acme/logs')).body.items
     const paths = ['analysis', 'analysis/page', 'logs', 'traces', `traces/${trace}`, `logs/${line.id}`]
     for (const path of paths) {
@@ -64,20 +64,20 @@ describe('analysis', () => {
     }
   })
 
-  test('a remote environment token reads nothing of it', async () => {
+  test('an environment token cannot read any of it', async () => {
     for (const path of ['analysis', 'logs', 'traces']) {
       expect((await center.api('GET', `organisations/acme/${path}`, undefined, east.token)).status).toBe(401)
     }
   })
 
   test.each(['range=1y', 'environment=%00', 'limit=0', 'limit=5000', 'from=x', 'words=a&words=b', 'unknown=1'])(
-    'a query that is none is refused: %s',
+    'an invalid query is refused: %s',
     async (query) => {
       expect((await center.api('GET', `organisations/acme/logs?${query}`)).status).toBe(422)
     },
   )
 
-  test('the pages show it, escaped', async () => {
+  test('the pages show the data, escaped', async () => {
     const browser = await signInToCenter(center, OWNER)
     const pages = ['analysis', 'logs', 'logs?words=secret&level=error&environment=east&solution=shop&range=1h']
     for (const path of [...pages, 'analysis/traces?only=slow', `analysis/traces/${trace}`]) {
@@ -90,7 +90,7 @@ describe('analysis', () => {
     expect((await browser.get('/uplot.js')).headers['content-type']).toMatch(/^text\/javascript/)
   })
 
-  test('new lines come by themselves to who follows, those of the filter only', async () => {
+  test('a reader who follows the log receives new lines that match the filter', async () => {
     const end = new AbortController()
     const answer = await fetch(`${center.url}/api/organisations/acme/logs?words=wanted&environment=east`, {
       headers: { authorization: `Bearer ${await center.tokenOf('viewer')}`, accept: 'text/event-stream' },
@@ -116,10 +116,10 @@ describe('analysis', () => {
       signal: signal ?? null,
     })
 
-  test('one person follows ten logs at a time and no more; another one may go on', async () => {
+  test('a person can follow up to ten logs at a time; other people are not affected', async () => {
     const [viewer, other] = [await center.tokenOf('viewer'), await center.tokenOf('viewer')]
     const end = new AbortController()
-    // Kept: `fetch` closes the connection of a response that is garbage-collected.
+    // Stored because `fetch` closes the connection of a response that is garbage-collected.
     const followed: Response[] = []
     for (let one = 0; one < 10; one++) followed.push(await follow(viewer, '', center.url, end.signal))
     expect(followed.map(({ status }) => status)).toEqual(Array(10).fill(200))
@@ -137,7 +137,7 @@ describe('analysis', () => {
     await expect.poll(async () => (await follow(viewer, '', center.url, AbortSignal.timeout(500))).status).toBe(200)
   })
 
-  test('of one environment fifty are followed at a time, whoever does; others are free', async () => {
+  test('one environment can be followed fifty times in total; other environments are not affected', async () => {
     const followers = createFollowers()
     const enter = (who: string, ...environments: string[]) =>
       followers.enter({ who, environments, nameOf: (id) => `name of ${id}`, end: () => {} })
@@ -150,7 +150,7 @@ describe('analysis', () => {
     expect(() => enter('user:new', 'east')).toThrow(/50 times/)
   })
 
-  test('a stop of the control center ends what follows, as a whole answer', async () => {
+  test('stopping the control center ends followed logs with a complete response', async () => {
     const stopped = await startTestCenter()
     const answer = await follow(await stopped.tokenOf('viewer'), '', stopped.url)
     // Otherwise the stop would wait for the connection until its timeout.
@@ -161,7 +161,7 @@ describe('analysis', () => {
 })
 
 describe('a real host', () => {
-  test('what it sends arrives: metrics, lines and traces', async () => {
+  test('metrics, log lines and traces that it sends arrive', async () => {
     const { token } = await center.environment('real')
     const satellite = await startTestHost({
       ENVIRONMENT: 'onprem',
@@ -204,7 +204,7 @@ describe('forwarding', () => {
     await collector?.stop()
   })
 
-  test('all three signals go on as they came, with the names of organisation and environment', async () => {
+  test('all three signals are forwarded unchanged, with the names of organisation and environment added', async () => {
     const { token } = await forwarding.environment('east')
     const satellite = new SimulatedHost()
     satellite.add('solhost_throttled_total', {}, 2)
@@ -233,7 +233,7 @@ describe('forwarding', () => {
     expect(JSON.stringify(collector.received)).not.toContain(token)
   })
 
-  test('while the collector is away what comes waits on disk, and is taken all the same', async () => {
+  test('while the collector is down, data is queued on disk and still stored locally', async () => {
     const { token } = await forwarding.environment('away')
     await collector.away()
     const before = collector.received.length

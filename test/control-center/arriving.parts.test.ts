@@ -53,13 +53,13 @@ function raw(head: string, body: string): Promise<[number, string]> {
 
 const free = () => shares.need(owner, 2 * MOST)
 
-test('a body that stops to arrive is refused with 408, and its memory is free again', async () => {
+test('a body that stops arriving is refused with 408, and its memory is freed', async () => {
   expect(await raw(`Content-Length: ${MOST}`, 'x')).toEqual([408, 'ERR_BODY_SLOW'])
   expect(await raw('Transfer-Encoding: chunked', '1\r\nx\r\n')).toEqual([408, 'ERR_BODY_SLOW'])
   free()
 })
 
-test('a body is complete, whether its length is announced or not', async () => {
+test('a complete body is accepted, with or without a Content-Length', async () => {
   const text = 'y'.repeat(200_000)
   expect(await raw(`Content-Length: ${text.length}`, text)).toEqual([200, '200000 121'])
   const chunks = `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
@@ -68,7 +68,7 @@ test('a body is complete, whether its length is announced or not', async () => {
   free()
 })
 
-test('a body over the limit is refused, announced or not', async () => {
+test('a body over the limit is refused, with or without a Content-Length', async () => {
   expect((await raw(`Content-Length: ${MOST + 1}`, 'x'))[0]).toBe(413)
   const length = MOST + 10
   const chunk = `${length.toString(16)}\r\n${'z'.repeat(length)}`
@@ -76,6 +76,6 @@ test('a body over the limit is refused, announced or not', async () => {
   free()
 })
 
-test('an empty body is one', async () => {
+test('an empty body is accepted', async () => {
   expect(await raw('Content-Length: 0', '')).toEqual([200, '0 undefined'])
 })

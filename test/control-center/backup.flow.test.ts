@@ -106,7 +106,7 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
     expect(await registries.secret(acme, registry?.id ?? '')).toMatchObject({ accessKeyId: 'AKIATESTTESTTEST1234' })
     expect(await messages(restored, 'parcel')).toEqual(hasTelemetry ? ['a parcel was lost'] : [])
     expect(await messages(restored, 'łodz')).toEqual(hasTelemetry ? ['Łódź answered'] : [])
-    // Sequences continue after the restored rows, and the Satellite's token is valid.
+    // Sequences continue after the restored rows, and the Satellite's token works.
     const more = new SimulatedHost()
     const told = await sendOtlp(restored.url, satellite, 'logs', more.logs([{ message: 'after the restore' }]))
     expect(told.status).toBe(200)
@@ -161,7 +161,7 @@ async function run(words: readonly string[], home: string): Promise<{ code: numb
   )
 }
 
-test('backup: every table of the control center and of telemetry is in it, with its key and its bytes', async () => {
+test('backup: it contains every table of the control center and of telemetry, with its key and binary columns', async () => {
   const settings = settingsOf(at('tables'))
   const db = await openCenterDatabase(settings)
   await (await openTelemetryDatabase(settings)).close()
@@ -201,7 +201,7 @@ function derivedOf({ derived }: SavedTables): Readonly<Record<string, { readonly
   return Object.fromEntries(Object.entries(derived?.tables ?? {}).map(([name, since]) => [name, { since }]))
 }
 
-test('backup: each version of the schemas has the tables that are said to be of it', async () => {
+test('backup: each schema version lists exactly its tables', async () => {
   const db = openKysely(embeddedDialect(at('versions.sqlite')))
   const all: readonly (readonly [Schema, Readonly<Record<string, { readonly since: string }>>])[] = [
     [PLATFORM_SCHEMA, { ...BACKUP_TABLES, ...derivedOf(PLATFORM_TABLES) }],
@@ -221,7 +221,7 @@ test('backup: each version of the schemas has the tables that are said to be of 
   await db.destroy()
 })
 
-test('backup: while it runs and is written to, what is written is of one moment, and for its owner alone', async () => {
+test('backup: taken during writes, it is a consistent snapshot that only its owner can read', async () => {
   const { environments, organisations } = center.parts
   const acme = (await organisations.find('acme'))?.id ?? ''
   let goOn = true
@@ -257,7 +257,7 @@ test('restore: an empty folder becomes the control center, with bundles, artifac
   await expectWorks(home)
 })
 
-test('backup --without-telemetry --without-key, restore: by the command line, with the key put there', async () => {
+test('backup --without-telemetry --without-key, restore: they work on the command line if the key is put there', async () => {
   const file = at('small.zip')
   const made = await run(['backup', file, '--without-key', '--without-telemetry'], source)
   expect([made.code, made.err]).toEqual([0, ''])
@@ -275,7 +275,7 @@ test('backup --without-telemetry --without-key, restore: by the command line, wi
   await expectWorks(home, {}, false)
 })
 
-test('restore: refused while one runs there, into what is not empty, and of what is no backup of one', async () => {
+test('restore: it is refused if a control center runs there, if data exists, or if the backup is not of a control center', async () => {
   await expect(restoreFrom(backup, source)).rejects.toMatchObject({
     code: 'ERR_PLATFORM_IN_USE',
     message: expect.stringMatching(/^A control center, or another restore, uses/),
@@ -297,7 +297,7 @@ test('restore: refused while one runs there, into what is not empty, and of what
   expect(existsSync(at('none'))).toBe(false)
 })
 
-test('restore: after one that was cut off neither a start nor another restore goes on; both say what to do', async () => {
+test('restore: after an interrupted one, neither a start nor another restore runs, and both say what to do', async () => {
   const home = at('cut-off')
   mkdirSync(home)
   writeFileSync(join(home, 'restore-unfinished'), '')
@@ -309,7 +309,7 @@ test('restore: after one that was cut off neither a start nor another restore go
   expect(existsSync(join(home, 'control_center.sqlite'))).toBe(false)
 })
 
-test('backup: where there is no control center, or the platform of a host, none is made', async () => {
+test('backup: it is refused where there is no control center, or where there is a host', async () => {
   const nothing = { code: 'ERR_BACKUP_FAILED', message: expect.stringContaining('nothing to back up') }
   await expect(backUpTo(at('empty.zip'), at('empty'))).rejects.toMatchObject(nothing)
   const host = readSettings({ PLATFORM_HOME: at('host'), PLATFORM_DATABASE_NAME: 'control_center' })
@@ -335,7 +335,7 @@ describe.skipIf(postgresPath === undefined)('PostgreSQL (skipped where it is not
     DB_ALPHA_PASSWORD: server.address.password,
   })
 
-  test('a control center moves from its files to the server and back, with every row, and works there', async () => {
+  test('a control center moves from its files to the server and back with every row, and works there', async () => {
     const home = at('moved')
     await restoreFrom(backup, home, onServer('moved'))
     expect(readdirSync(home).sort()).toEqual(['in-use', 'platform-key'])
@@ -352,7 +352,7 @@ describe.skipIf(postgresPath === undefined)('PostgreSQL (skipped where it is not
     })
   })
 
-  test('a move within the same folder takes its key, and leaves the file that was saved', async () => {
+  test('a move within the same folder uses its key and keeps the old database file', async () => {
     const file = at('within.zip')
     await backUpTo(file, at('restored'), {}, WITHOUT_TELEMETRY)
     await restoreFrom(file, at('restored'), onServer('within'))

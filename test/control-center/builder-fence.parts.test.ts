@@ -22,9 +22,9 @@ function withoutRights(builder: string): string {
 
 test.each([
   ['has no "unshare"', 'echo "unknown command" >&2; exit 125'],
-  ['takes every word', 'exit 0'],
-  ['says the name of a network, but not its own', 'echo "net:[x]"'],
-  ['runs what it is given in our network', 'while [ "$1" != sh ]; do shift; done; exec "$@"'],
-])('a builder that %s is no way to a network of its own', async (_what, script) => {
+  ['accepts every command', 'exit 0'],
+  ['prints the name of a network, but not its own', 'echo "net:[x]"'],
+  ['runs the command in our network', 'while [ "$1" != sh ]; do shift; done; exec "$@"'],
+])('a builder that %s cannot create a separate network', async (_what, script) => {
   expect(await findBuilderFence([withoutRights(script)])).toBeNull()
 })

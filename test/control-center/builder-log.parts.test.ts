@@ -21,7 +21,7 @@ async function logOf(text: string, secrets: readonly string[] = [SECRET]): Promi
   return lines
 }
 
-test('builder log: a secret at the place where a line is cut is replaced whole', async () => {
+test('builder log: a secret that spans the end of a truncated line is replaced completely', async () => {
   for (let before = LONGEST - SECRET.length - 1; before <= LONGEST + 1; before++) {
     const [line = ''] = await logOf(`${'x'.repeat(before)}${SECRET}${'y'.repeat(100_000)}`)
     expect(line.length).toBeLessThanOrEqual(LONGEST)
@@ -29,17 +29,17 @@ test('builder log: a secret at the place where a line is cut is replaced whole',
   }
 })
 
-test('builder log: no part of a secret appears, however many replaced ones make the line shorter', async () => {
+test('builder log: no part of a secret appears, however many replacements shorten the line', async () => {
   const [line = ''] = await logOf(`${SECRET.repeat(3000)}\n`)
   expect(line).toMatch(/^\*+$/)
 })
 
-test('builder log: of two secrets where one contains the other both are replaced', async () => {
+test('builder log: if one secret contains another, both are replaced', async () => {
   const lines = await logOf('user:word\nword\n', ['word', 'user:word', ''])
   expect(lines).toEqual(['***', '***'])
 })
 
-test('builder log: lines of ordinary length are whole', async () => {
+test('builder log: lines of ordinary length are complete', async () => {
   const line = 'z'.repeat(LONGEST)
   expect(await logOf(`one ${SECRET}\r\n${line}\nlast`)).toEqual(['one ***', line, 'last'])
 })

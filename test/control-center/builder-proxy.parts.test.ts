@@ -79,7 +79,7 @@ async function saidBack(socket: Socket, text: string): Promise<string> {
   return String(chunk)
 }
 
-test('the proxy: a listed host is reached by the address that was looked up, once', async () => {
+test('the proxy: a listed host name is resolved once and reached at that address', async () => {
   const port = await startEcho()
   const place = `registry.example.test:${port}`
   const { url, asked } = await openProxy({ names: { 'registry.example.test': '127.0.0.1' }, allowed: [place] })
@@ -95,7 +95,7 @@ test.each([
   ['2130706433:443', '127.0.0.1:443'],
   ['metadata.example.test:80', 'metadata.example.test:80'],
   ['INSIDE.example.test.:443', 'inside.example.test:443'],
-])('the proxy: %s is refused, and the log says what would allow it', async (asked, named) => {
+])('the proxy: %s is refused, and the log says which setting would allow it', async (asked, named) => {
   const names = { 'metadata.example.test': '169.254.169.254', 'inside.example.test': '192.168.1.7' }
   const { url, said } = await openProxy({ names, allowed: ['inside.example.test:8443'] })
   const statuses = [await connectBy(url, asked), await connectBy(url, asked)].map(({ answer }) => answer.statusCode)
@@ -106,14 +106,14 @@ test.each([
   ])
 })
 
-test('the proxy: whoever has not its password is told nothing; what is no host and port is no request', async () => {
+test('the proxy: a client without its password gets no information; a target without host and port is a bad request', async () => {
   const { url, said, asked } = await openProxy()
   expect((await connectBy(url, 'registry.example.test:443', 'run:wrong')).answer.statusCode).toBe(407)
   expect((await connectBy(url, 'registry.example.test')).answer.statusCode).toBe(400)
   expect([said, asked]).toEqual([[], []])
 })
 
-test('the proxy: a name that is not found is said; a log is not filled with refusals', async () => {
+test('the proxy: an unknown host name is logged; the number of logged refusals is limited', async () => {
   const { url, said } = await openProxy()
   expect((await connectBy(url, 'nowhere.example.test:443')).answer.statusCode).toBe(502)
   expect(said).toEqual(['The builder was kept from a host: The name "nowhere.example.test" has no address.'])
@@ -121,7 +121,7 @@ test('the proxy: a name that is not found is said; a log is not filled with refu
   expect(said).toHaveLength(20)
 })
 
-test('the proxy: requests without TLS go to listed hosts alone', async () => {
+test('the proxy: requests without TLS can only reach listed hosts', async () => {
   const asked: (string | undefined)[] = []
   const server = createHttpServer((request, response) => {
     asked.push(request.url, request.headers.host, request.headers['proxy-authorization'])
@@ -138,7 +138,7 @@ test('the proxy: requests without TLS go to listed hosts alone', async () => {
   expect(said.join()).toContain('"http://public.example.test:80" is without TLS.')
 })
 
-test('the proxy: what a registry sent before it closed the connection arrives as a whole', async () => {
+test('the proxy: everything that a registry sent before it closed the connection arrives', async () => {
   const much = 20 * 1024 ** 2
   const server = createServer((socket) => socket.on('error', () => {}).end(Buffer.alloc(much)))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -151,7 +151,7 @@ test('the proxy: what a registry sent before it closed the connection arrives as
   expect(length).toBe(much)
 })
 
-test('the proxy: with the run all that goes through it ends', async () => {
+test('the proxy: all its connections end when the run ends', async () => {
   const port = await startEcho()
   const { proxy, url } = await openProxy({ allowed: [`127.0.0.1:${port}`] })
   const { socket } = await connectBy(url, `127.0.0.1:${port}`)
@@ -162,7 +162,7 @@ test('the proxy: with the run all that goes through it ends', async () => {
   await expect(connectBy(url, `127.0.0.1:${port}`)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
 })
 
-test('the proxy: where the operator has one, it connects by that, private hosts refused all the same; NO_PROXY goes past it', async () => {
+test('the proxy: it uses the proxy of the operator, except for NO_PROXY, and still refuses private hosts', async () => {
   const port = await startEcho()
   const asked: string[] = []
   const upstream = createHttpServer()
@@ -192,7 +192,7 @@ test.each([
   ['099', 502],
   ['600', 600],
 ])(
-  'the proxy: a registry that answers with the status %s does not end the control center',
+  'the proxy: a registry that answers with the status %s does not crash the control center',
   async (status, expected) => {
     const registry = createServer((socket) => {
       socket.on('error', () => {})

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => loaded?.stop())
 
-test('a control center that is killed under load and started again: nothing is lost, nothing is there twice', async () => {
+test('a control center that is killed under load and restarted loses nothing and stores nothing twice', async () => {
   const { center, satellites } = loaded
   const everyone = (what: (one: (typeof satellites)[number]) => Promise<void>) => Promise.all(satellites.map(what))
   const round = () =>

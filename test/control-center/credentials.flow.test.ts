@@ -25,7 +25,7 @@ describe('remote environment tokens', () => {
     return (await ask(`${center.url}/satellite/v1/solutions/none/login-page`, { headers })).status !== 401
   }
 
-  test('one is shown at its making alone, and kept as a hash', async () => {
+  test('a token is shown only when it is created, and stored as a hash', async () => {
     const made = await center.api('POST', all, { name: 'Utrecht' })
     expect([made.status, made.body]).toEqual([
       201,
@@ -49,7 +49,7 @@ describe('remote environment tokens', () => {
     expect(places[1]).toContain('Utrecht')
   })
 
-  test('rotated, the old one works on until it is revoked, which holds at once', async () => {
+  test('after a rotation the old token works until it is revoked, with immediate effect', async () => {
     const first = (await center.api('POST', all, { name: 'rotates' })).body
     const second = (await center.api('POST', `${all}/${first.id}/rotate`)).body
     expect([second.name, second.token === first.token]).toEqual(['rotates', false])
@@ -60,12 +60,12 @@ describe('remote environment tokens', () => {
     expect((await center.api('DELETE', `${all}/${first.id}`)).status).toBe(404)
   })
 
-  test('a developer sees none', async () => {
+  test('a developer cannot see tokens', async () => {
     const developer = await center.tokenOf('developer')
     expect((await center.api('GET', all, undefined, developer)).status).toBe(403)
   })
 
-  test('a token is of its environment: by another one it cannot be revoked', async () => {
+  test('a token cannot be revoked through another environment', async () => {
     const made = (await center.api('POST', all, { name: 'stays' })).body
     await center.environment('elsewhere')
     const path = `organisations/acme/environments/elsewhere/tokens/${made.id}`
@@ -85,7 +85,7 @@ describe('registries', () => {
     secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
   }
 
-  test('the keys are kept encrypted, and of them four characters are shown', async () => {
+  test('the keys are stored encrypted, and only four characters are shown', async () => {
     const { accessKeyId, secretAccessKey, ...open } = WANTED
     const made = await center.api('POST', all, WANTED)
     const shown = { ...open, username: null, keyEnd: 'MPLE', id: expect.any(String), createdAt: expect.any(Number) }
@@ -112,7 +112,7 @@ describe('registries', () => {
     expect(places[2]).toContain('MPLE')
   })
 
-  test('replaced only as a whole, so that kept keys go to no other host', async () => {
+  test('changing the host requires all keys again, so that stored keys are not sent to another host', async () => {
     const { id } = (await center.api('POST', all, { ...WANTED, name: 'Replaced' })).body
     const { secretAccessKey: _, ...without } = WANTED
     const moved = { ...without, name: 'Replaced', host: 'registry.example.org:5000' }
@@ -130,7 +130,7 @@ describe('registries', () => {
     expect((await center.api('PUT', `${all}/unknown`, WANTED)).status).toBe(404)
   })
 
-  test('deleted, it is gone with its keys', async () => {
+  test('deleting a registry deletes its keys', async () => {
     const { id } = (await center.api('POST', all, { ...WANTED, name: 'Deleted' })).body
     expect((await center.api('DELETE', `${all}/${id}`)).status).toBe(204)
     expect((await center.api('DELETE', `${all}/${id}`)).status).toBe(404)
@@ -157,7 +157,7 @@ describe('registries', () => {
   })
 })
 
-describe('registries of others than Amazon', () => {
+describe('registries other than Amazon', () => {
   const all = 'organisations/acme/registries'
 
   test.each([
@@ -167,7 +167,7 @@ describe('registries of others than Amazon', () => {
     ['harbor.example.org:8443', 'acme', 'robot$acme+push', 'short'],
     ['europe-docker.pkg.dev', 'project/images', '_json_key', '{\n  "type": "service_account"\n}'],
   ])(
-    '%s: signed in to with user name and password; only the name is shown',
+    '%s: sign-in uses user name and password; only the name is shown',
     async (host, namespace, username, password) => {
       const made = await center.api('POST', all, { name: `at ${host}`, host, namespace, username, password })
       expect([made.status, made.body]).toMatchObject([201, { host, namespace, region: '', username, keyEnd: null }])
@@ -193,7 +193,7 @@ describe('registries of others than Amazon', () => {
   })
 })
 
-test('the page shows the lines to start a Satellite with, and the key to pin', async () => {
+test('the page shows the commands to start a Satellite, and the key to pin', async () => {
   const browser = await signInToCenter(center)
   const { text } = await browser.get('/o/acme/credentials')
   expect(text).toContain('-e ENVIRONMENT=onprem')

@@ -22,7 +22,7 @@ async function report(environment: string, ago: number, health: string | null) {
   return last_seen_at
 }
 
-test('one environment: type, state and solutions; never connected until a Satellite reports', async () => {
+test('an environment has type, state and solutions, and is never connected until a Satellite reports', async () => {
   const { id } = await center.environment('one')
   expect((await center.api('GET', `${all}/one`)).body).toEqual({
     name: 'one',
@@ -47,7 +47,7 @@ test('one environment: type, state and solutions; never connected until a Satell
   expect(page).toContain('The disk is nearly full.')
 })
 
-test('a Satellite that said nothing for two minutes is away; what is no health is none', async () => {
+test('a Satellite without a report for two minutes is disconnected; an invalid health report is ignored', async () => {
   const { id } = await center.environment('away')
   await report(id, 121_000, 'no JSON')
   const { state } = (await center.api('GET', `${all}/away`)).body
@@ -79,7 +79,7 @@ test('an organisation has at most 200 environments', async () => {
   await environments.create(id, { name: 'more', type: 'prod' })
 })
 
-test('deleting asks for the name, and takes tokens and state with it', async () => {
+test('deleting an environment requires its name, and deletes its tokens and state', async () => {
   const { id, token } = await center.environment('gone')
   await report(id, 0, null)
   expect((await center.api('DELETE', `${all}/gone`)).status).toBe(422)
@@ -91,7 +91,7 @@ test('deleting asks for the name, and takes tokens and state with it', async () 
   expect(await db.selectFrom('environment_states').selectAll().where('environment', '=', id).execute()).toEqual([])
 })
 
-test('an environment of another organisation is none', async () => {
+test('an environment of another organisation is not found', async () => {
   const uid = await center.account('neighbour@example.org')
   await center.parts.organisations.create({ name: 'neighbours', title: 'Neighbours' }, uid)
   await center.environment('mine')
@@ -102,7 +102,7 @@ test('an environment of another organisation is none', async () => {
   expect((await center.api('POST', `${path}/tokens`, { name: 'x' }, token)).status).toBe(404)
 })
 
-test('a viewer sees environments, but neither tokens nor what changes them', async () => {
+test('a viewer sees environments, but neither tokens nor actions that change them', async () => {
   await center.environment('seen')
   const uid = await center.account('viewer@example.org')
   const acme = await center.parts.organisations.find('acme')

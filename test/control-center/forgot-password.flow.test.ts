@@ -66,7 +66,7 @@ async function activityOf(username: string) {
 }
 
 describe('a forgotten password', () => {
-  test('is asked for at the sign-in, where mails are sent; else the page says who can help', async () => {
+  test('can be reset at the sign-in page if mail is set up; otherwise the page says who can help', async () => {
     expect((await get('/sign-in')).text).toContain('href="/forgot-password"')
     const quiet = await startTestCenter()
     try {
@@ -86,7 +86,7 @@ describe('a forgotten password', () => {
     }
   })
 
-  test('is answered alike, whoever is asked for; a mail gets who has an account that is enabled', async () => {
+  test('gets the same response for every name; only an enabled account gets a mail', async () => {
     const [known, disabled] = [await account(), await account()]
     const { uid = '' } = (await center.parts.users.find(disabled)) ?? {}
     await center.parts.users.change(uid, { enabled: false })
@@ -107,7 +107,7 @@ describe('a forgotten password', () => {
     expect(await activityOf(disabled)).toEqual(['password-forgotten: refused'])
   })
 
-  test('gets a plain mail in the language of the browser, with a link whose token is part of no address', async () => {
+  test('gets a plain-text mail in the language of the browser, with a token only in the fragment of its link', async () => {
     const username = await account()
     await forgot(username, { 'accept-language': 'nl-BE' })
     await expect.poll(() => mailsTo(username).length).toBe(1)
@@ -122,14 +122,14 @@ describe('a forgotten password', () => {
     expect((await get(`/new-password/${tokenIn(link)}`)).status).toBe(404)
   })
 
-  test('is mailed to the address that is kept, not to one that looks like it', async () => {
+  test('is mailed to the stored address, not to a similar one', async () => {
     const username = await account()
     await forgot(` ${username.replace('member', 'ｍｅｍｂｅｒ').toUpperCase()} `)
     await expect.poll(() => mailsTo(username).length).toBe(1)
     expect(server.mails.at(-1)?.to).toEqual([username])
   })
 
-  test('leads to PUBLIC_URL, under whatever name the control center was asked', async () => {
+  test('gets a link to PUBLIC_URL, whatever host name the request used', async () => {
     const published = await startTestCenter({ SMTP_URL: server.url, MAIL_FROM, PUBLIC_URL: 'http://localhost:8090' })
     try {
       await published.account('published@example.org')
@@ -141,7 +141,7 @@ describe('a forgotten password', () => {
     }
   })
 
-  test('is mailed about three times an hour', async () => {
+  test('is mailed at most three times an hour', async () => {
     const username = await account()
     for (let again = 0; again < 5; again++) await forgot(username)
     await center.parts.forgottenPasswords.settle()
@@ -152,7 +152,7 @@ describe('a forgotten password', () => {
     ])
   })
 
-  test('who asks again and again is told to wait, by account and by network', async () => {
+  test('is throttled by account and by network', async () => {
     for (const [limit, names] of [
       ['THROTTLE_ACCOUNT_NETWORK', ['anna', 'anna', 'anna']],
       ['THROTTLE_NETWORK', ['anna', 'bert', 'cora']],
@@ -171,7 +171,7 @@ describe('a forgotten password', () => {
     }
   })
 
-  test('is not asked for by another page in a browser', async () => {
+  test('cannot be requested by another page in a browser', async () => {
     const foreign = { 'sec-fetch-site': 'cross-site' }
     expect((await forgot('owner@example.org', foreign)).status).toBe(403)
     expect((await post('/new-password', { token: 'x' }, foreign)).status).toBe(403)
@@ -195,7 +195,7 @@ describe('the link for a new password', () => {
     expect(center.logged() + JSON.stringify(items)).not.toContain(token)
   })
 
-  test('holds still after a password that is refused', async () => {
+  test('remains valid after a password is refused', async () => {
     const username = await account()
     const token = await tokenFor(username)
     const [name = ''] = username.split('@')
@@ -212,13 +212,13 @@ describe('the link for a new password', () => {
     expect(await signIn(username, PASSWORD)).toBe(true)
   })
 
-  test('of two that use it at the same time one is told that it is over', async () => {
+  test('works for only one of two simultaneous requests; the other is told that it expired', async () => {
     const token = await tokenFor(await account())
     const both = await Promise.all([choose(token, PASSWORD), choose(token, 'another good password')])
     expect(statuses(both).toSorted()).toEqual([303, 404])
   })
 
-  test('is void after any change of password or address, and while the account is disabled', async () => {
+  test('becomes invalid after any change of password or address, and while the account is disabled', async () => {
     const { users } = center.parts
     const username = await account()
     const { uid = '' } = (await users.find(username)) ?? {}
@@ -236,7 +236,7 @@ describe('the link for a new password', () => {
     expect((await open(third)).status).toBe(404)
   })
 
-  test('that never was is answered like one that is over, and whoever tries many is told to wait', async () => {
+  test('that never existed gets the same response as an expired one, and many attempts are throttled', async () => {
     const strict = await startTestCenter({ THROTTLE_NETWORK: '3' })
     try {
       const answers = []
@@ -249,7 +249,7 @@ describe('the link for a new password', () => {
     }
   })
 
-  test('is over after an hour, and swept away; of its token only a hash is stored', async () => {
+  test('expires after an hour and is deleted; only a hash of its token is stored', async () => {
     const username = await account()
     const { uid = '' } = (await center.parts.users.find(username)) ?? {}
     await using stack = new AsyncDisposableStack()

@@ -5,17 +5,17 @@ test('words of a log line: case and accents are removed', () => {
   expect(wordsOf('Das CAFÉ ist zu: 10.0.0.7')).toEqual(['das', 'cafe', 'ist', 'zu', '10', '0', '7'])
 })
 
-test('words of a log line: a text whose characters become 18 each is searched only as far as three times its length', () => {
+test('words of a log line: a text whose characters expand to 18 each is indexed only up to three times its length', () => {
   // The ligature expands to 18 characters, so 1000 of them exceed the limit and the needle is not reached.
   expect(wordsOf(`${'\ufdfa'.repeat(1000)} needle`)).not.toContain('needle')
   expect(wordsOf(`${'\ufdfa'.repeat(100)} needle ${' .'.repeat(1000)}`)).toContain('needle')
 })
 
-test('words of a log line: Korean, whose syllables become three letters each, is searched to its end', () => {
+test('words of a log line: Korean, whose syllables expand to three letters each, is indexed completely', () => {
   expect(wordsOf(`${'각 '.repeat(2000)}needle`)).toContain('needle')
 })
 
-test.each([255, 256, 257, 511, 512])('words of a log line: a word that begins at character %i stays whole', (start) => {
+test.each([255, 256, 257, 511, 512])('words of a log line: a word that begins at character %i is kept whole', (start) => {
   const word = '\u{1d4d0}\u{1d4d1}é\u{1d4d2}'
   expect(wordsOf(`${'.'.repeat(start)}${word}`)).toEqual(['abec'])
   expect(wordsOf(`${'.'.repeat(start - 1)}${word}`)).toEqual(['abec'])

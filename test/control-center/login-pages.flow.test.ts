@@ -33,7 +33,7 @@ const HOSTILE = [
 ]
 
 describe('a design', () => {
-  test('the first one becomes a template that keeps every rule', () => {
+  test('the first design compiles to a template without any violation', () => {
     const { template, texts } = renderDesign(FIRST_DESIGN, FORGOT)
     expect(LoginPageAnswer.safeParse({ template, texts }).success).toBe(true)
     // `compileDesign` also throws on template warnings.
@@ -42,7 +42,7 @@ describe('a design', () => {
     expect(renderDesign(FIRST_DESIGN, null).template).not.toContain('forgot')
   })
 
-  test('texts are those of the language, then of all, then the platform’s', () => {
+  test('texts are those of the language, then the default ones, then those of the platform', () => {
     const design = designed({
       texts: { default: { title: 'Welcome', intro: 'Hello' }, nl: { title: 'Welkom', forgot: 'Kwijt?' } },
     })
@@ -54,7 +54,7 @@ describe('a design', () => {
     expect(pageOf(design, 'fr')).not.toMatch(/![a-z.]+!/)
   })
 
-  test('further fields have labels and choices in the language', () => {
+  test('additional fields have labels and choices in the language', () => {
     const fields = [
       { name: 'custom_code', type: 'text', required: true, labels: { default: 'Code', de: 'Kürzel' } },
       {
@@ -70,7 +70,7 @@ describe('a design', () => {
     expect(pageOf(designed({ fields }), 'nl')).toContain('<option value="north">North</option>')
   })
 
-  test.each(HOSTILE)('what people write stays text: %s', (text) => {
+  test.each(HOSTILE)('text that people enter is escaped: %s', (text) => {
     const texts = Object.fromEntries(
       ['title', 'intro', 'username', 'password', 'remember', 'submit', 'failed', 'forgot', 'help', 'logo'].map(
         (name) => [name, text],
@@ -131,7 +131,7 @@ describe('a design', () => {
     expect(faultsOf(more)?.join()).toContain(what)
   })
 
-  test('a logo as large as may be still fits, and one byte more does not', () => {
+  test('a logo of the maximum size fits, and one byte more does not', () => {
     const start = Buffer.from('89504e470d0a1a0a', 'hex')
     const logoOf = (size: number) =>
       `data:image/png;base64,${Buffer.concat([start, Buffer.alloc(size - start.length)]).toString('base64')}`
@@ -139,7 +139,7 @@ describe('a design', () => {
     expect(faultsOf({ logo: logoOf(LARGEST_LOGO + 1) })?.join()).toContain('160000 are allowed')
   })
 
-  test('colours that cannot be read are refused with their contrast', () => {
+  test('colors with too little contrast are refused, with the contrast', () => {
     const light = { background: '#ffffff', text: '#777777', accent: '#ffcc00' }
     expect(faultsOf({ colours: { light, dark: null } })).toEqual([
       'colours.light.text has a contrast of 4.47 to the background, and needs 4.5 (WCAG AA)',
@@ -150,7 +150,7 @@ describe('a design', () => {
     ).toBeUndefined()
   })
 
-  test('what follows from a colour can be read on it', () => {
+  test('the text color derived from any color is readable on it', () => {
     for (let value = 0; value < 256; value++) {
       const colour = `#${value.toString(16).padStart(2, '0').repeat(3)}`
       expect(contrastOf(colour, readableOn(colour))).toBeGreaterThanOrEqual(4.5)
@@ -175,7 +175,7 @@ describe('publishing', () => {
       headers: { authorization: `Bearer ${token}`, ...(etag === undefined ? {} : { 'if-none-match': etag }) },
     })
 
-  test('a Satellite gets the page of its solutions, and nothing while it is the same', async () => {
+  test('a Satellite gets the pages of its solutions, and no content while a page is unchanged', async () => {
     const first = await fetched()
     expect(first.status).toBe(200)
     LoginPageAnswer.parse(JSON.parse(first.text))
@@ -189,7 +189,7 @@ describe('publishing', () => {
     expect((await fetched(undefined, (await center.environment('other')).token)).status).toBe(404)
   })
 
-  test('a version that was published meanwhile is not written over', async () => {
+  test('publishing does not overwrite a version that was published in the meantime', async () => {
     const { number } = (await center.api('GET', PAGE)).body
     expect((await center.api('PUT', PAGE, { design: titled('one'), base: number })).status).toBe(201)
     const late = await center.api('PUT', PAGE, { design: titled('two'), base: number })
@@ -197,7 +197,7 @@ describe('publishing', () => {
     expect((await center.api('PUT', PAGE, { design: { ...titled('x'), css: '' } })).status).toBe(422)
   })
 
-  test('the last ten are kept, and each can be used again', async () => {
+  test('the last ten versions are kept, and each can be used again', async () => {
     for (let at = 0; at < 12; at++) await center.api('PUT', PAGE, { design: titled(`design ${at}`) })
     const { number, history } = (await center.api('GET', PAGE)).body
     expect(history.map((one: { number: number }) => one.number)).toEqual(
@@ -209,7 +209,7 @@ describe('publishing', () => {
     expect((await center.api('POST', `${PAGE}/versions/x/use`)).status).toBe(422)
   })
 
-  test('a draft is shown to who designs it, in a frame of the page, and to nobody else', async () => {
+  test('a draft is shown only to its author, in a frame of the page', async () => {
     const browser = await signInToCenter(center)
     const published = (await center.api('GET', PAGE)).body.number
     expect((await browser.api('PUT', `${PAGE}/draft`, { design: titled('my draft') })).status).toBe(204)

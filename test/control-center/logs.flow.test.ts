@@ -89,7 +89,7 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     expect(await messages({ ...filter, to: telemetry.time - 1000 })).toEqual(['word old'])
   })
 
-  test.each([undefined, 'page'])('pages go on where the one before ended, with the words %j', async (words) => {
+  test.each([undefined, 'page'])('pages continue where the previous one ended, with the words %j', async (words) => {
     const all = Array.from({ length: 25 }, (_, index) => `page ${index}`)
     const environment = await environmentWith(...all)
     const found: string[] = []
@@ -105,7 +105,7 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     expect(found.toReversed()).toEqual(all)
   })
 
-  test('lines of several environments are one list; others are never in it', async () => {
+  test('lines of several environments form one list, without those of others', async () => {
     const [one, other, foreign] = [
       await environmentWith('mine a'),
       await environmentWith('mine b'),
@@ -120,7 +120,7 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     expect((await telemetry.logs.find([foreign], line?.id ?? 0))?.message).toBe('mine c')
   })
 
-  test('errors are counted by their place', async () => {
+  test('errors are counted by position', async () => {
     const at = (line: number) => ({
       'code.file.path': 'scripts/main.js',
       'code.line.number': line,
@@ -139,7 +139,7 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     ])
   })
 
-  test('lines over their time go, with their words; those of an environment over its size go, the oldest first', async () => {
+  test('expired lines and their words are removed; over its size limit an environment loses its oldest lines', async () => {
     const old = await environmentWith({ message: 'ancient', time: telemetry.time - 40 * DAY }, 'recent')
     const long = 'x'.repeat(2000)
     const large = await environmentWith(...Array.from({ length: 100 }, (_, index) => `line${index} ${long}`))
@@ -177,7 +177,7 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     { trace: 'b'.repeat(32), span: '4'.repeat(16), name: 'GET /', start, duration: 5 },
   ]
 
-  test('slow and failed requests are found with their parts below one another', async () => {
+  test('slow and failed requests are found with their spans nested', async () => {
     const environment = `traces-${++number}`
     await telemetry.tell(environment, 'traces', host.spans(spans(telemetry.time)))
     const filter = { environments: [environment], from: telemetry.time - 1000, limit: 10 }
@@ -203,7 +203,7 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     expect(await telemetry.traces.find(['others'], trace)).toBeNull()
   })
 
-  test('spans whose parents are in a circle are shown', async () => {
+  test('spans with circular parents are shown', async () => {
     const environment = `traces-${++number}`
     const circle = 'c'.repeat(32)
     const [one, other] = ['5'.repeat(16), '6'.repeat(16)]
@@ -219,7 +219,7 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     expect((await telemetry.traces.find([environment], circle))?.spans).toHaveLength(2)
   })
 
-  test('traces over their time go', async () => {
+  test('expired traces are removed', async () => {
     const environment = `traces-${++number}`
     await telemetry.tell(environment, 'traces', host.spans(spans(telemetry.time - 2 * DAY)))
     await telemetry.sweep()
@@ -237,7 +237,7 @@ describe.skipIf(postgresPath === undefined)('logs and traces in PostgreSQL', () 
   afterAll(() => server?.stop())
   testLogs((properties) => openTestTelemetry({ ...properties, ...sharedProperties('alpha', server) }))
 
-  test('a search finds each line once and in order, the newest one by one and older ones by the index', async () => {
+  test('a search returns each line once and in order, combining recent lines and indexed older ones', async () => {
     const telemetry = await openTestTelemetry(sharedProperties('alpha', server))
     const lines = Array.from({ length: 30 }, (_, index) => ({ message: index % 3 === 0 ? `hit ${index}` : 'other' }))
     await telemetry.tell('deep', 'logs', new SimulatedHost().logs(lines))
@@ -260,7 +260,7 @@ describe.skipIf(postgresPath === undefined)('logs and traces in PostgreSQL', () 
     await telemetry.stop()
   })
 
-  test('lines that two control centers remove at once count once', async () => {
+  test('lines that two control centers remove at the same time are counted once', async () => {
     const open = () => openTestTelemetry(sharedProperties('alpha', server))
     const [one, other] = [await open(), await open()]
     const lines = Array.from({ length: 900 }, () => ({ message: 'x', time: one.time - 40 * DAY }))

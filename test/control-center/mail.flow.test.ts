@@ -38,14 +38,14 @@ const LETTER = { to: 'anna@example.org', subject: 'Grüße', text: 'Hello\nÄnna
 const PLAIN = { host: '127.0.0.1', tls: 'none', account: null, from: { name: '', address: 'a@example.org' } } as const
 
 describe('settings', () => {
-  test('a mail server needs a sender, and neither may be wrong', () => {
+  test('a mail server requires a sender, and both must be valid', () => {
     expect(settingsOf({}).mail).toBeNull()
     expect(() => settingsOf({ SMTP_URL: 'smtp://mail.example.org' })).toThrow(/MAIL_FROM must be .* is empty/)
     expect(() => settingsOf({ SMTP_URL: 'https://mail.example.org', MAIL_FROM: 'a@example.org' })).toThrow(/SMTP_URL/)
     expect(() => settingsOf({ SMTP_URL: 'smtp://h', MAIL_FROM: 'a@example.org, b@example.org' })).toThrow(/MAIL_FROM/)
   })
 
-  test('TLS is asked for everywhere but on loopback', () => {
+  test('TLS is required everywhere except on loopback', () => {
     const tlsOf = (url: string) => settingsOf({ SMTP_URL: url, MAIL_FROM: 'a@example.org' }).mail
     expect(tlsOf('smtp://u%40x:p%3A@mail.example.org')).toEqual({
       host: 'mail.example.org',
@@ -59,7 +59,7 @@ describe('settings', () => {
     expect(tlsOf('smtp://127.0.0.1:2525')).toMatchObject({ port: 2525, tls: 'none' })
   })
 
-  test('a password of the mail server is in no message', () => {
+  test('no message contains the password of the mail server', () => {
     const wrong = () => settingsOf({ SMTP_URL: 'smtp://user:hunter2@', MAIL_FROM: 'a@example.org' })
     expect(wrong).toThrow(/SMTP_URL/)
     expect(wrong).not.toThrow(/hunter2/)
@@ -74,7 +74,7 @@ describe('handing over', () => {
     expect(server.mails[0]?.raw).toContain('From: Acme <no-reply@example.org>')
   })
 
-  test('what looks like more headers or addresses stays one subject to one address', async () => {
+  test('text that looks like more headers or addresses remains one subject to one address', async () => {
     const server = closing(await startMailServer())
     await handOverTo(server.url)({ ...LETTER, subject: 'x\r\nBcc: eve@example.org\r\n\r\nbody' })
     expect(server.mails[0]?.to).toEqual(['anna@example.org'])
@@ -82,7 +82,7 @@ describe('handing over', () => {
   })
 
   test.each<[string, number, HandedOver['outcome']]>([
-    ['for good', 550, 'refused'],
+    ['permanently', 550, 'refused'],
     ['for now', 451, 'failed'],
   ])('a server that refuses the address %s', async (_case, responseCode, outcome) => {
     const server = closing(
@@ -93,26 +93,26 @@ describe('handing over', () => {
     expect(await handOverTo(server.url)(LETTER)).toMatchObject({ outcome })
   })
 
-  test('a wrong password of the mail server is no refusal of the mail', async () => {
+  test('a wrong password for the mail server does not count as a refusal of the mail', async () => {
     const server = closing(await startMailServer({ user: 'center', password: 'other' }))
     const answer = await handOverTo(server.url.replace('other', 'wrong'))(LETTER)
     expect(answer).toMatchObject({ outcome: 'failed' })
     expect(JSON.stringify(answer)).not.toContain('wrong')
   })
 
-  test('a server that is away', async () => {
+  test('a mail server that is down is a failure', async () => {
     const server = await startMailServer()
     await server.stop()
     expect(await handOverTo(server.url)(LETTER)).toMatchObject({ outcome: 'failed' })
   })
 
-  test('a server that never greets does not hold the queue up for ever', async () => {
+  test('a server that never greets blocks the queue only until a time limit', async () => {
     const server = closing(await listenSilently())
     const answer = createHandOver({ ...PLAIN, port: server.port }, { connect: 200, answer: 200, all: 1000 })(LETTER)
     expect(await answer).toMatchObject({ outcome: 'failed' })
   })
 
-  test('without TLS nothing is sent to another machine', async () => {
+  test('without TLS, nothing is sent to another machine', async () => {
     const server = closing(await listenPlainly({ hideSTARTTLS: true, disabledCommands: ['AUTH'] }))
     const handOver = createHandOver({ ...PLAIN, port: server.port, tls: 'required' })
     expect(await handOver(LETTER)).toMatchObject({ outcome: 'failed' })
@@ -158,7 +158,7 @@ function testShares(properties: () => Record<string, string>): void {
   const of = (organisation: string, askedBy: 'member' | 'anybody' = 'member') => ({ organisation, askedBy })
   const to = (name: string) => ({ ...LETTER, to: `${name}@example.org` })
 
-  test('organisations take turns: who has one mail does not wait for a thousand of another', async () => {
+  test('organisations take turns: one with a single mail does not wait for thousands of another', async () => {
     const { queue } = await database(properties())
     const sent: string[] = []
     const mail = queue(async (letter) => {
@@ -180,7 +180,7 @@ function testShares(properties: () => Record<string, string>): void {
     expect(sent.toSorted()).toEqual(['few0', 'few1', ...many, 'own'])
   })
 
-  test('an organisation sends so many mails in an hour and no more; others, strangers at its login page and the control center go on', async () => {
+  test('an organisation can send a limited number of mails per hour; others and the control center are not affected', async () => {
     const { queue, lines } = await database(properties())
     const mail = queue(async () => ({ outcome: 'sent' }), 3)
     clock = Math.ceil(clock / 3_600_000) * 3_600_000 + 30 * 60_000
@@ -202,7 +202,7 @@ function testShares(properties: () => Record<string, string>): void {
     await mail.send(LETTER, of('acme'))
   })
 
-  test('what is sent at the same time is counted one by one', async () => {
+  test('mails sent at the same time are all counted', async () => {
     const { queue, waiting } = await database(properties())
     const mail = queue(async () => ({ outcome: 'sent' }), 5)
     const all = await Promise.allSettled(Array.from({ length: 12 }, () => mail.send(LETTER, of('acme'))))
@@ -210,7 +210,7 @@ function testShares(properties: () => Record<string, string>): void {
     expect(await waiting()).toHaveLength(5)
   })
 
-  test('a thousand mails of one organisation may wait; another one has its own thousand', async () => {
+  test('up to a thousand mails per organisation can wait, independently of other organisations', async () => {
     const { queue, fill } = await database(properties())
     const mail = queue(async () => ({ outcome: 'failed', reason: 'away' }), 5000)
     await fill('acme', 999)
@@ -227,7 +227,7 @@ function testShares(properties: () => Record<string, string>): void {
 }
 
 describe('the queue', () => {
-  test('what could not be sent is tried again, later each time, and is gone once it is sent', async () => {
+  test('a mail that could not be sent is retried, with growing delays, and removed once it is sent', async () => {
     const { queue, waiting } = await database()
     const answers: HandedOver[] = [
       { outcome: 'failed', reason: 'away' },
@@ -248,7 +248,7 @@ describe('the queue', () => {
     expect(await waiting()).toEqual([])
   })
 
-  test('what is refused for good, and what failed for three days, is dropped with a line in the log', async () => {
+  test('a mail that is permanently refused, or has failed for three days, is dropped with a log line', async () => {
     const { queue, waiting, lines } = await database()
     const answers: HandedOver[] = [
       { outcome: 'refused', reason: '550 at RCPT TO' },
@@ -268,7 +268,7 @@ describe('the queue', () => {
     expect(lines).toHaveLength(3)
   })
 
-  test('two nodes send a mail once, and in the database nobody can read it', async () => {
+  test('two nodes send each mail once, and its content is encrypted in the database', async () => {
     const { queue, waiting } = await database()
     let sent = 0
     const handOver = async (): Promise<HandedOver> => {
@@ -282,7 +282,7 @@ describe('the queue', () => {
     expect(sent).toBe(1)
   })
 
-  test('a stop waits for the mails that are on their way, not for all that wait', async () => {
+  test('stopping waits for mails that are being sent, not for all that are queued', async () => {
     const { queue, waiting, lines } = await database()
     const handedOver = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<HandedOver>()
@@ -300,7 +300,7 @@ describe('the queue', () => {
     expect(lines).toEqual([])
   })
 
-  test('a mail that waits at a restart is sent after it', async () => {
+  test('a mail that is queued during a restart is sent afterwards', async () => {
     const away = await startMailServer()
     await away.stop()
     const properties = { SMTP_URL: away.url, MAIL_FROM: 'a@example.org' }

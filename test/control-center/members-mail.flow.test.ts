@@ -13,7 +13,7 @@ afterAll(async () => {
   await mail?.stop()
 })
 
-test('where mail is set up, an invitation is sent in the inviting owner’s language', async () => {
+test('if mail is set up, an invitation is sent in the language of the inviting owner', async () => {
   const browser = await signInToCenter(center)
   const wanted = { email: 'anna@example.org', role: 'developer' }
   const dutch = { 'accept-language': 'nl-BE' }
@@ -29,13 +29,13 @@ test('where mail is set up, an invitation is sent in the inviting owner’s lang
   )
 })
 
-test('a title of several lines, which could be read as more of the mail, is refused', async () => {
+test('a title of several lines, which could pass for more of the mail, is refused', async () => {
   for (const title of ['Acme\r\nBcc: b@example.org', 'Acme\u2028now']) {
     expect((await center.api('PATCH', 'organisations/acme', { title })).status).toBe(422)
   }
 })
 
-test('over its mails of an hour an organisation gets neither an invitation nor its link', async () => {
+test('an organisation over its hourly mail limit gets neither an invitation nor its link', async () => {
   const few = await startTestCenter({ SMTP_URL: mail.url, MAIL_FROM: 'no-reply@example.org', MAILS_HOURLY: '2' })
   try {
     const invite = (email: string) =>

@@ -42,7 +42,7 @@ function postInvitation(fields: Record<string, string>, cookie = '') {
 const tokenOf = (link: string) => new URLSearchParams(new URL(link).hash.slice(1)).get('token') ?? ''
 
 describe('organisation', () => {
-  test('its title is read by members and changed by owners', async () => {
+  test('members can read its title, and owners can change it', async () => {
     const { name, api, page } = await newOrganisation()
     expect((await api('GET', '')).body).toEqual({ name, title: expect.stringMatching(/^Organisation/), role: 'owner' })
     expect((await api('PATCH', '', { title: 'New <b>title</b>' })).body.title).toBe('New <b>title</b>')
@@ -52,7 +52,7 @@ describe('organisation', () => {
 })
 
 describe('members', () => {
-  test('are listed with name, role and since when', async () => {
+  test('are listed with name, role and the date they joined', async () => {
     const organisation = await newOrganisation()
     const uid = await join(organisation, 'lists@example.org', 'viewer')
     expect((await organisation.api('GET', '/members')).body.items).toEqual([
@@ -61,7 +61,7 @@ describe('members', () => {
     ])
   })
 
-  test('another role holds at once', async () => {
+  test('a changed role applies immediately', async () => {
     const organisation = await newOrganisation()
     const uid = await join(organisation, 'rises@example.org', 'viewer')
     const browser = await signInToCenter(center, 'rises@example.org')
@@ -74,7 +74,7 @@ describe('members', () => {
     expect((await organisation.api('PATCH', '/members/nobody', { role: 'viewer' })).status).toBe(404)
   })
 
-  test('who was taken out sees nothing any more; who wants to leave may', async () => {
+  test('a removed member loses access immediately; members can leave, but not remove others', async () => {
     const organisation = await newOrganisation()
     const uid = await join(organisation, 'goes@example.org', 'viewer')
     const other = await join(organisation, 'stays@example.org', 'viewer')
@@ -87,7 +87,7 @@ describe('members', () => {
     expect((await organisation.api('DELETE', `/members/${other}`)).status).toBe(404)
   })
 
-  test('the last owner stays one', async () => {
+  test('the last owner cannot be removed or lose the role', async () => {
     const { api, uid } = await newOrganisation()
     for (const refused of [
       await api('PATCH', `/members/${uid}`, { role: 'viewer' }),
@@ -98,7 +98,7 @@ describe('members', () => {
     expect((await api('GET', '/members')).body.items).toMatchObject([{ uid, role: 'owner' }])
   })
 
-  test('of the two last owners that take each other out at the same time one stays', async () => {
+  test('if the two last owners remove each other at the same time, one remains', async () => {
     const organisation = await newOrganisation()
     const other = await join(organisation, 'second-owner@example.org', 'owner')
     const { organisations } = center.parts
@@ -113,7 +113,7 @@ describe('members', () => {
 })
 
 describe('invitations', () => {
-  test('an invited person makes an account by the link and is in, once', async () => {
+  test('an invited person creates an account with the link and joins; the link works once', async () => {
     const { name, api } = await newOrganisation()
     const invited = await api('POST', '/invitations', { email: 'Invited@Example.org', role: 'developer' })
     expect([invited.status, invited.body]).toMatchObject([
@@ -134,7 +134,7 @@ describe('invitations', () => {
     expect((await api('GET', '/invitations')).body.items).toEqual([])
   })
 
-  test('who has an account accepts with its password, or as who is signed in', async () => {
+  test('a person with an account accepts with its password, or while signed in', async () => {
     const { name, api } = await newOrganisation()
     await center.account('has@example.org')
     const invite = async (email: string) => (await api('POST', '/invitations', { email, role: 'viewer' })).body.link
@@ -153,7 +153,7 @@ describe('invitations', () => {
     expect((await browser.api('GET', `organisations/${name}`)).body.role).toBe('viewer')
   })
 
-  test('a revoked one, and one that a newer of the same address replaced, are worth nothing', async () => {
+  test('a revoked invitation, and one replaced by a newer invitation to the same address, are invalid', async () => {
     const { api } = await newOrganisation()
     const invite = async () => (await api('POST', '/invitations', { email: 'twice@example.org', role: 'viewer' })).body
     const [first, second] = [await invite(), await invite()]
@@ -164,7 +164,7 @@ describe('invitations', () => {
     expect((await api('DELETE', `/invitations/${second.id}`)).status).toBe(404)
   })
 
-  test('after 7 days it is over, and swept away', async () => {
+  test('an invitation expires after 7 days and is deleted', async () => {
     const { id } = await newOrganisation()
     const clock = { now: Date.now() }
     await using stack = new AsyncDisposableStack()
@@ -182,14 +182,14 @@ describe('invitations', () => {
   })
 
   test.each(['no address', 'a@b@c', 'a@example.org, b@example.org', 'x <a@example.org>', ''])(
-    'refused as an address: %s',
+    'an invalid address is refused: %s',
     async (email) => {
       const answer = await center.api('POST', 'organisations/acme/invitations', { email, role: 'viewer' })
       expect(answer.status).toBe(422)
     },
   )
 
-  test('a member is not invited again, and the token stands neither in the database nor in log and activity', async () => {
+  test('a member cannot be invited again, and the token is in neither database, log nor activity', async () => {
     const again = await center.api('POST', 'organisations/acme/invitations', { email: OWNER, role: 'viewer' })
     expect([again.status, again.body.code]).toEqual([409, 'ERR_NAME_EXISTS'])
     const wanted = { email: 'secret@example.org', role: 'viewer' }
@@ -203,7 +203,7 @@ describe('invitations', () => {
       expect(text).not.toContain(token)
   })
 
-  test('a form of another origin accepts nothing', async () => {
+  test('a form of another origin cannot accept an invitation', async () => {
     const answer = await ask(`${center.url}/invitation`, {
       method: 'POST',
       headers: { ...NAVIGATION, 'sec-fetch-site': 'cross-site', 'content-type': 'application/x-www-form-urlencoded' },
@@ -214,7 +214,7 @@ describe('invitations', () => {
 })
 
 describe('activity', () => {
-  test('newest first, by pages, by who and what', async () => {
+  test('it is sorted newest first, in pages, and filtered by actor and action', async () => {
     const { api, username } = await newOrganisation()
     for (const title of ['One', 'Two', 'Three']) await api('PATCH', '', { title })
     const first = (await api('GET', '/activity?limit=2')).body
@@ -228,7 +228,7 @@ describe('activity', () => {
     expect((await api('GET', '/activity?limit=0')).status).toBe(422)
   })
 
-  test('an access token is named by the id of its actor and by its name, also once it is deleted', async () => {
+  test('an access token is shown with its actor ID and name, even after it is deleted', async () => {
     const { api } = await newOrganisation()
     const wanted = { name: 'deploys', role: 'developer' }
     const { id } = (await api('POST', '/access-tokens', wanted)).body
@@ -242,7 +242,7 @@ describe('activity', () => {
     ])
   })
 
-  test('its page shows and filters the same', async () => {
+  test('its page shows and filters the same entries', async () => {
     const { api, page } = await newOrganisation()
     await api('PATCH', '', { title: 'Seen' })
     expect((await page('/activity')).text).toContain('organisation-change')
@@ -251,7 +251,7 @@ describe('activity', () => {
 })
 
 test.each(['members', 'invitations', 'access-tokens', 'activity', 'registries'])(
-  'a viewer does not see what is for others: %s',
+  'a viewer has no access: %s',
   async (path) => {
     const { name } = await newOrganisation()
     const viewer = await center.tokenOf('viewer', name)
@@ -261,7 +261,7 @@ test.each(['members', 'invitations', 'access-tokens', 'activity', 'registries'])
 )
 
 describe('access tokens', () => {
-  test('made, shown once, used and revoked at once', async () => {
+  test('a token is created, shown once, used, and stops working as soon as it is revoked', async () => {
     const { name, api, page } = await newOrganisation()
     const expiresAt = Date.now() + 86_400_000
     const made = (await api('POST', '/access-tokens', { name: 'build', role: 'viewer', expiresAt })).body

@@ -12,7 +12,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('a transaction that fails is undone, and the connection goes on', async () => {
+test('a failed transaction is rolled back, and the connection keeps working', async () => {
   const db = new Kysely<{ one: { id: number } }>({
     dialect: threadDialect({ file: join(folder, 'one.sqlite'), readOnly: false }),
   })
@@ -27,7 +27,7 @@ test('a transaction that fails is undone, and the connection goes on', async () 
   await db.destroy()
 })
 
-test('a thread that ended is replaced by the next one who asks', async () => {
+test('if a thread ended, the next query starts a new one', async () => {
   const file = join(folder, 'later.sqlite')
   const db = new Kysely<{ one: { id: number } }>({ dialect: threadDialect({ file, readOnly: true }) })
   await expect(sql`select 1`.execute(db)).rejects.toThrow(/unable to open/)

@@ -26,7 +26,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
   const total = (found: Figures, key: string, name: string) =>
     valuesOf(found, key, name).reduce<number>((sum, value) => sum + (value ?? 0), 0)
 
-  test('a counter is the sum of its differences', async () => {
+  test('a counter is the sum of its increments', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time - 60_000)
     for (const count of [3, 0, 4]) {
@@ -39,7 +39,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment, '30d'), 'logins', 'ok')).toBe(7)
   })
 
-  test('a process that starts anew counts from nothing again', async () => {
+  test('the counter of a restarted process starts at zero again', async () => {
     const environment = fresh()
     for (const count of [5, 2]) {
       const host = new SimulatedHost(telemetry.time)
@@ -50,7 +50,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment), 'logins', 'ok')).toBe(7)
   })
 
-  test('what a process counted long before it was first heard of is not taken for now', async () => {
+  test('counts from before the first report of a process are not attributed to the present', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time - 86_400_000)
     host.add('solhost_logins_total', LOGIN, 1000)
@@ -61,7 +61,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment), 'logins', 'ok')).toBe(2)
   })
 
-  test('points that come twice or late change nothing', async () => {
+  test('duplicate or late data points change nothing', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time)
     host.add('solhost_logins_total', LOGIN, 2)
@@ -73,7 +73,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment), 'logins', 'ok')).toBe(5)
   })
 
-  test('a gauge is the highest and the last over time, and the sum over processes', async () => {
+  test('a gauge is the maximum and the last value over time, summed over processes', async () => {
     const environment = fresh()
     telemetry.time = Math.ceil(telemetry.time / 60_000) * 60_000
     const [one, other] = [new SimulatedHost(telemetry.time), new SimulatedHost(telemetry.time)]
@@ -116,7 +116,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     return charts.find(({ key }) => key === 'memory')?.lines[0]
   }
 
-  test('a gauge of environments that tell at different times and intervals is a steady sum', async () => {
+  test('gauges of environments that report at different times and intervals have a steady sum', async () => {
     const environments = await tellMemory([
       { every: 60, from: 0, until: 900 },
       { every: 60, from: 30, until: 900 },
@@ -132,7 +132,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(new Set(hour)).toEqual(new Set([1500]))
   })
 
-  test('an environment that tells no more is out after three of its intervals, two minutes at least', async () => {
+  test('an environment that stops reporting is left out after three of its intervals, at least two minutes', async () => {
     const environments = await tellMemory([
       { every: 60, from: 0, until: 300 },
       { every: 10, from: 0, until: 300 },
@@ -145,7 +145,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(line?.last).toBe(400)
   })
 
-  test('what an environment told before the time that is shown counts while it may be silent', async () => {
+  test('a value reported before the displayed period counts while its interval allows silence', async () => {
     const [environment = ''] = await tellMemory([{ every: 1200, from: 0, until: 3600 }])
     telemetry.time += 1_100_000
     expect(new Set((await memoryOf([environment]))?.values)).toEqual(new Set([100]))
@@ -153,7 +153,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(await memoryOf([environment])).toBeUndefined()
   })
 
-  test('times of scripts: quantiles of all processes and ends together, and a mark for what is slow', async () => {
+  test('script durations: quantiles combine all processes and outcomes, and slow ones are marked', async () => {
     const environment = fresh()
     for (const outcome of ['returned', 'script_error']) {
       const host = new SimulatedHost(telemetry.time)
@@ -174,7 +174,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(forms?.p95).toBeGreaterThan(500)
   })
 
-  test('of one solution only its own is told: sign-ins and times of scripts', async () => {
+  test('the metrics of one solution include only its own sign-ins and script durations', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time)
     host.add('solhost_logins_total', LOGIN, 2)
@@ -194,7 +194,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(await telemetry.analysis.solutions([environment])).toEqual(['desk', 'shop'])
   })
 
-  test('of other environments nothing is told', async () => {
+  test('metrics do not include other environments', async () => {
     const [own, other] = [fresh(), fresh()]
     const host = new SimulatedHost(telemetry.time)
     host.add('solhost_logins_total', LOGIN, 2)
@@ -203,7 +203,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(await telemetry.analysis.solutions([other])).toEqual([])
   })
 
-  test('an environment has no more series than allowed: further ones are rejected', async () => {
+  test('an environment has a limited number of series; more are rejected', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time)
     for (let one = 0; one < 60; one++) host.add('solhost_logins_total', { ...LOGIN, solution: `s${one}` })
@@ -211,7 +211,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect([rejected, why]).toEqual([10, 'the environment has more than 50 series of metrics'])
   })
 
-  test('values that no sum can hold are rejected, and nothing is wrong with what comes next', async () => {
+  test('values too large for a sum are rejected, and later values are accepted', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time)
     host.set('solhost_memory_bytes', { part: 'host' }, 1e308)
@@ -221,7 +221,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment), 'logins', 'ok')).toBe(2)
   })
 
-  test('what is over its time is removed, coarser steps stay', async () => {
+  test('expired values are removed; coarser steps remain', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time)
     host.add('solhost_logins_total', LOGIN, 2)
@@ -233,7 +233,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment), 'logins', 'ok')).toBe(0)
   })
 
-  test('of an environment that is gone nothing is kept', async () => {
+  test('all data of a deleted environment is removed', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time)
     host.add('solhost_logins_total', LOGIN, 2)
@@ -262,13 +262,13 @@ describe.skipIf(postgresPath === undefined)('metrics in PostgreSQL', () => {
 describe('quantiles', () => {
   const edges = [0.1, 0.5, 1]
 
-  test('none of nothing', () => {
+  test('there are none without values', () => {
     expect(quantileOf(0.5, new Map(), edges)).toBeNull()
   })
-  test('within a bucket they are spread evenly', () => {
+  test('within a bucket values are assumed to be spread evenly', () => {
     expect(quantileOf(0.5, new Map([[0.5, 10]]), edges)).toBeCloseTo(0.3)
   })
-  test('over the last edge it is that edge', () => {
+  test('above the last boundary the result is that boundary', () => {
     expect(quantileOf(0.95, new Map([[Infinity, 3]]), edges)).toBe(1)
   })
 })

@@ -20,7 +20,7 @@ function run(...given: string[]) {
   )
 }
 
-test('new-password: the account is signed out and gets in by the new password alone, which it has to change', async () => {
+test('new-password: the account is signed out, and works only with the new password, which must be changed', async () => {
   const before = await signInToCenter(center)
   const { code, text } = await run('new-password', OWNER)
   const password = /is (\S+)\n/.exec(text)?.[1] ?? ''
@@ -31,7 +31,7 @@ test('new-password: the account is signed out and gets in by the new password al
   await expect(signInToCenter(center)).rejects.toThrow('answered 401')
 })
 
-test('new-password: who there is none of, and other words, are said', async () => {
+test('new-password: an unknown account and an unknown command are reported', async () => {
   expect(await run('new-password', 'nobody@example.org')).toEqual({
     code: 1,
     text: 'There is no account "nobody@example.org".\n',

@@ -66,7 +66,7 @@ describe.each([
 ] as const)('OpenAPI of %s', (_name, stack, described) => {
   const document = described as Document
 
-  test('describes every route and no other', () => {
+  test('describes exactly the routes that exist', () => {
     const operations = Object.entries(document.paths).flatMap(([path, item]) =>
       METHODS.filter((method) => Object.hasOwn(item, method)).map((method) => `${method.toUpperCase()} ${path}`),
     )
@@ -74,7 +74,7 @@ describe.each([
     expect(operations.toSorted()).toEqual(routes.map(written).toSorted())
   })
 
-  test('names the parameters of every path, and describes what it refers to', () => {
+  test('lists the parameters of every path, and defines everything that it refers to', () => {
     for (const [path, item] of Object.entries(document.paths)) {
       const own = (item.parameters ?? []) as unknown as readonly Parameter[]
       const names = own.filter((one) => one.in === 'path').map(({ name }) => `{${name}}`)
@@ -90,11 +90,11 @@ describe('every route of the API', () => {
   const routes = () => routesOf(centerApi(center.parts).stack)
   const ofOrganisation = ({ path }: Route) => path.includes('/:organisation')
 
-  test('refuses who is not signed in', async () => {
+  test('refuses requests without a sign-in', async () => {
     expect(others(await each(routes(), async (route) => (await askAs(null, route)).status), 401)).toEqual([])
   })
 
-  test('refuses a page’s session without what shows that it is a page of ours', async () => {
+  test('refuses the session of a browser if the request does not come from our own page', async () => {
     const { cookie } = await signInToCenter(center)
     const foreign = { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }
     const answers = await each(routes(), async ({ method, path }) => {
@@ -109,7 +109,7 @@ describe('every route of the API', () => {
     expect(others(answers, 404)).toEqual([])
   })
 
-  test('of no organisation is for people, not for tokens', async () => {
+  test('outside an organisation works for people, but not for tokens', async () => {
     const own = routes().filter((route) => !ofOrganisation(route))
     expect(others(await each(own, async (route) => (await askAs(viewer, route)).status), 403)).toEqual([])
   })
@@ -119,20 +119,20 @@ describe('every route of the API', () => {
     expect(others(await each(changing, async (route) => (await askAs(viewer, route)).status), 403)).toEqual([])
   })
 
-  test('is no way in for an environment’s token', async () => {
+  test('refuses the token of an environment', async () => {
     const { token } = await center.environment('walks')
     expect(others(await each(routes(), async (route) => (await askAs(token, route)).status), 401)).toEqual([])
   })
 })
 
-test('every route for Satellites refuses who shows no environment’s token', async () => {
+test('every route for Satellites requires the token of an environment', async () => {
   const routes = routesOf(satelliteApi(center.parts).stack)
   for (const token of [null, viewer, `ret_${'x'.repeat(43)}`]) {
     expect(others(await each(routes, async (route) => (await askAs(token, route)).status), 401)).toEqual([])
   }
 })
 
-test('every page of an organisation leads who is not signed in to the sign-in', async () => {
+test('every page of an organisation redirects visitors without a session to the sign-in', async () => {
   const anonymous = await each(pagesOfOrganisations(), async ({ method, path }) => {
     return (await ask(`${center.url}${addressOf(path)}`, { method, headers: NAVIGATION })).status
   })
@@ -140,7 +140,7 @@ test('every page of an organisation leads who is not signed in to the sign-in', 
   expect(others(anonymous, 302, 401, 403)).toEqual([])
 })
 
-test('every page of an organisation answers a stranger as if there were no such organisation', async () => {
+test('every page of an organisation answers a stranger as if the organisation did not exist', async () => {
   const browser = await signInToCenter(center, 'b@example.org')
   for (const { path } of pagesOfOrganisations()) {
     const { status } = await browser.get(addressOf(path))

@@ -26,7 +26,7 @@ const hostWith = (logins: number) => {
   return host
 }
 
-test('otlp: metrics in protobuf, compressed by gzip, are answered with an empty protobuf message and are there', async () => {
+test('otlp: gzip-compressed protobuf metrics are stored and answered with an empty protobuf message', async () => {
   const { token: own } = await center.environment('packed')
   const host = hostWith(7)
   const { writeRequest } = await import('../../control-center/telemetry/otlp/messages.ts')
@@ -44,7 +44,7 @@ test('otlp: the same in JSON is answered in JSON', async () => {
   expect(await sessions('json')).toBe(3)
 })
 
-test('otlp: a request that is sent again after a lost answer is stored once', async () => {
+test('otlp: a request that is sent again after a lost response is stored once', async () => {
   const { token: own } = await center.environment('again')
   const host = hostWith(5)
   const lines = host.logs([{ message: 'only once' }])
@@ -57,7 +57,7 @@ test('otlp: a request that is sent again after a lost answer is stored once', as
   expect(body.items).toHaveLength(1)
 })
 
-test('otlp: without a token, with a wrong or a revoked one the answer is 401 as a Status in the format of the request', async () => {
+test('otlp: a missing, wrong or revoked token gets 401 with a Status in the format of the request', async () => {
   const { id, token: own } = await center.environment('revoked')
   const [made] = await center.parts.environmentTokens.list(id)
   await center.parts.environmentTokens.remove(id, made?.id ?? '')
@@ -74,7 +74,7 @@ function nested(depth: number): string {
 }
 
 test.each([
-  ['no OTLP at all', 'application/x-protobuf', '', Buffer.from('hello'), 400],
+  ['a body that is not OTLP', 'application/x-protobuf', '', Buffer.from('hello'), 400],
   ['JSON that is none', 'application/json', '', Buffer.from('{'), 400],
   ['JSON of another form', 'application/json', '', Buffer.from('{"resourceLogs":[{"scopeLogs":7}]}'), 400],
   [
@@ -106,7 +106,7 @@ test.each([
   expect(answer.status).toBe(status)
 })
 
-test('otlp: what cannot be kept is told as a partial success, the rest is stored', async () => {
+test('otlp: data that cannot be stored is reported as a partial success, and the rest is stored', async () => {
   const { token: own } = await center.environment('partial')
   const host = hostWith(2)
   const request = host.metrics() as { resourceMetrics: { scopeMetrics: { metrics: object[] }[] }[] }
@@ -123,7 +123,7 @@ test('otlp: what cannot be kept is told as a partial success, the rest is stored
   expect(await sessions('partial')).toBe(2)
 })
 
-test('otlp: bodies that are announced and do not arrive take nothing from anybody', async () => {
+test('otlp: announced bodies that do not arrive do not block anyone', async () => {
   const tokens = await Promise.all(
     [1, 2, 3, 4, 5, 6].map(async (one) => (await center.environment(`slow-${one}`)).token),
   )
@@ -138,7 +138,7 @@ test('otlp: bodies that are announced and do not arrive take nothing from anybod
   }
 })
 
-test('otlp: what has arrived of unfinished bodies counts for its environment alone, until they are gone', async () => {
+test('otlp: partially received bodies count only for their own environment, until they are gone', async () => {
   const { token: own } = await center.environment('much')
   const much = () => slowly(own, 4 * 1024 * 1024 - 1)
   const held = Array.from({ length: 6 }, much)
@@ -171,7 +171,7 @@ function slowly(by: string, bytes = 1) {
   return { sent, begun }
 }
 
-test('otlp: only POST is possible', async () => {
+test('otlp: only POST is allowed', async () => {
   const answer = await fetch(`${center.url}/otlp/v1/logs`, { headers: { authorization: `Bearer ${token}` } })
   expect(answer.status).toBe(405)
 })

@@ -70,7 +70,7 @@ describe.skipIf(postgresPath === undefined)('pipeline runs of two control center
     return { text: () => text, ended }
   }
 
-  test('a neighbour that starts leaves a run alone, and its log is followed there, live and to its end', async () => {
+  test('a second control center does not disturb a run, can follow its log to the end, and can cancel it', async () => {
     expect(await stateOf(second, 'one')).toBe('running')
     const live = await follow(second, 'one')
     await expect.poll(live.text).toContain('at work')
@@ -102,7 +102,7 @@ describe.skipIf(postgresPath === undefined)('pipeline runs of two control center
     await expect.poll(() => stateOf(first, 'two')).not.toBe('running')
   })
 
-  test('a run whose lease is not renewed any more is interrupted by whoever is left', async () => {
+  test('a run whose lease is no longer renewed is interrupted by another node', async () => {
     const { id } = await db.selectFrom('pipeline_runs').selectAll().orderBy('started_at').executeTakeFirstOrThrow()
     await db.updateTable('pipeline_runs').set({ state: 'running', ended_at: null }).where('id', '=', id).execute()
     const lease = { run: id, node: 'one that died', until: Date.now() + 3_600_000, cancelled: 0 }
@@ -117,7 +117,7 @@ describe.skipIf(postgresPath === undefined)('pipeline runs of two control center
     expect(await db.selectFrom('run_leases').selectAll().execute()).toEqual([])
   })
 
-  test('a process whose lease was taken for lost ends its run', async () => {
+  test('a process that loses its lease ends its run', async () => {
     await db.deleteFrom('pipeline_runs').execute()
     rmSync(join(folder.path, 'go-on'), { force: true })
     await start(first, 'three')

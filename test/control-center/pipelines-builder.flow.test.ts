@@ -56,7 +56,7 @@ async function childOf(folder: string): Promise<number> {
   return Number(readFileSync(join(folder, 'pid'), 'utf8'))
 }
 
-test('a run that is cancelled ends the builder with all that it started', async () => {
+test('cancelling a run terminates the builder and all its child processes', async () => {
   using folder = temporaryFolder()
   const center = await startWithPipeline(builderIn(folder.path, waiting(folder.path)))
   await center.api('POST', 'organisations/acme/pipelines/image/runs', {})
@@ -71,7 +71,7 @@ test('a run that is cancelled ends the builder with all that it started', async 
   await waitUntil(() => expect(isAlive(child)).toBe(false))
 })
 
-test('a stop interrupts what runs, and so does a process that died', async () => {
+test('a run is interrupted when the control center stops or has crashed', async () => {
   using folder = temporaryFolder()
   const home = join(folder.path, 'home')
   const builder = builderIn(folder.path, waiting(folder.path))
@@ -92,7 +92,7 @@ test('a stop interrupts what runs, and so does a process that died', async () =>
   expect([body.state, body.steps[3].state]).toEqual(['interrupted', 'skipped'])
 })
 
-test('a builder that fails fails the run; its output is told without colours and secrets, of its environment only what it needs', async () => {
+test('a failing builder fails the run; its output has no colors or secrets, and its environment only what it needs', async () => {
   using folder = temporaryFolder()
   const script = `printf '\\033[31mred\\033[0m\\n'; env; cat "$(dirname "$PWD")"/*/auth.json; ls -l auth.json; exit 3`
   vi.stubEnv('DB_ALPHA_PASSWORD', 'not-for-builders')
@@ -109,7 +109,7 @@ test('a builder that fails fails the run; its output is told without colours and
     expect(text).not.toContain(secret)
 })
 
-test('of one organisation only so many runs go on or wait, so that others have their turn', async () => {
+test('an organisation can have a limited number of active and waiting runs, so that others get their turn', async () => {
   using folder = temporaryFolder()
   const center = await startWithPipeline(builderIn(folder.path, waiting(folder.path)))
   const names = ['image', ...Array.from({ length: 5 }, (_, at) => `image-${at}`)]
@@ -123,7 +123,7 @@ test('of one organisation only so many runs go on or wait, so that others have t
   expect(statuses).toEqual([201, 201, 201, 201, 201, 503])
 })
 
-test('a builder that does not tell what a base image brings builds on none of a registry', async () => {
+test('a builder that cannot show the instructions of a base image from a registry does not build on it', async () => {
   using folder = temporaryFolder()
   const script = `echo "$1" >>${folder.path}/words\n[ "$1" = pull ] && echo ${'a'.repeat(64)}\nexit 0`
   const center = await startWithPipeline(builderIn(folder.path, script))
@@ -139,7 +139,7 @@ test('a builder that does not tell what a base image brings builds on none of a 
   expect(readFileSync(join(folder.path, 'words'), 'utf8')).not.toContain('build\n')
 })
 
-test('a builder that is not there fails the run with its name', async () => {
+test('a missing builder fails the run with its name', async () => {
   const center = await startWithPipeline('/nowhere/builder')
   expect((await runToItsEnd(center, 'image')).state).toBe('failed')
   expect((await center.api('GET', `${RUN}/log`)).text).toContain('/nowhere/builder')
@@ -151,7 +151,7 @@ test('signature: the signing key is that of the published example', () => {
   expect(key.toString('hex')).toBe('c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9')
 })
 
-test('an elastic registry gives a login password for the keys; what it refuses is said without them', async () => {
+test('an elastic registry returns a login password for the keys; its refusal is reported without the keys', async () => {
   const registry = { host: '123456789012.dkr.ecr.eu-west-1.amazonaws.com', region: 'eu-west-1' }
   const keys = { accessKeyId: 'AKIATESTTESTTEST1234', secretAccessKey: 'not-a-real-secret-but-long' }
   const asked: { url: string; headers: Headers; body: unknown }[] = []
@@ -173,7 +173,7 @@ test('an elastic registry gives a login password for the keys; what it refuses i
   expect(String(refused)).not.toContain(keys.secretAccessKey)
 })
 
-test('a registry on the control center’s machine is not asked, neither to push to nor to build from', async () => {
+test('a registry on the same machine as the control center is not contacted, neither for a push nor a base image', async () => {
   using folder = temporaryFolder()
   const asked = join(folder.path, 'asked')
   const center = await startWithPipeline(builderIn(folder.path, `[ "$1" = rmi ] || echo "$@" >>${asked}`))
@@ -193,7 +193,7 @@ test('a registry on the control center’s machine is not asked, neither to push
   expect(existsSync(asked)).toBe(false)
 })
 
-test('where the builder can have no network of its own the log says at the start what that leaves open', async () => {
+test('if the builder cannot have a separate network, the log says at the start what remains open', async () => {
   using folder = temporaryFolder()
   vi.stubEnv('PATH', folder.path)
   onTestFinished(() => void vi.unstubAllEnvs())
@@ -202,7 +202,7 @@ test('where the builder can have no network of its own the log says at the start
   expect(center.logged()).toContain('registries may redirect it to loopback')
 })
 
-test('while a run goes on no second one begins, and its pipeline stays', async () => {
+test('while a run is active, no second one starts, and its pipeline cannot be deleted', async () => {
   using folder = temporaryFolder()
   const center = await startWithPipeline(builderIn(folder.path, waiting(folder.path)))
   const runs = 'organisations/acme/pipelines/image/runs'

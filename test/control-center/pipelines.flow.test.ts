@@ -23,7 +23,7 @@ const SHOP = `${PIPELINES}/shop-image`
 const STAMP = { commit: 'abcdef0123456789', branch: 'main', number: '42', date: '2026-11-22T10:00:00Z' }
 
 describe('pipelines', () => {
-  test('a run checks, stamps and makes the build context; without a builder the rest is not set up', async () => {
+  test('a run checks, stamps and creates the build context; without a builder the remaining steps are not set up', async () => {
     const run = await runToItsEnd(center, 'shop-image', STAMP)
     expect(run).toMatchObject({ number: 1, state: 'done', stamp: STAMP, version: '1.0.0' })
     expect(run.steps).toEqual([
@@ -43,7 +43,7 @@ describe('pipelines', () => {
     expect(versions[0].sha256).toBe(hash('sha256', bundle, 'hex'))
   })
 
-  test('the build context has the Dockerfile with the bundle as it is, labels and the stamp', async () => {
+  test('the build context contains the Dockerfile, the unchanged bundle, labels and the stamp', async () => {
     const { items } = (await center.api('GET', 'organisations/acme/packages/shop/artifacts')).body
     expect(items).toHaveLength(1)
     const [artifact] = items
@@ -75,14 +75,14 @@ describe('pipelines', () => {
     }
   })
 
-  test('a version stays while artifacts of it are kept', async () => {
+  test('a version cannot be deleted while it has artifacts', async () => {
     const version = `organisations/acme/packages/shop/versions/${hash('sha256', bundle, 'hex')}`
     const refused = await center.api('DELETE', version)
     expect([refused.status, refused.body.code]).toEqual([409, 'ERR_VERSION_IN_USE'])
     expect(refused.body.detail).toContain('delete those first')
   })
 
-  test('the log is followed live to the end of the run, and from where a reader left off', async () => {
+  test('the log can be followed live to the end of the run, and resumed where a reader left off', async () => {
     await center.api('POST', `${SHOP}/runs`, {})
     const token = await center.tokenOf('viewer')
     const follow = async (after: number) => {
@@ -100,7 +100,7 @@ describe('pipelines', () => {
     expect(later.lines).toEqual(live.lines.slice(-1))
   })
 
-  test('a run of no version and a run that has ended are told apart', async () => {
+  test('an unknown version, an unknown run and a run that has ended are reported differently', async () => {
     const { number } = await runToItsEnd(center, 'shop-image')
     const cancel = async () => (await center.api('POST', `${SHOP}/runs/${number}/cancel`)).body?.code
     await expect.poll(cancel).toBe('ERR_RUN_ENDED')
@@ -109,7 +109,7 @@ describe('pipelines', () => {
     expect((await center.api('GET', `${SHOP}/runs/99`)).status).toBe(404)
   })
 
-  test('what is wrong in a pipeline or a stamp is refused and said', async () => {
+  test('errors in a pipeline or stamp are refused with a message', async () => {
     const registry = (await center.api('GET', 'organisations/acme/pipeline-registries')).body.items[0].id
     const good = { name: 'other', package: 'shop', registry, repository: 'shop', baseImage: 'solhost:1' }
     for (const [wrong, said] of [
@@ -132,7 +132,7 @@ describe('pipelines', () => {
     }
   })
 
-  test('the Docker information has the names filled in, for both systems', async () => {
+  test('the Docker instructions contain the actual names, for both operating systems', async () => {
     const { body } = await center.api('GET', `${SHOP}/docker-information`)
     const host = '123456789012.dkr.ecr.eu-west-1.amazonaws.com'
     expect(body).toMatchObject({
@@ -156,7 +156,7 @@ describe('pipelines', () => {
     expect(unix.run).toMatch(/-e CLOUD_PUBLIC_KEY=[A-Za-z0-9_-]{43}/)
   })
 
-  test('a pipeline is changed and deleted; its artifacts stay until they are deleted', async () => {
+  test('a pipeline can be changed and deleted; its artifacts remain until they are deleted', async () => {
     const registry = (await center.api('GET', 'organisations/acme/pipeline-registries')).body.items[0].id
     const settings = { registry, repository: 'shop-2', baseImage: 'localhost/solhost:2' }
     expect((await center.api('PUT', SHOP, settings)).body).toMatchObject({ ...settings, name: 'shop-image' })
@@ -174,7 +174,7 @@ describe('pipelines', () => {
     expect((await center.api('DELETE', version)).status).toBe(204)
   })
 
-  test('viewers and operators read pipelines, developers change them', async () => {
+  test('viewers and operators can read pipelines, developers can change them', async () => {
     for (const role of ['viewer', 'operator'] as const) {
       const token = await center.tokenOf(role)
       expect((await center.api('GET', PIPELINES, undefined, token)).status).toBe(200)
@@ -183,7 +183,7 @@ describe('pipelines', () => {
     expect((await center.api('POST', PIPELINES, {}, await center.tokenOf('developer'))).status).toBe(422)
   })
 
-  test('every route is described', async () => {
+  test('every route is documented', async () => {
     const { paths } = (await center.api('GET', 'openapi.json')).body
     for (const path of ['pipelines/{pipeline}/runs/{number}/log', 'packages/{name}/artifacts/{artifact}/content']) {
       expect(Object.keys(paths)).toContain(`/api/organisations/{organisation}/${path}`)

@@ -6,7 +6,7 @@ function logOf() {
   return { warnings, log: { warn: (_what: unknown, text: string) => void warnings.push(text) } as never }
 }
 
-test('request queue: a request is looked at after the answer to it, which is made in the same turn', async () => {
+test('request queue: requests are processed only after their responses, which are created in the same turn', async () => {
   const done: string[] = []
   const queue = createRequestQueue<string>(async (one) => void done.push(one), logOf().log)
   queue.take('a')
@@ -17,7 +17,7 @@ test('request queue: a request is looked at after the answer to it, which is mad
   expect(done).toEqual(['a', 'b'])
 })
 
-test('request queue: one that fails is told to the log and holds up no other', async () => {
+test('request queue: a failed request is logged and does not affect others', async () => {
   const { warnings, log } = logOf()
   const done: string[] = []
   const queue = createRequestQueue<string>(async (one) => {
@@ -29,7 +29,7 @@ test('request queue: one that fails is told to the log and holds up no other', a
   expect([done, warnings]).toEqual([['good'], ['a request for a new password failed']])
 })
 
-test('request queue: what comes beyond 200 that wait is dropped, and later there is room again', async () => {
+test('request queue: requests beyond 200 waiting ones are dropped; later ones are accepted again', async () => {
   const { warnings, log } = logOf()
   let done = 0
   const queue = createRequestQueue<number>(async () => void done++, log)

@@ -112,7 +112,7 @@ async function states({ id }: Rollout): Promise<string> {
   return [state, ...steps.map((step) => step.state)].join(' ')
 }
 
-test('rollouts: each environment waits for the one before', async () => {
+test('rollouts: each environment waits for the previous one', async () => {
   const rollout = await start()
   const seen: string[] = []
   for (const place of places.keys()) {
@@ -131,7 +131,7 @@ test('rollouts: each environment waits for the one before', async () => {
   ])
 })
 
-test('rollouts: with the pace all every environment begins at once, and all are heard before it halts', async () => {
+test('rollouts: at the pace "all" every environment starts immediately, and all finish before a halt', async () => {
   const rollout = await start({ pace: 'all' })
   await look()
   expect(await states(rollout)).toBe('running running running running')
@@ -145,7 +145,7 @@ test('rollouts: with the pace all every environment begins at once, and all are 
   expect(await states(rollout)).toBe('halted failed done done')
 })
 
-test('rollouts: an environment is done when all of its nodes are', async () => {
+test('rollouts: an environment is done when all of its nodes are done', async () => {
   const rollout = await start()
   await answer(0, { number: 0, results: [] }, 'slow')
   await look()
@@ -157,7 +157,7 @@ test('rollouts: an environment is done when all of its nodes are', async () => {
   expect(await states(rollout)).toBe('running done running waiting')
 })
 
-test('rollouts: a Satellite that does not answer in time fails with its own words; those after it are not touched', async () => {
+test('rollouts: a Satellite that does not finish in time fails with its last reason; later environments are not changed', async () => {
   const rollout = await start()
   await answer(0, { number: 0, results: [], reason: '"crm": Too many uploads are checked.' })
   await look()
@@ -185,7 +185,7 @@ test('rollouts: a Satellite that does not answer in time fails with its own word
   expect((await desiredStates.get(places[1]?.id ?? '')).number).toBe(0)
 })
 
-test('rollouts: a control center that ended between noting and asking asks when it is there again', async () => {
+test('rollouts: a control center that crashes before it sends a desired state sends it after a restart', async () => {
   const rollout = await start()
   await rollouts.changeStep(rollout.id, 0, ['waiting'], {
     state: 'running',
@@ -199,7 +199,7 @@ test('rollouts: a control center that ended between noting and asking asks when 
   expect(await states(rollout)).toBe('running done running waiting')
 })
 
-test('rollouts: a roll-back gives back exactly what was there, and the number rises', async () => {
+test('rollouts: a rollback restores exactly the previous state, with a higher number', async () => {
   const environment = places[0]?.id ?? ''
   const before = await desiredStates.change(environment, () => ({
     solutions: { crm: { sha256: A, version: '1.0.0' }, shop: { sha256: A, version: '7.0.0' } },
@@ -220,7 +220,7 @@ test('rollouts: a roll-back gives back exactly what was there, and the number ri
   expect(await states(rollout)).toBe('rolled-back undone undone left')
 })
 
-test('rollouts: a roll-back where nothing was asked before gives back what the Satellite said that it ran', async () => {
+test('rollouts: without a previous desired state, a rollback restores what the Satellite reported', async () => {
   await answer(0, { solutions: [{ name: 'crm', sha256: A, version: '1.0.0' }] })
   const rollout = await start({ environments: [places[0]?.id ?? ''] })
   await look()
@@ -229,7 +229,7 @@ test('rollouts: a roll-back where nothing was asked before gives back what the S
   expect((await desiredStates.get(places[0]?.id ?? '')).solutions).toEqual({ crm: { sha256: A, version: '1.0.0' } })
 })
 
-test('rollouts: a roll-back leaves what somebody else asked for meanwhile', async () => {
+test('rollouts: a rollback keeps changes that were made in the meantime', async () => {
   const rollout = await start({ environments: [places[0]?.id ?? ''] })
   await look()
   const others = { crm: { sha256: A, version: '9.0.0' } }
@@ -240,13 +240,13 @@ test('rollouts: a roll-back leaves what somebody else asked for meanwhile', asyn
   expect(await states(rollout)).toBe('rolled-back not-undone')
 })
 
-test('rollouts: of two that want the same environment at once only one begins', async () => {
+test('rollouts: if two target the same environment and package, only one starts', async () => {
   await start()
   await expect(start({ environments: [places[2]?.id ?? ''] })).rejects.toMatchObject({ code: 'ERR_ROLLOUT_RUNNING' })
   await start({ package: 'shop', environments: [places[2]?.id ?? ''] })
 })
 
-test('desired states: of changes at the same time none is lost, and each has a number of its own', async () => {
+test('desired states: of simultaneous changes none is lost, and each gets a different number', async () => {
   const environment = places[0]?.id ?? ''
   const names = ['one', 'two', 'three', 'four', 'five']
   const made = await Promise.all(

@@ -50,7 +50,7 @@ function report(more: Partial<Report> = {}): Report {
   }
 }
 
-test('satellites: a desired state is signed by the key that the center shows, and names its environment', async () => {
+test('satellites: a desired state names its environment, and is signed with the key that the center shows', async () => {
   const { id, token } = await center.environment('signed')
   expect((await ask(token, 'desired?after=0')).status).toBe(204)
   const { body } = await desire('signed', { solutions: { crm: { sha256: v1.sha256 } } })
@@ -68,14 +68,14 @@ test('satellites: a desired state is signed by the key that the center shows, an
   expect((await ask(token, 'desired?wait=56')).status).toBe(422)
 })
 
-test('satellites: who waits gets the next statement at once', async () => {
+test('satellites: a waiting request gets the next statement immediately', async () => {
   const { token } = await center.environment('waits')
   const waiting = ask(token, 'desired?after=0&wait=55')
   await desire('waits', { settings: { logLevel: 'debug' } })
   expect((await waiting).status).toBe(200)
 })
 
-test('satellites: a token that was revoked while its request waited gets nothing', async () => {
+test('satellites: if a token is revoked while its request waits, the request gets nothing', async () => {
   const { id, token } = await center.environment('gone')
   const waiting = ask(token, 'desired?after=0&wait=55')
   const { environmentTokens } = center.parts
@@ -85,7 +85,7 @@ test('satellites: a token that was revoked while its request waited gets nothing
   expect((await waiting).status).toBe(401)
 })
 
-test('satellites: a bundle is given to those whose desired state names it, and to nobody else', async () => {
+test('satellites: a bundle is available only to environments whose desired state names it', async () => {
   const { token } = await center.environment('has-it')
   const { token: other } = await center.environment('has-it-not')
   await desire('has-it', { solutions: { crm: { sha256: v1.sha256 } } })
@@ -96,14 +96,14 @@ test('satellites: a bundle is given to those whose desired state names it, and t
   expect((await ask(other, `bundles/${v1.sha256}`)).status).toBe(404)
 })
 
-test('satellites: a version that an environment is to run cannot be deleted', async () => {
+test('satellites: a version in a desired state cannot be deleted', async () => {
   await center.environment('holds')
   await desire('holds', { solutions: { crm: { sha256: v2.sha256 } } })
   const answer = await center.api('DELETE', `organisations/acme/packages/crm/versions/${v2.sha256}`)
   expect([answer.status, answer.body.detail]).toEqual([409, expect.stringContaining('"holds" is to run it')])
 })
 
-test('satellites: reports make the state of an environment; the worst node counts, and no solution is added by one', async () => {
+test('satellites: the reports determine the state of an environment; the worst node counts, and reports add no solutions', async () => {
   const { id, token } = await center.environment('reports')
   await ask(token, 'report', report())
   const solutions = [{ name: 'made-up', sha256: null, version: '' }]
@@ -118,13 +118,13 @@ test('satellites: reports make the state of an environment; the worst node count
   expect((await ask(token, 'report', report({ node: 'x' }))).status).toBe(422)
 })
 
-test('satellites: who holds a token cannot fill the database with nodes', async () => {
+test('satellites: a holder of a token cannot fill the database with nodes', async () => {
   const { id, token } = await center.environment('crowd')
   for (let node = 0; node < 60; node++) await ask(token, 'report', report())
   expect((await center.parts.reports.live(id)).length).toBe(50)
 })
 
-test('satellites: of a fault only what is known of faults is kept', async () => {
+test('satellites: only known fields of an error are stored', async () => {
   const { id, token } = await center.environment('padded')
   const fault = { message: 'it is wrong', file: 'scripts/main.js', line: 3 }
   const faults = [{ ...fault, more: { of: ['everything'] } }]
@@ -135,7 +135,7 @@ test('satellites: of a fault only what is known of faults is kept', async () => 
   expect((await ask(token, 'report', { ...report(), results: long })).status).toBe(422)
 })
 
-test('satellites: a report is taken without reading those of the other nodes', async () => {
+test('satellites: storing a report does not read those of other nodes', async () => {
   const time = 1_700_000_000_000
   const home = mkdtempSync(join(tmpdir(), 'reports-test-'))
   const db = await openCenterDatabase(readCenterSettings({ PLATFORM_HOME: home }))
@@ -162,7 +162,7 @@ test('satellites: a report is taken without reading those of the other nodes', a
   }
 })
 
-test('satellites: an environment reports a bounded amount in half a minute, others as before', async () => {
+test('satellites: an environment can report a limited amount per half minute; others are not affected', async () => {
   const { token } = await center.environment('talks')
   const { token: other } = await center.environment('listens')
   const findings = Array.from({ length: 20 }, () => 'y'.repeat(2000))
@@ -181,7 +181,7 @@ test('satellites: an environment reports a bounded amount in half a minute, othe
   expect((await ask(other, 'report', report())).status).toBe(204)
 })
 
-test('desired: only versions of the organisation’s packages, only from the number that was seen, only by operators', async () => {
+test('desired: only operators can change it, only to packages of the organisation, and only from the current number', async () => {
   await center.environment('strict')
   const unknown = await desire('strict', { solutions: { crm: { sha256: 'f'.repeat(64) } } })
   expect([unknown.status, unknown.body.code]).toEqual([404, 'ERR_VERSION_NOT_FOUND'])
@@ -198,7 +198,7 @@ test('desired: only versions of the organisation’s packages, only from the num
   )
 })
 
-test('rollouts: pages show what is asked for and how it goes; a viewer can change nothing', async () => {
+test('rollouts: pages show desired state and progress; a viewer cannot change anything', async () => {
   await center.environment('paged')
   await desire('paged', { solutions: { crm: { sha256: v1.sha256 } }, settings: { logLevel: 'warn' } })
   const body = { version: `crm@${v2.sha256}`, environments: ['paged'] }
@@ -216,7 +216,7 @@ test('rollouts: pages show what is asked for and how it goes; a viewer can chang
   expect((await center.api('POST', `organisations/acme/rollouts/${id}/cancel`)).body.state).toBe('cancelled')
 })
 
-test('waiting: one question to the database wakes all whose environment has a newer statement', async () => {
+test('waiting: one database query wakes all whose environment has a newer statement', async () => {
   let asked = 0
   let numbers = new Map([['a', 5]])
   const waiting = createWaiting(async () => {
@@ -233,7 +233,7 @@ test('waiting: one question to the database wakes all whose environment has a ne
   expect(asked).toBe(before)
 })
 
-test('waiting: nobody waits after the stop, and nobody for one who went away', async () => {
+test('waiting: a stop or a closed connection ends the wait, and after a stop nobody waits', async () => {
   const waiting = createWaiting(async () => new Map(), 5)
   const gone = new AbortController()
   const first = waiting.wait('a', 0, 60_000, gone.signal)
@@ -245,7 +245,7 @@ test('waiting: nobody waits after the stop, and nobody for one who went away', a
   await waiting.wait('a', 0, 60_000, new AbortController().signal)
 })
 
-test('waiting: of more than a hundred of one environment whoever waited longest goes on', async () => {
+test('waiting: over a hundred waiting requests of one environment, the oldest are released', async () => {
   const waiting = createWaiting(async () => new Map(), 5)
   const { signal } = new AbortController()
   const over: number[] = []

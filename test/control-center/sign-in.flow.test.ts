@@ -19,13 +19,13 @@ function post(path: string, fields: Record<string, string>, headers: Record<stri
 }
 
 describe('sign-in', () => {
-  test('the right password leads to the page that was asked for', async () => {
+  test('the right password redirects to the requested page', async () => {
     const to = '/o/acme/environments'
     const answer = await post('/sign-in', { username: OWNER, password: CENTER_PASSWORD, to })
     expect([answer.status, answer.headers.location]).toEqual([303, to])
   })
 
-  test('a wrong password and an unknown name get the same refusal', async () => {
+  test('a wrong password and an unknown name get the same response', async () => {
     const wrong = await post('/sign-in', { username: OWNER, password: 'wrong' })
     const unknown = await post('/sign-in', { username: 'nobody@example.org', password: 'wrong' })
     expect([wrong.status, unknown.status]).toEqual([401, 401])
@@ -36,7 +36,7 @@ describe('sign-in', () => {
   test.each([
     ...['//evil.example/', 'https://evil.example/', '/\\evil.example', '/sign-out'],
     ...['/.//evil.example/', '/o/..//evil.example', '/.\\/evil.example', 'http://center.invalid//evil.example'],
-  ])('it leads nowhere else: %s', async (to) => {
+  ])('it redirects to no other site: %s', async (to) => {
     const answer = await post('/sign-in', { username: OWNER, password: CENTER_PASSWORD, to })
     expect(answer.headers.location).toBe('/')
   })
@@ -50,7 +50,7 @@ describe('sign-in', () => {
     expect(answer.status).toBe(403)
   })
 
-  test('after the sign-out the session is worth nothing', async () => {
+  test('after signing out the session is invalid', async () => {
     const browser = await signInToCenter(center)
     const headers = { ...NAVIGATION, cookie: browser.cookie }
     expect((await browser.get('/organisations')).status).toBe(200)
@@ -89,7 +89,7 @@ describe('guesses', () => {
     return items.filter(({ outcome }) => outcome === 'throttled')
   }
 
-  test('twenty from four networks do not lock an owner out of a browser that signed in before', async () => {
+  test('twenty wrong guesses from four networks do not lock owners out of a browser they signed in with before', async () => {
     const before = await signIn(1, OWNER, CENTER_PASSWORD)
     const cookies = [before.headers['set-cookie'] ?? []].flat().map((cookie) => cookie.split(';')[0])
     const known = String(cookies.find((cookie) => cookie?.includes('known-')))
@@ -104,7 +104,7 @@ describe('guesses', () => {
     expect((await signIn(2, member, CENTER_PASSWORD, known)).status).toBe(429)
   })
 
-  test('those that are throttled are written down once a minute, whatever name they have', async () => {
+  test('throttled attempts are recorded once per minute, whatever name they use', async () => {
     const before = (await throttled()).length
     const name = 'guessed@example.org'
     const answers = []
@@ -116,7 +116,7 @@ describe('guesses', () => {
 })
 
 describe('API', () => {
-  test('a page may ask with its token, and nothing but a page', async () => {
+  test('a page can call the API with its token; other origins cannot', async () => {
     const browser = await signInToCenter(center)
     expect((await browser.api('GET', 'organisations')).body).toEqual({
       items: [{ name: 'acme', title: 'Acme', role: 'owner' }],
@@ -128,14 +128,14 @@ describe('API', () => {
     expect((await browser.api('POST', path, wanted)).status).toBe(201)
   })
 
-  test('without a sign-in, and with a token that there is none of, it says so', async () => {
+  test('without a sign-in, or with an unknown token, it responds with 401', async () => {
     for (const token of [null, 'scc_wrong', `scc_${'x'.repeat(43)}`]) {
       const answer = await center.api('GET', 'organisations/acme/environments', undefined, token)
       expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer realm="control-center"'])
     }
   })
 
-  test('who is no member sees no organisation', async () => {
+  test('a person who is not a member cannot see the organisation', async () => {
     await center.parts.organisations.create({ name: 'other', title: 'Other' }, await center.account('b@example.org'))
     const stranger = await center.tokenOf('owner', 'other')
     expect((await center.api('GET', 'organisations/acme/environments', undefined, stranger)).status).toBe(404)
@@ -144,7 +144,7 @@ describe('API', () => {
     expect((await browser.get('/o/other/environments')).status).toBe(200)
   })
 
-  test('a role without the right is refused, and that is written down once', async () => {
+  test('a role without the permission is refused, and this is recorded once', async () => {
     const viewer = await center.tokenOf('viewer')
     for (let again = 0; again < 2; again++) {
       const answer = await center.api('POST', 'organisations/acme/environments', { name: 'x', type: 'dev' }, viewer)
@@ -158,7 +158,7 @@ describe('API', () => {
   })
 })
 
-test('a request under a host name of nobody, or under two, is refused', async () => {
+test('a request with an unknown host name, or with two, is refused', async () => {
   const { host } = new URL(center.url)
   const send = (hosts: readonly string[]) =>
     new Promise<string>((resolve, reject) => {

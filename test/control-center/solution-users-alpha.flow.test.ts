@@ -23,7 +23,7 @@ describe.skipIf(postgresPath === undefined)('users of solutions on PostgreSQL', 
     await server?.stop()
   })
 
-  test('users and roles are kept, found and counted', async () => {
+  test('users and roles are stored, found and counted', async () => {
     const { solutionUsers, solutionRoles, knownSolutions } = center.parts
     await solutionRoles.put(place, 'Sales', ['Orders'])
     await solutionRoles.put(place, 'Sales', ['Orders', 'Customers'])
@@ -50,7 +50,7 @@ describe.skipIf(postgresPath === undefined)('users of solutions on PostgreSQL', 
     expect((await solutionUsers.need(place, uid)).roles).toEqual([])
   })
 
-  test('of those who take a name at the same time one gets it', async () => {
+  test('if several users take a name at the same time, one gets it', async () => {
     const { solutionUsers } = center.parts
     const created = await Promise.allSettled(
       ['Bert', 'BERT', 'bert'].map((username) => solutionUsers.create(place, { username })),
@@ -67,7 +67,7 @@ describe.skipIf(postgresPath === undefined)('users of solutions on PostgreSQL', 
     expect(renamed.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  test('a link is used once, however many come at the same time', async () => {
+  test('a link works once, however many requests use it at the same time', async () => {
     const { solutionUsers, userLinks } = center.parts
     const { uid } = await solutionUsers.create(place, { username: 'dora' })
     const made = await userLinks.create(uid, { kind: 'invitation', proves: null, lifetime: 60_000 })
@@ -79,7 +79,7 @@ describe.skipIf(postgresPath === undefined)('users of solutions on PostgreSQL', 
     expect(used.toSorted()).toEqual([false, false, true])
   })
 
-  test('designs that are published at the same time get numbers of their own, or are told', async () => {
+  test('designs published at the same time get different numbers, or a conflict', async () => {
     const { loginPages } = center.parts
     const free = await Promise.all(['a', 'b', 'c'].map((by) => loginPages.publish(place, FIRST_DESIGN, by)))
     expect(free.map(({ number }) => number).toSorted()).toEqual([1, 2, 3])

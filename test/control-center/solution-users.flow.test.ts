@@ -67,7 +67,7 @@ const mailTo = (address: string) => expect.poll(() => server.mails.at(-1)?.to).t
 const mailsTo = (address: string) => server.mails.filter(({ to }) => to[0] === address).length
 const refused = { outcome: 'refused', reason: 'credentials' }
 
-describe('users by the API', () => {
+describe('users in the API', () => {
   test('a user is added, found, changed and deleted', async () => {
     await center.api('PUT', `${ROLES}/Sales`, { permissions: ['Orders', 'Customers'] })
     const { uid } = await user({ username: 'Änna', email: 'Anna@example.org', roles: ['Sales'], tenant: ['north', 7] })
@@ -107,7 +107,7 @@ describe('users by the API', () => {
     expect(body.detail).toContain(what)
   })
 
-  test('a name is there once, in any case; in another solution and organisation it is another user', async () => {
+  test('a name is unique in any case within a solution; other solutions and organisations have separate users', async () => {
     await user({ username: 'Bert' })
     expect((await center.api('POST', USERS, { username: 'BERT' })).body.code).toBe('ERR_NAME_EXISTS')
     const { uid } = await user({ username: 'Cora' })
@@ -116,7 +116,7 @@ describe('users by the API', () => {
     expect((await center.api('GET', `${USERS.replace('crm', 'shop')}/${uid}`)).status).toBe(404)
   })
 
-  test('developers and viewers see no users, and operators design no page', async () => {
+  test('developers and viewers cannot see users, and operators cannot design pages', async () => {
     for (const role of ['developer', 'viewer'] as const) {
       const token = await center.tokenOf(role)
       for (const path of [USERS, ROLES]) expect((await center.api('GET', path, undefined, token)).status).toBe(403)
@@ -129,7 +129,7 @@ describe('users by the API', () => {
     expect((await center.api('DELETE', 'organisations/acme/solutions/crm', undefined, operator)).status).toBe(403)
   })
 
-  test('what was done is written down, without passwords', async () => {
+  test('changes are recorded, without passwords', async () => {
     await user({ username: 'noted', password: PASSWORD })
     const { body } = await center.api('GET', 'organisations/acme/activity')
     expect(body.items).toContainEqual(
@@ -139,8 +139,8 @@ describe('users by the API', () => {
   })
 })
 
-describe('what Satellites ask', () => {
-  test('the right password gives the permissions of roles and those besides, each once', async () => {
+describe('requests of Satellites', () => {
+  test('the right password returns the permissions of roles and the direct ones, each once', async () => {
     await center.api('PUT', `${ROLES}/Clerk`, { permissions: ['Orders', 'Users'] })
     const { uid, username } = await user({ password: PASSWORD, roles: ['Clerk'], tenant: ['north', 7] })
     const permissions = ['Orders', 'Users']
@@ -151,7 +151,7 @@ describe('what Satellites ask', () => {
     expect(await signIn(username, PASSWORD)).toMatchObject({ permissions: ['Users'] })
   })
 
-  test('wrong, unknown, disabled, without password and without permission are one refusal', async () => {
+  test('wrong, unknown, disabled, without password and without permission get the same refusal', async () => {
     const right = await user({ password: PASSWORD })
     expect(await signIn(right.username, 'wrong')).toEqual(refused)
     expect(await signIn('nobody at all', PASSWORD)).toEqual(refused)
@@ -161,7 +161,7 @@ describe('what Satellites ask', () => {
     expect(await signIn((await user({ password: PASSWORD, permissions: [] })).username, PASSWORD)).toEqual(refused)
   })
 
-  test('further fields of the page are checked, after the password and with the same refusal', async () => {
+  test('additional fields of the page are checked after the password, with the same refusal', async () => {
     const labels = { default: 'x' }
     const fields = [
       { name: 'custom_site', type: 'text', required: true, isTenant: true, labels },
@@ -184,7 +184,7 @@ describe('what Satellites ask', () => {
     expect(center.logged()).not.toContain('custom_')
   })
 
-  test('only the solutions of the environment are there', async () => {
+  test('an environment can only access its own solutions', async () => {
     const { username } = await user({ password: PASSWORD })
     const other = await center.environment('other')
     const body = { username, password: PASSWORD, address: '192.0.2.1' }
@@ -195,7 +195,7 @@ describe('what Satellites ask', () => {
     expect((await asked('crm/authenticate', body, 'ret_wrong')).status).toBe(401)
   })
 
-  test('a refresh gives the rights of now; disabling, a new password and deleting end it', async () => {
+  test('a refresh returns the current permissions; disabling, a new password and deletion end it', async () => {
     const { uid } = await user({ password: PASSWORD })
     const refresh = async (since = Date.now() + 60_000) =>
       AuthenticateAnswer.parse((await asked('crm/refresh', { uid, since })).body)
@@ -213,7 +213,7 @@ describe('what Satellites ask', () => {
     expect(await refresh()).toEqual(refused)
   })
 
-  test('who guesses is told to wait, by account and network; a name that there is none of as well', async () => {
+  test('guesses are throttled by account and network, also for unknown names', async () => {
     const strict = await startTestCenter({
       THROTTLE_ACCOUNT_NETWORK: '3',
       THROTTLE_ACCOUNT: '5',
@@ -249,7 +249,7 @@ describe('what Satellites ask', () => {
     }
   })
 
-  test('they are described', async () => {
+  test('the routes are documented', async () => {
     const { text } = await ask(`${center.url}/satellite/v1/openapi.json`)
     const paths = Object.keys(JSON.parse(text).paths)
     const one = '/satellite/v1/solutions/{solution}'
@@ -286,7 +286,7 @@ describe('links', () => {
     expect(center.logged()).not.toContain(link.split('=').at(-1))
   })
 
-  test('of two that use a link at the same time one is told that it is over', async () => {
+  test('if two requests use a link at the same time, one is told that it expired', async () => {
     const { email } = await user({ invite: true })
     await mailTo(email)
     const link = linkOf(server)
@@ -294,7 +294,7 @@ describe('links', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 404])
   })
 
-  test('a newer one, another password, another address and a disabled user make it void', async () => {
+  test('a newer link, another password, another address and disabling the user make it invalid', async () => {
     const linkFor = async (uid: string, email: string, kind = 'reset') => {
       const before = mailsTo(email)
       expect((await center.api('POST', `${USERS}/${uid}/links`, { kind })).body).toMatchObject({ mailedTo: email })
@@ -316,7 +316,7 @@ describe('links', () => {
     expect((await choose(third, PASSWORD)).status).toBe(404)
   })
 
-  test('without a mail server the operator sees the link, which proves no address', async () => {
+  test('without a mail server the operator sees the link, which does not verify an address', async () => {
     const quiet = await startTestCenter()
     try {
       const wanted = { username: 'anna', email: 'anna@example.org', permissions: ['Users'], invite: true }
@@ -332,7 +332,7 @@ describe('links', () => {
     }
   })
 
-  test('an address that must be confirmed: told after the right password alone, with a mail', async () => {
+  test('an unconfirmed address is reported only after the right password, with a mail', async () => {
     const { uid, username, email } = await user({ password: PASSWORD, mustVerifyEmail: true })
     expect(await signIn(username, 'wrong')).toEqual(refused)
     expect(mailsTo(email)).toBe(0)
@@ -355,7 +355,7 @@ describe('a forgotten password', () => {
     `${center.url}/forgot-password/${organisation}/${solution}`
   const withoutNonces = (text: string) => text.replace(/nonce="[^"]+"/g, '')
 
-  test('the page says the same to everybody, and of every solution that could be', async () => {
+  test('the page is the same for every user and every possible solution', async () => {
     const { username, email } = await user({ password: PASSWORD })
     const pages = [
       await post(forgot(), { username }),
@@ -371,14 +371,14 @@ describe('a forgotten password', () => {
     expect((await ask(forgot('Not-A-Name'), { headers: NAVIGATION })).status).toBe(404)
   })
 
-  test('an address works as well, and three mails are enough', async () => {
+  test('an address also works, and at most three mails are sent', async () => {
     const { email } = await user({ password: PASSWORD })
     for (let again = 0; again < 5; again++) await post(forgot(), { username: email.toUpperCase() })
     await center.parts.passwordRequests.settle()
     await expect.poll(() => mailsTo(email)).toBe(3)
   })
 
-  test('who asks again and again is told to wait', async () => {
+  test('repeated requests are throttled', async () => {
     const strict = await startTestCenter({ THROTTLE_ACCOUNT_NETWORK: '2' })
     try {
       const page = `${strict.url}/forgot-password/acme/crm`
@@ -391,7 +391,7 @@ describe('a forgotten password', () => {
   })
 })
 
-test('a solution is named before there is a package, and goes with all that is kept of it here', async () => {
+test('a solution can be named before it has a package, and deleting it deletes everything stored for it', async () => {
   const all = 'organisations/acme/solutions'
   expect((await center.api('POST', all, { name: 'Not-A-Name' })).status).toBe(422)
   expect((await center.api('POST', all, { name: 'early' })).body).toEqual({ name: 'early', users: 0, loginPage: null })

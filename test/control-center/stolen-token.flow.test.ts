@@ -96,7 +96,7 @@ async function seenOfTheirs(): Promise<string> {
   return answers.map(({ text }) => text.replace(/"(lastSeenAt|lastUsedAt)":\d+/g, '')).join('\n')
 }
 
-test('a stolen token reads nothing of another environment and changes nothing of it, on any route', async () => {
+test('a stolen token can neither read nor change anything of another environment, on any route', async () => {
   await expect.poll(seenOfTheirs).toContain(LINE)
   const before = await seenOfTheirs()
   const routes = satelliteApi(center.parts).stack.flatMap(({ path, methods }: Layer) =>
@@ -127,7 +127,7 @@ test('a stolen token reads nothing of another environment and changes nothing of
   expect(await seenOfTheirs()).toBe(before)
 })
 
-test('telemetry with a stolen token is of its own environment, whatever it says of itself', async () => {
+test('telemetry sent with a stolen token belongs to its own environment, whatever it claims', async () => {
   const line = `by a thief ${randomUUID()}`
   await send(mine.token, line)
   await expect
