@@ -109,7 +109,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     return frame
   }
 
-  test('shows the template with its scripts, texts, styles and media', async () => {
+  test('it shows the template with its scripts, texts, styles and media', async () => {
     await using opened = await open('pretty')
     const frame = await frameOf(opened.page)
     await untilTrue(frame, 'document.images[0].complete')
@@ -125,7 +125,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     expect(opened.complaints).toEqual([])
   })
 
-  test('every choice shows at once, without a step of the history, and stays in the address', async () => {
+  test('each choice applies immediately, adds no history entry, and is in the URL', async () => {
     // Without null, Playwright sets the color scheme of all frames.
     await using opened = await open('pretty', { colorScheme: null })
     const { page } = opened
@@ -151,7 +151,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     expect(opened.complaints).toEqual([])
   })
 
-  test('a hostile template reaches nothing outside its frame', async () => {
+  test('a hostile template cannot access anything outside its frame', async () => {
     await using opened = await open('hostile')
     const { page, context } = opened
     const address = page.url()
@@ -181,7 +181,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     ['a page of the administration', () => `${host.adminUrl}/admin/`],
     ['the list of solutions', () => `${host.url}/`],
     ['the preview itself', (frame: Frame) => frame.url()],
-  ])('a template that leads its frame to %s shows nothing of it', async (_what, placeOf) => {
+  ])('a template that navigates its frame to %s cannot read it', async (_what, placeOf) => {
     await using opened = await open('pretty')
     const frame = await frameOf(opened.page)
     await frame.evaluate(`void setTimeout(() => location.assign(${JSON.stringify(placeOf(frame))}), 0)`)
@@ -191,7 +191,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     expect(await opened.page.locator('h1').textContent()).toBe('pretty')
   })
 
-  test('generates the template, says what changed, and asks before it replaces one', async () => {
+  test('it generates the template, says what changed, and asks before it replaces an existing one', async () => {
     await using opened = await open('bare')
     const { page } = opened
     await page.click('text=Generate template')
@@ -211,7 +211,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     expect(opened.complaints).toEqual([])
   })
 
-  test('downloads the default template', async () => {
+  test('it downloads the default template', async () => {
     await using opened = await open('bare')
     const [download] = await Promise.all([
       opened.page.waitForEvent('download'),
@@ -221,7 +221,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     expect(await readFile(await download.path(), 'utf8')).toContain('name="login_form"')
   })
 
-  test('findings have file, line and column, the line itself and what to change', async () => {
+  test('findings show file, line and column, the line itself and what to change', async () => {
     await using opened = await open('faulty')
     const items = await opened.page.locator('.findings li').allInnerTexts()
     const lines = items.map((text) => text.split(/\n+/))
@@ -233,13 +233,13 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     expect(await opened.page.locator('h1').textContent()).toBe('<script>alert(1)</script>')
   })
 
-  test('says what is shown instead where there is no login page', async () => {
+  test('if there is no login page, it says what users see instead', async () => {
     await using opened = await open('open')
     expect(await opened.page.locator('#login-none').innerText()).toContain('everybody gets in without a sign-in')
     expect(await opened.page.locator('iframe').count()).toBe(0)
   })
 
-  test('axe finds nothing in light and dark, and it fits a window of 320 px', async () => {
+  test('axe finds no violation in light and dark, and the page fits a window of 320 px', async () => {
     await using opened = await open('bare')
     const { page } = opened
     for (const name of ['bare', 'faulty', 'open']) {

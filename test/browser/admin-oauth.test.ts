@@ -75,7 +75,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     return items.map((text) => text.split('\n')[0]?.trim().replace(/\s+/g, ' ') ?? '')
   }
 
-  test('from the first field to a user at the provider: the secret is in the store, in no setting and no address', async () => {
+  test('the wizard leads to a user at the provider; the secret is stored, and is in no setting or URL', async () => {
     await using opened = await open('bare')
     const { page } = opened
     const redirect = `${host.url}/solution/bare/app_oauth/index.html`
@@ -156,7 +156,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(opened.complaints).toEqual([])
   })
 
-  test('a step goes on only with what the provider needs', async () => {
+  test('a step continues only when the fields that the provider needs are filled in', async () => {
     await using opened = await open('looks')
     const { page } = opened
     await page.selectOption('#oauth-api', 'Google')
@@ -166,7 +166,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(await page.locator('#oauth-parameters').isVisible()).toBe(false)
   })
 
-  test('what the API refuses is told with the name of the setting, and is in the focus', async () => {
+  test('an error of the API is shown with the name of the setting, which gets the focus', async () => {
     await using opened = await open('looks')
     const { page } = opened
     await page.selectOption('#oauth-api', 'Custom')
@@ -184,7 +184,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(await stored('looks/oauth')).toMatchObject({ settings: null })
   })
 
-  test('the sources of all settings are told, and a secret of the manifest is not shown', async () => {
+  test('the source of each setting is shown, and a secret in the manifest is not', async () => {
     await using opened = await open('crm')
     const { page } = opened
     await page.fill('#oauth-clientId', 'of the operator')
@@ -220,7 +220,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`${host.url}/solution/crm/app_oauth/index.html`)
   })
 
-  test('says what to do where the solution chooses, and where users sign in another way', async () => {
+  test('it says what to do if the solution decides, or if users sign in another way', async () => {
     await using many = await open('many')
     expect(await many.page.locator('#oauth-chosen').innerText()).toContain('getOAuthConfig')
     expect(await many.page.locator('#oauth-address-redirect').innerText()).toContain('/solution/many/app_oauth/')
@@ -233,7 +233,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect([many.complaints, other.complaints]).toEqual([[], []])
   })
 
-  test('axe finds nothing in light and dark, and it fits 320 px, in each step', async () => {
+  test('axe finds no violation in light and dark, and each step fits a window of 320 px', async () => {
     await using opened = await open('crm')
     const { page } = opened
     expect(await lookOf(page)).toEqual(SOUND_LOOK)

@@ -76,7 +76,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     '/admin/settings?search=nothing-of-that',
   ]
 
-  test('every page: axe finds nothing in light and dark, it fits 320 and 1200 px, the console is silent', async () => {
+  test('every page: axe finds no violation in light and dark, it fits 320 and 1200 px, and logs nothing to the console', async () => {
     await using opened = await open('/admin/users', { viewport: { width: 1200, height: 640 } })
     for (const path of PATHS) {
       await opened.page.goto(host.adminUrl + path.replace('{uid}', uid))
@@ -100,7 +100,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     }
   })
 
-  test('sessions: filtered by user, one is ended, and its browser is out within a second', async () => {
+  test('sessions: they can be filtered by user, and ending one signs its browser out within a second', async () => {
     const visitor = await visit(host, 'shop')
     await visitor.signIn('tom')
     await using opened = await open('/admin/sessions')
@@ -114,7 +114,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     await expect.poll(async () => (await visitor.session()).status).toBe(401)
   })
 
-  test('tokens: one for an author uploads that solution and nothing else, is shown once, and can be revoked', async () => {
+  test('tokens: an author token uploads only its solution, is shown once, and can be revoked', async () => {
     await using opened = await open('/admin/tokens/new', { permissions: ['clipboard-read', 'clipboard-write'] })
     const { page, complaints } = opened
     await page.fill('#name', 'author of invoices')
@@ -150,7 +150,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     expect(complaints).toEqual([])
   })
 
-  test('tokens: rights can be chosen, for single solutions too, until a time in UTC', async () => {
+  test('tokens: permissions can be selected, also for single solutions, with an expiry in UTC', async () => {
     await using opened = await open('/admin/tokens/new')
     const { page } = opened
     await page.fill('#name', 'monitoring')
@@ -176,7 +176,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     })
   })
 
-  test('audit: filtered, and the same entries as CSV', async () => {
+  test('audit: it can be filtered, and the same entries are exported as CSV', async () => {
     await using opened = await open('/admin/audit')
     const { page } = opened
     await page.fill('#action', 'sign-in')
@@ -196,7 +196,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
   })
 
-  test('maintenance: asks, turns on, says who did it, and off again', async () => {
+  test('maintenance: it asks first, turns on, shows who did it, and turns off again', async () => {
     await using opened = await open('/admin/maintenance')
     const { page } = opened
     await page.click('button:has-text("Turn on maintenance")')
@@ -221,7 +221,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     }
     const refreshes = (page: Page) => page.waitForResponse(/\/admin\/health\.json/)
 
-    test('says that all is well, shows charts with their figures as tables, and which scripts ran', async () => {
+    test('it shows that everything is healthy, charts with their values as tables, and which scripts ran', async () => {
       await using opened = await open('/admin/health')
       const { page } = opened
       expect((await page.textContent('#live-state'))?.trim()).toBe('No problems found.')
@@ -239,7 +239,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
       expect(await page.textContent('#live-entries')).toContain('onSolutionOpen')
     })
 
-    test('says that what it shows is from before while the host does not answer', async () => {
+    test('while the host does not answer, it says that the data is old', async () => {
       await using opened = await openLive()
       const { page } = opened
       await page.route('**/admin/health.json*', (route) => route.abort())
@@ -250,7 +250,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
       await page.waitForSelector('#live-lost', { state: 'hidden' })
     })
 
-    test('refreshes by itself: what changed is there, what was folded out and the focus stay', async () => {
+    test('it refreshes automatically: changes appear, and opened details and the focus stay', async () => {
       await using opened = await openLive()
       const { page, complaints } = opened
       await page.click('#chart-times-table summary')
@@ -266,7 +266,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
       expect(complaints).toEqual([])
     })
 
-    test('can be paused; who goes on sees it anew at once', async () => {
+    test('it can be paused; resuming refreshes immediately', async () => {
       await using opened = await openLive()
       const { page } = opened
       let asked = 0
@@ -283,7 +283,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
       expect(asked).toBe(1)
     })
 
-    test('who is signed out meanwhile is led to the sign-in, and by it back', async () => {
+    test('if the session ended, it redirects to the sign-in and then back', async () => {
       await using opened = await openLive()
       const { page } = opened
       await page.context().clearCookies()
@@ -295,7 +295,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     })
   })
 
-  test('settings: a search finds limits by their meaning, and says where a value is from', async () => {
+  test('settings: a search finds limits by their meaning and shows where a value comes from', async () => {
     await using opened = await open('/admin/settings')
     const { page } = opened
     await page.check('#set')

@@ -78,7 +78,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
 
   const api = async (path: string) => (await (await signInToAdmin(host)).api('GET', path)).json()
 
-  test('every page: axe finds nothing in light and dark, it fits 320 px in English and German, the console is silent', async () => {
+  test('every page: axe finds no violation in light and dark, it fits 320 px in English and German, and logs nothing', async () => {
     await using opened = await open('/admin/')
     const { page, complaints } = opened
     for (const path of PAGES) {
@@ -95,7 +95,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(complaints).toEqual([])
   })
 
-  test('upload: a chosen bundle becomes active; name, version, address and warnings are told', async () => {
+  test('upload: a selected bundle becomes active; name, version, address and warnings are shown', async () => {
     await using opened = await open('/admin/')
     const { page, complaints } = opened
     await page.setInputFiles('#bundle', await bundleFile({ name: 'chosen', version: '3.2.1' }, { 'notes.txt': 'x' }))
@@ -113,7 +113,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(complaints).toEqual([])
   })
 
-  test('upload: a refusal shows every fault with its place, its line and what to change', async () => {
+  test('upload: a refusal shows every error with its position, its line and what to change', async () => {
     await using opened = await open('/admin/')
     const { page } = opened
     const files = {
@@ -135,7 +135,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(await page.evaluate('document.activeElement.className')).toBe('problem')
   })
 
-  test('upload: what is sent is shown by a bar, then that the host checks it', async () => {
+  test('upload: a progress bar shows the upload, then a text says that the host is checking', async () => {
     await using opened = await open('/admin/solutions/shown')
     const { page } = opened
     const states = await page.evaluateHandle<string[]>(`(() => {
@@ -153,7 +153,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(await page.isVisible('.upload-bar')).toBe(false)
   })
 
-  test('upload: a dropped zip stands in the form; a folder, two files and another kind are told apart', async () => {
+  test('upload: a dropped zip is selected; a folder, two files and another file type get different messages', async () => {
     await using opened = await open('/admin/')
     const { page } = opened
     const problem = page.locator('.upload .problem')
@@ -171,7 +171,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Upload and activate')
   })
 
-  test('versions: rolled back after a question, downloaded, compared, deleted', async () => {
+  test('versions: they can be rolled back after a confirmation, downloaded, compared and deleted', async () => {
     const old = await upload('rolls', {}, { 'globals.js': 'let a = 1\n' })
     const now = await upload('rolls', { version: '2.0.0' }, { 'globals.js': 'let a = 2\n' })
     await using opened = await open('/admin/solutions/rolls')
@@ -199,7 +199,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(complaints).toEqual([])
   })
 
-  test('a solution is deleted only after its name was typed', async () => {
+  test('a solution is deleted only after its name is typed', async () => {
     await upload('doomed', {})
     await using opened = await open('/admin/solutions/doomed')
     const { page } = opened
@@ -213,7 +213,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(await api('solutions/doomed')).toMatchObject({ code: 'ERR_SOLUTION_NOT_FOUND' })
   })
 
-  test('log: new lines appear by themselves, each once, those that the filter lets through; a pause holds them back', async () => {
+  test('log: new lines that match the filter appear automatically, each once; a pause holds them back', async () => {
     await upload('talks', {}, { 'globals.js': TALKS })
     await using opened = await open('/admin/solutions/talks/log?level=warn')
     const { page, complaints } = opened
@@ -242,7 +242,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(complaints).toEqual([])
   })
 
-  test('access: granted as asked with one button, edited with an account of its own, revoked; secrets are set and deleted', async () => {
+  test('access: it is granted with one button, edited with its own account, and revoked; secrets are set and deleted', async () => {
     await upload('asks', ASKS, AUTH)
     await using opened = await open('/admin/solutions/asks/access')
     const { page, complaints } = opened
@@ -283,7 +283,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(complaints).toEqual([])
   })
 
-  test('access: what the API refuses is told at its form', async () => {
+  test('access: an error of the API is shown at its form', async () => {
     await upload('refuses', ASKS, AUTH)
     await using opened = await open('/admin/solutions/refuses/access')
     const { page } = opened
@@ -301,7 +301,7 @@ async function drop(page: Page, names: readonly string[], isFolder = false): Pro
   await page.evaluate(`((names, isFolder) => {
     const data = new DataTransfer()
     for (const name of names) data.items.add(new File(['x'], name))
-    // Scripts cannot make the entry of a folder.
+    // Scripts cannot create a folder entry.
     const items = DataTransferItem.prototype
     const { webkitGetAsEntry } = items
     if (isFolder) items.webkitGetAsEntry = () => ({ isDirectory: true })

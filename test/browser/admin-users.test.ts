@@ -36,7 +36,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
   const userOf = async (username: string) =>
     ((await askAdmin(host, 'GET', `users?search=${username}`)).items as Record<string, unknown>[])[0]
 
-  test('a user is added with permissions that are suggested, and a made password that signs in', async () => {
+  test('a user is added with suggested permissions and a generated password that signs in', async () => {
     await open('/admin/users/new')
     expect(
       await page.locator('#known-permissions option').evaluateAll((all) => all.map((one) => one.getAttribute('value'))),
@@ -74,7 +74,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(complaints).toEqual([])
   })
 
-  test('what is refused is told at the form, and what was typed stays', async () => {
+  test('a refusal is shown at the form, and the input stays', async () => {
     await addUser(host, 'taken')
     await open('/admin/users/new')
     await page.fill('#username', 'TAKEN')
@@ -84,7 +84,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(await page.inputValue('#username')).toBe('TAKEN')
   })
 
-  test('a user is changed: a permission removed, a name emptied', async () => {
+  test('a user is changed: a permission is removed and a name cleared', async () => {
     const uid = await addUser(host, 'emil', { displayName: 'Emil', permissions: ['Sales', 'Users'] })
     await open(`/admin/users/${uid}`)
     await page.click('.permission-row:first-child [data-remove]')
@@ -96,7 +96,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(complaints).toEqual([])
   })
 
-  test('a new password is set, shown once, and has to be changed at the next sign-in', async () => {
+  test('a new password is set, shown once, and must be changed at the next sign-in', async () => {
     const uid = await addUser(host, 'fred')
     await open(`/admin/users/${uid}`)
     await page.fill('#password', 'short')
@@ -111,7 +111,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(await page.content()).not.toContain('fifty silent bicycles')
   })
 
-  test('disabling asks first; cancelled it does nothing, confirmed the user is out and can be enabled again', async () => {
+  test('disabling asks first; cancelling changes nothing, confirming signs the user out, and enabling restores access', async () => {
     const uid = await addUser(host, 'gina')
     const visitor = await visit(host, 'crm')
     await visitor.signIn('gina')
@@ -146,7 +146,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
   test.each([
     ['Delete user', 'ida', 'user:ida'],
     ['Delete and erase', 'jane', 'user:erased'],
-  ])('%s: asks, then the user is gone and the audit says who it was or not', async (button, name, actor) => {
+  ])('%s: it asks first, then deletes the user; the audit keeps or erases the name accordingly', async (button, name, actor) => {
     const uid = await addUser(host, name)
     const visitor = await visit(host, 'crm')
     const correlationId = (await visitor.signIn(name)).headers['x-correlation-id']
@@ -158,7 +158,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(items).toEqual([expect.objectContaining({ actor })])
   })
 
-  test('the list is searched by the beginning of the name', async () => {
+  test('the list can be searched by the beginning of the name', async () => {
     await addUser(host, 'kate')
     await open('/admin/users')
     await page.fill('#search', 'KAT')
@@ -168,7 +168,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(await page.textContent('.empty')).toBe('No user name starts with “nobody-<b>”.')
   })
 
-  test('an import tells faults by line, then what it would do, then does it; an export gives the users back', async () => {
+  test('an import shows errors by line, then a preview, then runs; an export returns the users', async () => {
     await open('/admin/users/import')
     const file = (text: string) => ({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
     await page.setInputFiles('#file', file('username,email\nlena,lena@example.org\nmax,no address\n'))

@@ -107,7 +107,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
   ]
 
   test.each(PATHS)(
-    '%s: no violation, no complaint and no sideways scrolling, wide and narrow, light and dark',
+    '%s: axe finds no violation, the console is silent, and nothing scrolls sideways, wide and narrow, light and dark',
     async (path) => {
       await using opened = await open(path, { viewport: { width: 1200, height: 900 } })
       const { page, complaints } = opened
@@ -118,7 +118,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     },
   )
 
-  test('each chart that has figures is drawn, and has them in a table', async () => {
+  test('each chart with data is drawn and has a table', async () => {
     await using opened = await open('/o/acme/analysis?range=1h')
     const { page } = opened
     await expect.poll(() => page.locator('.chart canvas').count()).toBe(5)
@@ -129,7 +129,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     expect(await page.locator('#live-errors').innerText()).toContain('scripts/a.js:3')
   })
 
-  test('legends are in words', async () => {
+  test('legends use words', async () => {
     await using opened = await open('/o/acme/analysis?range=1h')
     const legend = async (key: string) =>
       (await opened.page.locator(`#live-${key} .legend`).innerText()).split('\n').map((line) => line.trim())
@@ -142,7 +142,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     expect((await legend('kills'))[0]).toMatch(/^Script timed out: /)
   })
 
-  test('an axis of counts has whole numbers, and one value is drawn as a point', async () => {
+  test('an axis of counts has whole numbers, and a single value is drawn as a point', async () => {
     // A gauge carries over into the next slot: reported just before a slot ends, it would show as two values.
     const left = SLOT_OF_A_DAY - (Date.now() % SLOT_OF_A_DAY)
     if (left < 15_000) await sleep(left)
@@ -182,7 +182,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     expect(await painted('place-logins')).not.toContain('fill')
   })
 
-  test('the filter is in the address, and leads to the figures of one solution', async () => {
+  test('the filter is in the URL and selects the data of one solution', async () => {
     await using opened = await open('/o/acme/analysis')
     const { page } = opened
     await page.selectOption('#range', '15m')
@@ -193,7 +193,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     expect(await page.locator('#live-logins').innerText()).toContain('Accepted')
   })
 
-  test('the times of scripts are those of the solution that is asked for', async () => {
+  test('script durations are those of the selected solution', async () => {
     const entries = async (solution: string) => {
       await using opened = await open(`/o/acme/analysis?range=1h&solution=${solution}`)
       return await opened.page.locator('#live-entries').innerText()
@@ -202,7 +202,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     expect(await entries('desk')).toContain('No data for this period.')
   })
 
-  test('a page that may not follow says what to do, and follows once it may', async () => {
+  test('a page that may not follow the log says what to do, and follows once it can', async () => {
     const { followers } = center.parts.telemetry
     const other = { who: `user:${OWNER}`, environments: [], nameOf: () => '', end: () => {} }
     const leave = Array.from({ length: 10 }, () => followers.enter({ ...other }))
@@ -215,7 +215,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     await page.locator('.log-live[data-state=following]').waitFor()
   })
 
-  test('a line that comes appears by itself, with its details; a search leads to it', async () => {
+  test('a new line appears automatically with its details, and a search finds it', async () => {
     await using opened = await open('/o/acme/logs')
     const { page } = opened
     await page.locator('.log-live[data-state=following]').waitFor()

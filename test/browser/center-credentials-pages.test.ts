@@ -45,7 +45,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     await page.setViewportSize({ width: 1200, height: 900 })
   }
 
-  test('somebody is invited, makes an account by the link, gets another role and is taken out', async () => {
+  test('a person is invited, creates an account with the link, gets another role and is removed', async () => {
     await open('/o/acme/members')
     await page.fill('#email', 'anna@example.org')
     await page.selectOption('#role', 'developer')
@@ -84,7 +84,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     expect(complaints).toEqual([])
   })
 
-  test('the last owner who takes the own role away is told why that cannot be', async () => {
+  test('the last owner who tries to drop the role is told why it is not possible', async () => {
     await open('/o/acme/members')
     await page.selectOption('select[aria-label="Role of owner@example.org"]', 'viewer')
     await page.click('button[aria-label="Save role of owner@example.org"]')
@@ -93,7 +93,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     await expectSound()
   })
 
-  test('an environment is made, gets a token with the lines to start it, and is deleted by its name', async () => {
+  test('an environment is created, gets a token with the commands to start it, and is deleted by its name', async () => {
     await open('/o/acme/environments')
     await page.fill('#name', 'plant')
     await Promise.all([page.waitForEvent('load'), page.click('button:has-text("Create environment")')])
@@ -145,7 +145,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     expect(await page.locator('a:has-text("plant")').count()).toBe(0)
   })
 
-  test('a registry is added, replaced as a whole and deleted; its keys stand nowhere', async () => {
+  test('a registry is added, replaced as a whole and deleted; its keys are shown nowhere', async () => {
     await open('/o/acme/credentials')
     const fill = async (id: string, name: string, host: string) => {
       await page.fill(`#name-${id}`, name)
@@ -189,7 +189,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     expect(complaints).toEqual([])
   })
 
-  test('account, access tokens and activity are sound at both widths; a token is shown once', async () => {
+  test('account, access tokens and activity are accessible and fit at both widths; a token is shown once', async () => {
     await open('/o/acme/access-tokens')
     await page.fill('#name', 'build server')
     await page.click('form[data-result=made] button[type=submit]')
@@ -205,7 +205,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     }
   })
 
-  test('the own password is changed on the account’s page, and signs in', async () => {
+  test('the password can be changed on the account page, and the new one signs in', async () => {
     await center.account('bea@example.org')
     await page.goto(`${center.url}/account`)
     await page.fill('#username', 'bea@example.org')

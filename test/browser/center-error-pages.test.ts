@@ -14,7 +14,7 @@ afterAll(() => center?.stop())
 const SIGN_OUT = '<form class="top-end" method="post" action="/sign-out">'
 const NAVIGATION_OF_ACME = 'href="/o/acme/environments"'
 
-test('error pages: who is signed in keeps the name and the sign-out', async () => {
+test('error pages: for a signed-in user they show the name and the sign-out button', async () => {
   const { get, csrfToken } = await signInToCenter(center)
   const answer = await get('/nothing-here')
   expect(answer.status).toBe(404)
@@ -25,7 +25,7 @@ test('error pages: who is signed in keeps the name and the sign-out', async () =
   expect(answer.text).not.toContain(NAVIGATION_OF_ACME)
 })
 
-test('error pages: in an organisation its navigation stays, of what the role sees', async () => {
+test('error pages: within an organisation they keep its navigation, as far as the role can see it', async () => {
   const uid = await center.account('viewer@example.org')
   const acme = await center.parts.organisations.find('acme')
   const wanted = { email: 'viewer@example.org', role: 'viewer', invitedBy: 'test' } as const
@@ -40,7 +40,7 @@ test('error pages: in an organisation its navigation stays, of what the role see
   expect(refused.text).not.toContain('href="/o/acme/members"')
 })
 
-test('error pages: of an organisation of others nothing is said', async () => {
+test('error pages: they reveal nothing about organisations of others', async () => {
   await center.account('stranger@example.org')
   const { get } = await signInToCenter(center, 'stranger@example.org')
   const answer = await get('/o/acme/environments')
@@ -48,7 +48,7 @@ test('error pages: of an organisation of others nothing is said', async () => {
   expect(answer.text).not.toMatch(/acme/i)
 })
 
-test('error pages: who is not signed in gets one that knows nobody', async () => {
+test('error pages: without a session they show no user', async () => {
   const answer = await ask(`${center.url}/nothing-here`, { headers: NAVIGATION })
   expect([answer.status, answer.text.includes('/sign-out')]).toEqual([404, false])
 })
@@ -60,7 +60,7 @@ describe.skipIf(browserPath === undefined)('error pages, in a browser', () => {
   })
   afterAll(() => closeContexts(browser))
 
-  test('one of a signed-in person is accessible, fits a narrow screen, and its sign-out works', async () => {
+  test('the error page of a signed-in user is accessible, fits a narrow screen, and its sign-out works', async () => {
     const context = await browser.newContext({ viewport: { width: 320, height: 700 } })
     const page = await context.newPage()
     await openCenterPage(page, center, '/o/acme/environments')

@@ -47,7 +47,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
   const submit = (name: string) => page.getByRole('button', { name, exact: true }).click()
   const preview = () => page.frameLocator('#login-preview')
 
-  test('a solution is named, gets a role, and its login page is designed and published', async () => {
+  test('a solution gets a name and a role, and its login page is designed and published', async () => {
     await open('/o/acme/solutions')
     await page.fill('#name', 'crm')
     await Promise.all([page.waitForEvent('load'), submit('Add solution')])
@@ -167,7 +167,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     expect(complaints).toEqual([])
   })
 
-  test('the pages pass axe and fit: 1200 px, light, and 320 px, dark', async () => {
+  test('the pages pass axe and fit: 1200 px in light, and 320 px in dark', async () => {
     await page.setViewportSize({ width: 1200, height: 900 })
     for (const path of [
       '/o/acme/solutions',

@@ -41,7 +41,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
 
   const clipboard = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()')
 
-  test('from the upload of a package to its image’s deployment procedure', async () => {
+  test('from the upload of a package to the deployment instructions of its image', async () => {
     const { page, complaints, close } = await open('/o/acme/packages')
     const [file, broken] = [join(folder, 'shop.zip'), join(folder, 'broken.zip')]
     writeFileSync(file, await bundleOf({ name: 'shop', title: 'Shop' }))
@@ -87,7 +87,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     await close()
   })
 
-  test('the context menu and the Docker information dialog by keyboard: tabs, copying, and the focus comes back', async () => {
+  test('the context menu and the Docker dialog work by keyboard: tabs, copying, and the focus returns', async () => {
     const { page, complaints, close } = await open('/o/acme/pipelines')
     const button = page.getByRole('button', { name: 'Actions for orders, orders-image' })
     await button.focus()
@@ -127,7 +127,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     await close()
   })
 
-  test('a right click on a pipeline opens its menu at the pointer; on a link the browser’s own opens', async () => {
+  test('a right click on a pipeline opens its menu at the pointer; on a link it opens that of the browser', async () => {
     const { page, complaints, close } = await open('/o/acme/pipelines')
     const menu = page.locator('#menu-orders-image')
     const row = page.locator('tr', { has: page.locator('#menu-button-orders-image') })
@@ -150,7 +150,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     await close()
   })
 
-  test('axe finds nothing and nothing scrolls sideways: wide, and narrow and dark', async () => {
+  test('axe finds no violation, and nothing scrolls sideways: wide, and narrow in dark', async () => {
     const { page, complaints, close } = await open('/o/acme/packages', { viewport: { width: 1200, height: 900 } })
     await center.api('POST', 'organisations/acme/pipelines/orders-image/runs', { branch: 'main' })
     const { body } = await center.api('GET', 'organisations/acme/pipelines/orders-image/runs')

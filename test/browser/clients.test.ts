@@ -64,7 +64,7 @@ async function open() {
   return opened
 }
 
-test('a handler of a second: the progress bar shows after 300 ms and goes, and the page stays usable meanwhile', async () => {
+test('a handler of one second: the progress bar appears after 300 ms and then disappears, and the page stays usable', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   await page.evaluate(`(() => {
@@ -93,7 +93,7 @@ test('a handler of a second: the progress bar shows after 300 ms and goes, and t
   expect(complaints).toEqual([])
 })
 
-test('a handler that fails: an alert with the reference under which the log has it, and the client goes on', async () => {
+test('a handler that fails: an alert shows the reference that the log has, and the client continues', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   const said = await hear(page, '#client-alerts')
@@ -114,7 +114,7 @@ test('a handler that fails: an alert with the reference under which the log has 
   expect(complaints).toEqual([])
 })
 
-test('the process of the scripts ends: said where it is heard, the form is there anew and works, the notice goes', async () => {
+test('if the script process dies, a live region says so, and the form starts again and works', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   await page.click(input('up'))
@@ -132,7 +132,7 @@ test('the process of the scripts ends: said where it is heard, the form is there
   expect(complaints).toEqual([])
 })
 
-test('a button that its own handler disables keeps the focus until it is left', async () => {
+test('a button that its own handler disables keeps the focus until the user leaves it', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   await page.focus(input('both'))
@@ -151,7 +151,7 @@ test('a button that its own handler disables keeps the focus until it is left', 
 })
 
 describe('solutions without forms', () => {
-  test('who is signed in is what there is to see', async () => {
+  test('the signed-in user is shown', async () => {
     await using opened = await openWatched(browser)
     const { page, complaints } = opened
     await signIn(page, `${host.url}/solution/users/index.html`, 'olga')
@@ -160,7 +160,7 @@ describe('solutions without forms', () => {
     expect(complaints).toEqual([])
   })
 
-  test('without a sign-in it says that it is open to everyone', async () => {
+  test('without a sign-in the page says that it is open to everyone', async () => {
     await using opened = await openWatched(browser)
     const { page, complaints } = opened
     await page.goto(`${host.url}/solution/open-to-all/index.html`)
@@ -171,7 +171,7 @@ describe('solutions without forms', () => {
 })
 
 describe('the Content-Security-Policy', () => {
-  test('of the shell is one that csp_evaluator thinks well of, and nothing on the page breaks it', async () => {
+  test('of the shell passes csp_evaluator, and nothing on the page violates it', async () => {
     await using opened = await openWatched(browser)
     const { page, complaints, sources, frames } = opened
     const policies: string[] = []
@@ -193,7 +193,7 @@ describe('the Content-Security-Policy', () => {
     expect(markup.match(/<[^>]*\s(on[a-z]+|style)\s*=[^>]*>|javascript:|<script(?![^>]* nonce=)/gi)).toBe(null)
   })
 
-  test('is what would be told of: a page that breaks it complains', async () => {
+  test('is effective: a page that violates it reports it', async () => {
     await using opened = await open()
     const { page, complaints } = opened
     await page.evaluate(
@@ -203,7 +203,7 @@ describe('the Content-Security-Policy', () => {
   })
 })
 
-test('the back of the browser after a sign-out shows nothing, also with a page that the browser kept', async () => {
+test('the Back button after a sign-out shows no user data, even on a page from the back/forward cache', async () => {
   await using opened = await openWatched(browser)
   const { page } = opened
   await signIn(page, `${host.url}/solution/users/index.html`, 'olga')

@@ -6,7 +6,7 @@ import { addCloudSolution, CLOUD_PASSWORD, startSatellite, startTestCloud, type 
 import type { TestHost } from '../support/host.ts'
 import { visit } from '../support/users.ts'
 
-describe.skipIf(browserPath === undefined)('signing in by the control center, in a browser', () => {
+describe.skipIf(browserPath === undefined)('signing in through the control center, in a browser', () => {
   let cloud: TestCloud
   let host: TestHost
   let browser: Browser
@@ -42,7 +42,7 @@ describe.skipIf(browserPath === undefined)('signing in by the control center, in
     await Promise.all([page.waitForNavigation(), page.click('button[type=submit]')])
   }
 
-  test('somebody signs in on the page that was designed in the control center', () =>
+  test('a user signs in on the page that was designed in the control center', () =>
     inBrowser({ locale: 'de-DE' }, async (page) => {
       await comeTo(page)
       expect(await page.locator('h1').textContent()).toBe('Anmeldung Hafen')
@@ -103,7 +103,7 @@ describe.skipIf(browserPath === undefined)('signing in by the control center, in
   }
 
   for (const [name, { come, ...words }] of Object.entries(STATES)) {
-    test(`the login page ${name}: axe finds nothing and nothing is wider than the window, 1200 px in English, 320 px, dark, in German`, () =>
+    test(`the login page ${name}: axe finds no violation and nothing is too wide, 1200 px in English, 320 px, dark, in German`, () =>
       inBrowser({}, async (page) => {
         const problems: string[] = []
         page.on('console', (line) => {
@@ -121,7 +121,7 @@ describe.skipIf(browserPath === undefined)('signing in by the control center, in
       }))
   }
 
-  test('the admin page of the login page shows the page of the control center in its preview', () =>
+  test('the admin page shows the login page of the control center in its preview', () =>
     inBrowser({}, async (page) => {
       const frame = page.frameLocator('#login-preview')
       const away = STATES['while the control center is away']

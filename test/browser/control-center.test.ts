@@ -106,7 +106,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     if (home !== undefined) rmSync(home, { recursive: true, force: true })
   })
 
-  test('the first account and its organisation are made with the code of the start', async () => {
+  test('the first account and its organisation are created with the setup code', async () => {
     await page.goto(`${center.url}/`)
     await page.fill('#code', readFileSync(join(home, 'center', 'set-up-code'), 'utf8').trim())
     await page.fill('#title', 'Acme')
@@ -119,7 +119,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     expect(page.url()).toBe(`${center.url}/o/acme/environments`)
   })
 
-  test('an environment and its token are made, and a Satellite connects with it', async () => {
+  test('an environment and its token are created, and a Satellite connects with it', async () => {
     await page.fill('#name', 'plant')
     await page.selectOption('#type', 'onprem')
     await send('form[action$="/environments"]')
@@ -145,7 +145,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await picture('environment')
   })
 
-  test('a package is uploaded, and its pipeline makes a build context', async () => {
+  test('a package is uploaded, and its pipeline creates a build context', async () => {
     const bundle = await bundleOf(
       {
         name: 'crm',
@@ -244,7 +244,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await guest.close()
   })
 
-  test('the login is in the charts, and its log line in the viewer', async () => {
+  test('the sign-in is in the charts, and its log line is in the viewer', async () => {
     const line = `${LINE} by ${USER.name}`
     await waitUntil(
       async () => {

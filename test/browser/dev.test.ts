@@ -21,7 +21,7 @@ const TABLE = {
   value: Array.from({ length: 12 }, (_, index) => ({ id: index + 1, title: `row ${index + 1}` })),
 }
 
-test('a saved form and script show without a reload; what is typed and not sent stays under the cursor', async () => {
+test('a saved form and script appear without a reload; unsent input stays under the cursor', async () => {
   using dev = await startDev({ ...devSolution('before'), 'forms/main.json': devForm('before', TABLE) })
   await using opened = await openWatched(browser)
   const { page, complaints } = opened
@@ -58,7 +58,7 @@ test('a saved form and script show without a reload; what is typed and not sent 
   expect(complaints).toEqual([])
 })
 
-test('a style sheet and an image that are saved show at once, also where there was no style sheet before', async () => {
+test('a saved style sheet and image appear immediately, also if there was no style sheet before', async () => {
   const square = (colour: string) =>
     `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9" fill="${colour}"/></svg>`
   const image = { type: 'image', name: 'mark', src: 'mark.svg', alt: 'Mark' }
@@ -91,7 +91,7 @@ test('a style sheet and an image that are saved show at once, also where there w
   expect(complaints).toEqual([])
 })
 
-test('a page of an error goes on by itself, and one whose version cannot be opened with the next', async () => {
+test('an error page, and one whose version cannot open, continue automatically with the next version', async () => {
   using dev = await startDev({ ...devSolution('x'), 'globals.js': 'return }' })
   await using opened = await openWatched(browser)
   const { page } = opened

@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(site, { recursive: true })
 })
 
-test('pages are readable on a phone, in the dark and with a screen reader, and load nothing from elsewhere', async () => {
+test('pages are readable on a phone, in dark mode and with a screen reader, and load nothing from other sites', async () => {
   await using opened = await openWatched(browser)
   const { page, complaints } = opened
   const requests: string[] = []
@@ -53,7 +53,7 @@ test('pages are readable on a phone, in the dark and with a screen reader, and l
   expect(complaints).toEqual([])
 })
 
-test('the search finds a section by its words, by keyboard, and opens it', async () => {
+test('the search finds a section by its words and opens it, by keyboard', async () => {
   await using opened = await openWatched(browser)
   const { page, complaints } = opened
   await page.goto(`${url}/docs/security/known-limits.html`)
@@ -68,7 +68,7 @@ test('the search finds a section by its words, by keyboard, and opens it', async
   expect(complaints).toEqual([])
 })
 
-test('every link of every page goes to a page of the site, and to a heading in it', async () => {
+test('every link on every page points to an existing page and heading', async () => {
   const source = (file: string) => readFileSync(join(site, file), 'utf8')
   const broken = readPages().flatMap(({ file }) => {
     const path = pathOf(file)
@@ -89,7 +89,7 @@ test('every link of every page goes to a page of the site, and to a heading in i
   expect(broken).toEqual([])
 })
 
-test('each page of the product has its guide, at a heading of the docs', async () => {
+test('each page of the product has a guide, at a heading in the docs', async () => {
   const guides = [...Object.values(ADMIN_GUIDES), ...Object.values(CENTER_GUIDES)].filter((guide) => guide !== null)
   for (const guide of new Set(guides)) {
     const path = guidePath('', guide, site)

@@ -284,7 +284,7 @@ else {
       }
     }
 
-    test('light and dark, 320 and 1280 px: axe finds nothing, nothing is cut off, the console is silent', async () => {
+    test('light and dark, 320 and 1280 px: axe finds no violation, nothing is cut off, and the console is silent', async () => {
       await using opened = await open({}, (host) => {
         host.change('mail', { error: 'This is no e-mail address.', value: 'anna@' })
         host.change('orders', { selected: [2], sort: { column: 'customer', direction: 'ascending' } })
@@ -303,14 +303,14 @@ else {
       expect(complaints).toEqual([])
     })
 
-    test('the solution’s style sheet is loaded after the platform’s', async () => {
+    test('the style sheet of the solution is loaded after that of the platform', async () => {
       await using opened = await open()
       expect(
         await opened.page.evaluate(`getComputedStyle(document.documentElement).getPropertyValue('--of-solution')`),
       ).toBe('1')
     })
 
-    test('a value goes to the host when its input is left, as the type of the input has it', async () => {
+    test('a value is sent to the host when its input is left, with the type of the input', async () => {
       await using opened = await open()
       const { page, events, eventCount } = opened
       await page.fill(input('customer'), 'Börsig')
@@ -335,7 +335,7 @@ else {
       ])
     })
 
-    test('what is typed goes before the press of a button, also by Enter', async () => {
+    test('typed text is sent before the press of a button, also with Enter', async () => {
       await using opened = await open()
       const { page, events, eventCount } = opened
       await page.fill(input('customer'), 'Zoe')
@@ -347,7 +347,7 @@ else {
       ])
     })
 
-    test('Enter presses the first primary button that is seen, once, and none from a textarea or a row', async () => {
+    test('Enter presses the first visible primary button once, but not from a textarea or a row', async () => {
       await using opened = await open({}, () => {}, { definition: twoPrimaries })
       const { page, events, eventCount } = opened
       await page.fill(input('first'), 'Zoe')
@@ -375,7 +375,7 @@ else {
       expect(sample.events().map(([element]) => element)).toEqual(['notes', 'cancel'])
     })
 
-    test('Escape closes nothing and takes nothing back', async () => {
+    test('Escape closes nothing and reverts nothing', async () => {
       await using opened = await open()
       const { page, host, events } = opened
       host.send({ kind: 'message', text: 'It failed.', level: 'error' })
@@ -388,7 +388,7 @@ else {
       expect(events()).toEqual([['customer', 'onElementDataChange', 'Zoe']])
     })
 
-    test('focus is told of where the form asks for it, and nowhere else', async () => {
+    test('focus events are sent only where the form listens to them', async () => {
       await using opened = await open()
       const { page, host } = opened
       await page.focus(input('customer'))
@@ -401,7 +401,7 @@ else {
       ])
     })
 
-    test('a text that is no number is said to be none, also after a patch', async () => {
+    test('a text that is not a number shows an error, also after a patch', async () => {
       await using opened = await open()
       const { page, host, events, eventCount } = opened
       await page.focus(input('amount'))
@@ -418,7 +418,7 @@ else {
       expect(await page.getAttribute(input('amount'), 'aria-invalid')).toBe('true')
     })
 
-    test('a patch keeps focus, caret and what is being typed, and changes the rest', async () => {
+    test('a patch keeps focus, caret and unsent typing, and updates the rest', async () => {
       await using opened = await open()
       const { page, host, focused } = opened
       await page.click(input('customer'))
@@ -438,7 +438,7 @@ else {
       await waitUntil(() => expect(host.view.elements.get('customer')?.value).toBe('Acme and soXns'))
     })
 
-    test('an answer to an earlier event does not take back what was entered since', async () => {
+    test('a response to an earlier event does not revert later input', async () => {
       await using opened = await open()
       const { page, host, eventCount } = opened
       await page.check(input('express'))
@@ -457,7 +457,7 @@ else {
       await eventCount(4)
     })
 
-    test('a refused value is taken back by the answer, with its reason beside it', async () => {
+    test('a refused value is reverted by the response, with its reason shown', async () => {
       await using opened = await open()
       const { page, host, eventCount } = opened
       await page.fill(input('customer'), 'Refused')
@@ -473,7 +473,7 @@ else {
       expect(await page.getAttribute(input('customer'), 'aria-describedby')).toContain('e-order-customer.error')
     })
 
-    test('a password stays in its input until the host empties it', async () => {
+    test('a password stays in its input until the host clears it', async () => {
       await using opened = await open()
       const { page, host, eventCount } = opened
       await page.fill(input('pin'), 'secret')
@@ -488,7 +488,7 @@ else {
       expect(await page.inputValue(input('pin'))).toBe('')
     })
 
-    test('tabs: one stop for the Tab key, arrows between them, and what is typed in a closed one stays', async () => {
+    test('tabs: one Tab stop, arrow keys move between them, and text typed in a closed tab stays', async () => {
       await using opened = await open()
       const { page, host, focused, eventCount, events } = opened
       await page.focus('[id="e-order-details.tab.list"]')
@@ -517,7 +517,7 @@ else {
       expect(await page.getAttribute('[id="e-order-details.tab.history"]', 'aria-selected')).toBe('true')
     })
 
-    test('an answer from before a tab was opened closes it not even for a moment: the focus stays in it', async () => {
+    test('a response from before a tab was opened does not close it even for a moment: it keeps the focus', async () => {
       await using opened = await open()
       const { page, host, focused } = opened
       await page.focus('[id="e-order-details.tab.list"]')
@@ -536,7 +536,7 @@ else {
       host.release()
     })
 
-    test('a table by keyboard: sorted, a row selected, a page turned, a row opened, focus kept each time', async () => {
+    test('a table by keyboard: sort, select a row, turn a page, open a row, with the focus kept each time', async () => {
       await using opened = await open()
       const { page, host, focused, events, eventCount } = opened
       await page.focus('[id="e-order-orders.sort.total"]')
@@ -570,7 +570,7 @@ else {
       expect(host.view.elements.get('orders')?.selected).toEqual([45])
     })
 
-    test('all rows of a page are selected at once, and a row is opened by a double click', async () => {
+    test('all rows of a page can be selected together, and a double click opens a row', async () => {
       await using opened = await open()
       const { page, events, eventCount } = opened
       await page.check('[id="e-order-orders.all"]')
@@ -585,7 +585,7 @@ else {
       expect(events()[1]).toEqual(['orders', 'onAction', 3])
     })
 
-    test('the Tab key reaches every control of the form in the order of the page', async () => {
+    test('the Tab key reaches every control of the form in page order', async () => {
       await using opened = await open()
       const { page, focused } = opened
       await page.focus(input('customer'))
@@ -616,7 +616,7 @@ else {
       ])
     })
 
-    test('without a connection: said so, what is entered is kept and sent later, presses are not taken', async () => {
+    test('without a connection: a message says so, input is sent later, and button presses are refused', async () => {
       await using opened = await open()
       const { page, host, events, eventCount, complaints } = opened
       host.lose()
@@ -645,7 +645,7 @@ else {
     describe('the client of a tab', () => {
       const notice = '#client-connection[data-state=reopened]'
 
-      test('a reload gets it back, without a word; another tab gets its own', async () => {
+      test('a reload resumes it silently; another tab gets its own client', async () => {
         await using opened = await open()
         const { profile, page, host } = opened
         expect(await kept(page)).toEqual({ 'client /client': CLIENT })
@@ -659,7 +659,7 @@ else {
         expect(await page.textContent('#client-connection')).toBe('')
       })
 
-      test('without session storage it is known until the page goes', async () => {
+      test('without session storage it is known until the page is left', async () => {
         const script = `Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('blocked', 'SecurityError') } })`
         await using opened = await open({}, () => {}, { script })
         const { page, host, complaints } = opened
@@ -673,7 +673,7 @@ else {
         expect(complaints).toEqual([])
       })
 
-      test('what another script put in its place is not sent', async () => {
+      test('a value that another script stored in its place is not sent', async () => {
         await using opened = await open()
         const { page, host } = opened
         await page.evaluate(`sessionStorage.setItem('client /client', '"}{' + 'x'.repeat(40))`)
@@ -682,7 +682,7 @@ else {
         expect(host.hellos.map(({ client }) => client)).toEqual([null, null])
       })
 
-      test('opened anew while the page is open: said so, what was entered is gone, and the user goes on', async () => {
+      test('if it is reopened while the page is open, a message says that input is lost, and the user can continue', async () => {
         await using opened = await open()
         const { page, host, focused, events, complaints } = opened
         host.hold()
@@ -718,7 +718,7 @@ else {
         expect(complaints).toEqual([])
       })
 
-      test('opened anew during a loss of the connection: nothing of before is sent, and the notice outlives the next loss', async () => {
+      test('if it is reopened during a connection loss, nothing old is sent, and the notice survives the next loss', async () => {
         await using opened = await open()
         const { page, host, events } = opened
         host.lose()
@@ -741,7 +741,7 @@ else {
         expect(events()).toEqual([])
       })
 
-      test('a host that goes away: opened anew on another, and nobody is told of a lost connection', async () => {
+      test('if a host stops, it is reopened on another host, without a message about a lost connection', async () => {
         await using opened = await open()
         const { page, host, events } = opened
         await page.evaluate(`globalThis.states = []
@@ -758,7 +758,7 @@ else {
         expect(events()).toEqual([])
       })
 
-      test('opened anew for a page that was loaded again: said so, and the focus stays where it is', async () => {
+      test('if it is reopened for a reloaded page, a message says so, and the focus does not move', async () => {
         await using opened = await open()
         const { page, host, focused } = opened
         host.beginAnew()
@@ -769,7 +769,7 @@ else {
         expect(await page.evaluate('scrollY')).toBe(0)
       })
 
-      test('over (signed-out, gone, elsewhere or failed): it is not asked for again', async () => {
+      test('once it is over (signed-out, gone, elsewhere or failed), the page does not request it again', async () => {
         await using opened = await open()
         const { page, host } = opened
         for (const why of ['signed-out', 'gone', 'elsewhere', 'failed'] as const) {
@@ -782,7 +782,7 @@ else {
         }
       })
 
-      test('refused: it may still be open, and is asked for', async () => {
+      test('if it was refused, it may still be open, and the page requests it again', async () => {
         await using opened = await open()
         const { page, host } = opened
         host.send({ kind: 'closed', why: 'refused' })
@@ -791,7 +791,7 @@ else {
         expect(host.hellos.map(({ client }) => client)).toEqual([null, CLIENT])
       })
 
-      test('a page that is left frees its connection; coming back to it goes on where it was', async () => {
+      test('a page that is left frees its connection; returning to it continues the client', async () => {
         await using cached = {
           browser: await launchWholeBrowser({ ignoreDefaultArgs: ['--disable-back-forward-cache'] }),
           [Symbol.asyncDispose]: () => cached.browser.close(),
@@ -837,7 +837,7 @@ else {
         }
       }
 
-      test('a login form’s token is posted to the page’s own address, and the client is not asked for again', async () => {
+      test('the token of a login form is posted to the URL of the page, and the client is not requested again', async () => {
         await using opened = await open({}, () => {}, { path: '/login?order=4711' })
         const { page, host, complaints } = opened
         const watched = await watch(opened)
@@ -855,7 +855,7 @@ else {
         expect(complaints).toEqual([])
       })
 
-      test('a script’s sign-out posts the form of the bar, with where to go on', async () => {
+      test('a sign-out by a script posts the form of the bar, with the place to continue', async () => {
         await using opened = await open()
         const { page, host } = opened
         const watched = await watch(opened)
@@ -869,7 +869,7 @@ else {
         expect(await kept(page)).toEqual({})
       })
 
-      test('a page without a user has nobody to sign out, and goes on', async () => {
+      test('a page without a user cannot sign out, and continues to work', async () => {
         await using opened = await open({}, () => {}, { path: '/login?order=4711' })
         const { page, host, eventCount } = opened
         host.send({ kind: 'sign-out', token: 'go-on' })
@@ -878,7 +878,7 @@ else {
         expect(posts).toEqual([])
       })
 
-      test('the button of the bar signs out without a flash of what ends with it', async () => {
+      test('the button of the bar signs out without showing the end of the client', async () => {
         await using opened = await open()
         const { page, host } = opened
         const watched = await watch(opened)
@@ -894,7 +894,7 @@ else {
     })
 
     describe('the host moves the focus', () => {
-      test('to any element, which comes into the window', async () => {
+      test('to any element, which scrolls into view', async () => {
         await using opened = await open({ viewport: { width: 800, height: 300 } })
         const { page, host, focused } = opened
         for (const [element, control] of [
@@ -921,13 +921,13 @@ else {
         }
       })
 
-      test('to the first of choices of which none is chosen', async () => {
+      test('to the first option if none is selected', async () => {
         await using opened = await open({}, (host) => host.change('priority', { value: null }))
         opened.host.send({ kind: 'focus', element: 'priority' })
         await waitUntil(async () => expect(await opened.focused()).toBe('e-order-priority.option.0'))
       })
 
-      test('into a closed tab, which opens as by a click', async () => {
+      test('into a closed tab, which opens as if clicked', async () => {
         await using opened = await open()
         const { page, host, focused, events, eventCount } = opened
         host.send({ kind: 'focus', element: 'remark' })
@@ -937,7 +937,7 @@ else {
         expect(await page.getAttribute('[id="e-order-details.tab.history"]', 'aria-selected')).toBe('true')
       })
 
-      test('to nothing, where the user has no such element', async () => {
+      test('nowhere, if the user has no such element', async () => {
         await using opened = await open({}, (host) => host.change('mail', { visible: false }))
         const { page, host, focused, complaints } = opened
         await page.focus(input('customer'))
@@ -949,7 +949,7 @@ else {
       })
     })
 
-    test('a table that is too wide scrolls in its place, by keyboard too, and the page does not', async () => {
+    test('a table that is too wide scrolls within itself, also by keyboard, and the page does not', async () => {
       await using opened = await open({}, () => {}, { definition: wide })
       const { page, host, focused } = opened
       await page.click('[id="e-order-views.tab.long"]')
@@ -973,7 +973,7 @@ else {
       expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBe(320)
     })
 
-    test('another language reaches the page’s own texts and says so to screen readers', async () => {
+    test('another language applies to the texts of the page, and is announced to screen readers', async () => {
       await using opened = await open()
       const { page, host } = opened
       host.send({ kind: 'patch', seq: 0, changes: [{ id: 'client-texts', html: renderTexts('ar').text }] })
@@ -985,7 +985,7 @@ else {
       await page.waitForSelector('text=De verbinding is weg.')
     })
 
-    test('data-cy is on the control itself: each is filled, chosen or pressed by it', async () => {
+    test('data-cy is on the control itself: each can be filled, selected or pressed with it', async () => {
       await using opened = await open()
       const { page, events, eventCount } = opened
       const by = (name: string) => page.locator(`[data-cy="order.${name}"]`)
@@ -1026,7 +1026,7 @@ else {
       expect(roles).toEqual(['tablist', 'table', 'radiogroup', 'group'])
     })
 
-    test('motion is reduced where that is asked for, and with the system’s own few colors an open tab is told from a closed one', async () => {
+    test('reduced motion is respected, and in forced colors an open tab differs from a closed one', async () => {
       await using opened = await open({ reducedMotion: 'reduce' })
       for (const reducedMotion of ['reduce', 'no-preference'] as const) {
         await opened.page.emulateMedia({ reducedMotion })
@@ -1043,7 +1043,7 @@ else {
       expect(await line('list')).not.toBe(await line('history'))
     })
 
-    test('an event whose answer was lost with the connection takes effect once', async () => {
+    test('an event whose response was lost with the connection takes effect once', async () => {
       await using opened = await open()
       const { page, host, eventCount, events } = opened
       host.hold()
@@ -1058,7 +1058,7 @@ else {
       expect(events().map(([element]) => element)).toEqual(['save', 'cancel'])
     })
 
-    test('a progress bar shows while an answer is awaited, and goes with it', async () => {
+    test('a progress bar shows while a response is pending', async () => {
       await using opened = await open()
       const { page, host } = opened
       host.hold()
@@ -1068,7 +1068,7 @@ else {
       await page.waitForSelector('#client-progress[hidden]', { state: 'attached' })
     })
 
-    test('another form takes the place, its title in window and focus', async () => {
+    test('another form replaces the current one; its title is in the window and has the focus', async () => {
       await using opened = await open()
       const { page, host, focused } = opened
       await page.fill(input('customer'), 'Not sent yet')
@@ -1079,7 +1079,7 @@ else {
       expect(await page.isVisible('#f-order')).toBe(false)
     })
 
-    test('messages are read out by a live region, are text, and can be closed', async () => {
+    test('messages are announced by a live region, are plain text, and can be closed', async () => {
       await using opened = await open()
       const { page, host } = opened
       host.send({ kind: 'message', text: '<img src=x onerror=alert(1)>', level: 'info' })
@@ -1092,7 +1092,7 @@ else {
       await waitUntil(async () => expect(await page.locator('.message').count()).toBe(0))
     })
 
-    test('a client that is over says why, takes nothing more and leads on', async () => {
+    test('a closed client shows the reason, accepts no input and links to a new start', async () => {
       await using opened = await open()
       const { page, host } = opened
       host.send({ kind: 'closed', why: 'signed-out' })
@@ -1106,13 +1106,13 @@ else {
       expect(host.hellos).toHaveLength(1)
     })
 
-    test('the page goes where the host sends it', async () => {
+    test('the page navigates to where the host sends it', async () => {
       await using opened = await open()
       opened.host.send({ kind: 'go', href: '/media/logo.png' })
       await opened.page.waitForURL(`${origin}/media/logo.png`)
     })
 
-    test('hostile texts run nothing and stay text', async () => {
+    test('hostile texts stay text and run no code', async () => {
       const hostile = '"><img src=x onerror="console.error(1)"><script>console.error(2)</script>'
       await using opened = await open({}, (host) => {
         for (const name of ['customer', 'mail', 'notes', 'save', 'intro', 'orders', 'country']) {

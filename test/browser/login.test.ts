@@ -154,7 +154,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   }
 
   test.each(Object.entries(JOURNEYS))(
-    '%s: on each page axe finds nothing in light and dark, it fits 320 and 1280 px, the console is silent, and its Content-Security-Policy is a good one',
+    '%s: every page passes axe in light and dark, fits 320 and 1280 px, has a good Content-Security-Policy and a silent console',
     async (_who, steps) => {
       await using opened = await open({ viewport: { width: 1280, height: 640 } })
       const { page } = opened
@@ -173,7 +173,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     },
   )
 
-  test('who has to choose a password does so, signs in with it, and is remembered by a browser that was closed', async () => {
+  test('a user who must choose a password does so, signs in with it, and is remembered after the browser is closed', async () => {
     await using opened = await open()
     const { page } = opened
     const uid = await addUser(host, 'piet', { mustChangePassword: true })
@@ -194,7 +194,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     expect(opened.complaints()).toEqual([])
   })
 
-  test('a login token in the address signs in, and neither address nor history keep it', async () => {
+  test('a login token in the URL signs in, and neither URL nor history keeps it', async () => {
     await using opened = await open()
     const { page } = opened
     const login = { username: 'guest', uid: 'g-1', permissions: ['Users'] }
@@ -210,7 +210,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     expect(opened.complaints()).toEqual([])
   })
 
-  test('tenant-login: the keyboard alone signs a user in and out', async () => {
+  test('tenant-login: a user can sign in and out by keyboard only', async () => {
     await using opened = await open()
     const { page } = opened
     const { keyboard } = page
@@ -234,7 +234,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     expect(await page.innerText('h1')).toBe('Sign in to your workspace')
   })
 
-  test('default login page: the keyboard alone signs a user in', async () => {
+  test('default login page: a user can sign in by keyboard only', async () => {
     await using opened = await open()
     const { page } = opened
     const { keyboard } = page
@@ -254,7 +254,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
       signInAtStandard,
       'Het inloggen is niet gelukt. Controleer uw gebruikersnaam en wachtwoord en probeer het opnieuw.',
     ],
-  ])('%s: a wrong password is said by a visible alert, in Dutch to a Dutch browser', async (_name, come, text) => {
+  ])('%s: a wrong password is reported by a visible alert, in Dutch for a Dutch browser', async (_name, come, text) => {
     await using opened = await open({ locale: 'nl' })
     const { page } = opened
     await come(page, 'wrong-one')
@@ -264,7 +264,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     expect([await page.inputValue('#username'), await page.inputValue('#password')]).toEqual(['anna', ''])
   })
 
-  test('tenant-login: a link of a tenant chooses it and goes on to the user name; its query lives on', async () => {
+  test('tenant-login: a link with a tenant selects it and focuses the user name; its query is kept', async () => {
     await using opened = await open()
     const { page } = opened
     await page.goto(at(`${TENANT}?custom_tenant=van-dijk&argument=order-5`))
@@ -278,7 +278,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   test.each([
     ['tenant-login', signInAtTenant],
     ['default login page', signInAtStandard],
-  ])('%s: signs a user in and out without JavaScript', async (_name, come) => {
+  ])('%s: it signs a user in and out without JavaScript', async (_name, come) => {
     await using opened = await open({ javaScriptEnabled: false })
     const { page } = opened
     await come(page, 'wrong-one')
@@ -292,7 +292,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     await page.locator('#username').waitFor()
   })
 
-  test('the page of an address with nothing says so in the language of the browser, with its reference', async () => {
+  test('the page of an unknown URL says so in the language of the browser, with its reference', async () => {
     await using opened = await open({ locale: 'nl' })
     const { page } = opened
     const answer = await page.goto(at('/solution/nobody/index.html'))
@@ -302,7 +302,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   })
 
   test.each(['/solution/tenant-login/session', '/solution/tenant-login/media/mark.svg', '/health/live'])(
-    'what is no page has a Content-Security-Policy that csp_evaluator thinks well of: %s',
+    'a resource that is not a page has a Content-Security-Policy that passes csp_evaluator: %s',
     async (path) => {
       const { headers } = await ask(at(path))
       expect(seriousFindings(String(headers['content-security-policy']))).toEqual([])

@@ -18,7 +18,7 @@ function installInto(folder: string): void {
 }
 
 test.skipIf(browserPath === undefined || tmuxPath === undefined)(
-  'a new user: from init to a deployed version with a login page of its own in under ten commands, each of which says what is next',
+  'a new user deploys a version with its own login page in under ten commands, each of which shows the next',
   { timeout: 180_000 },
   async () => {
     using work = temporaryFolder()

@@ -77,9 +77,9 @@ const PAGES: Readonly<Record<string, { html: string; controls: readonly string[]
 
 if (browserPath === undefined) {
   console.info('no Chromium here: the pages of OAuth were not tried in a browser')
-  test('the pages of OAuth need Chromium to be tried', () => expect(browserPath).toBeUndefined())
+  test('the tests of the OAuth pages need Chromium', () => expect(browserPath).toBeUndefined())
 } else {
-  describe('pages of OAuth in a browser', () => {
+  describe('OAuth pages in a browser', () => {
     /** POST requests in the order of arrival. */
     const posted: { path: string; body: string; type: string; site: string; cookie: string }[] = []
     const app = new Koa()
@@ -107,7 +107,7 @@ if (browserPath === undefined) {
       else if (ctx.path === BACK) ctx.body = fragmentPage(frame, { solution: SOLUTION, action: BACK })
       else ctx.body = '<title>home</title><h1>Home</h1>'
     })
-    /** A cross-site page that posts to ours, like a provider with `response_mode=form_post`. */
+    /** A cross-site page that posts to our page, like a provider with `response_mode=form_post`. */
     const provider = new Koa()
     provider.use((ctx) => {
       ctx.type = 'html'
@@ -157,7 +157,7 @@ if (browserPath === undefined) {
     }
 
     describe.each(Object.entries(PAGES))('%s', (address, { controls }) => {
-      test('axe finds nothing in light and dark, it fits 320 and 1280 px, the Tab key reaches every control in order', async () => {
+      test('axe finds no violation in light and dark, it fits 320 and 1280 px, the Tab key reaches every control in order', async () => {
         await using opened = await open(address, { viewport: { width: 1280, height: 640 } })
         expect(await tabOrder(opened.page)).toEqual(controls)
         expect(await lookOf(opened.page)).toEqual(SOUND_LOOK)
@@ -166,7 +166,7 @@ if (browserPath === undefined) {
     })
 
     test.each(PLATFORM_LOCALES)(
-      'problems fit a window of 320 px in %s, whatever the length of words',
+      'its content fits a window of 320 px in %s, whatever the length of words',
       async (locale) => {
         await using opened = await blank({ viewport: { width: 320, height: 640 } })
         for (const page of pagesOfProblems) {
@@ -178,7 +178,7 @@ if (browserPath === undefined) {
     )
 
     describe('fragment', () => {
-      test('is posted as it came, once, from our own origin, and leaves the address', async () => {
+      test('is posted unchanged, once, from our own origin, and removed from the URL', async () => {
         await using opened = await blank()
         const { page, complaints } = opened
         const fragment = 'code=a%2Bb%26c&state=s&state=t&iss=https%3A%2F%2Fid.example&scope=a+%C3%A9'
@@ -198,7 +198,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('is posted whatever its fields are called', async () => {
+      test('is posted whatever its parameters are called', async () => {
         await using opened = await blank()
         const { page, complaints } = opened
         const fragment = 'submit=1&append=2&action=3&method=4&name=5&__proto__=6&id_token=t'
@@ -218,7 +218,7 @@ if (browserPath === undefined) {
         },
       )
 
-      test('the Back button leads past the page that posted', async () => {
+      test('the Back button skips the page that posted', async () => {
         await using opened = await blank()
         const { page } = opened
         await page.goto(origin + HOME)
@@ -229,7 +229,7 @@ if (browserPath === undefined) {
         expect(posted.length).toBe(1)
       })
 
-      test('is not posted again where the Back button or a reload leads to the page once more', async () => {
+      test('is not posted again when the Back button or a reload returns to the page', async () => {
         await using opened = await open('/one-moment#id_token=t')
         const { page } = opened
         await expect.poll(() => posted.length).toBe(1)
@@ -242,7 +242,7 @@ if (browserPath === undefined) {
         expect(posted.length).toBe(1)
       })
 
-      test('a page that the browser kept says that there is nothing more to send', async () => {
+      test('a page from the back/forward cache says that there is nothing more to send', async () => {
         await using opened = await open('/one-moment#code=c')
         const { page } = opened
         await expect.poll(() => posted.length).toBe(1)
@@ -258,7 +258,7 @@ if (browserPath === undefined) {
         ['what another service adds', '#_=_'],
         ['a route', '#/route?code=1'],
         ['unknown parameters', '#constructor=1&Code=2'],
-        ['more than a form takes', `#id_token=${'x'.repeat(64 * 1024)}`],
+        ['more than a form accepts', `#id_token=${'x'.repeat(64 * 1024)}`],
       ])('with %s is not posted, and the page says so', async (_what, fragment) => {
         await using opened = await open(BACK + fragment)
         const { page, complaints } = opened
@@ -268,7 +268,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('may fill a form of 64 KiB, line breaks counted as they are sent, and not a byte more', async () => {
+      test('can fill a form of up to 64 KiB, with line breaks counted as they are sent', async () => {
         const rest = `from=fragment&code=${'%0D%0A'.repeat(10)}`.length
         const largest = `#code=${'%0A'.repeat(10)}${'x'.repeat(64 * 1024 - rest)}`
         await using fits = await blank()
@@ -280,7 +280,7 @@ if (browserPath === undefined) {
         expect(posted.length).toBe(1)
       })
 
-      test('may have 199 parameters and not one more', async () => {
+      test('can have up to 199 parameters', async () => {
         const most = `#code=c${'&a=1'.repeat(198)}`
         await using fits = await blank()
         await fits.page.goto(origin + BACK + most)
@@ -291,14 +291,14 @@ if (browserPath === undefined) {
         expect(posted.length).toBe(1)
       })
 
-      test('without anything in it: the page leads on to the solution', async () => {
+      test('if it is empty, the page links to the solution', async () => {
         await using opened = await open(BACK)
         await tabOrder(opened.page)
         await opened.page.getByRole('link', { name: 'Continue to Orders and invoices' }).press('Enter')
         await opened.page.waitForURL(origin + HOME)
       })
 
-      test('without script: the page says what to do, keeps the fragment for later and leads on', async () => {
+      test('without JavaScript the page says what to do, keeps the fragment and links to the solution', async () => {
         await using opened = await open(`${BACK}#code=c`, {
           javaScriptEnabled: false,
           viewport: { width: 320, height: 640 },
@@ -329,7 +329,7 @@ if (browserPath === undefined) {
         },
       ]
 
-      test('is posted again at once by our own page, with the cookie', async () => {
+      test('is posted again immediately by our own page, with the cookie', async () => {
         await using opened = await blank()
         const { page, complaints } = opened
         await page.goto(origin + HOME)
@@ -340,7 +340,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('is posted again by the button without script, and shows none of its values', async () => {
+      test('is posted again with the button if JavaScript is off, and the page shows none of its values', async () => {
         await using opened = await blank({ javaScriptEnabled: false })
         const { page, complaints } = opened
         await page.goto(origin + HOME)
@@ -358,7 +358,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('is not posted again when the page is reached once more, but by its button', async () => {
+      test('is not posted again automatically when the page is opened again, only with its button', async () => {
         await using opened = await open('/repost')
         const { page, complaints } = opened
         await expect.poll(() => posted.length).toBe(1)

@@ -19,9 +19,9 @@ const ANNA = 'Signed in as anna@example.org'
 
 if (browserPath === undefined) {
   console.info('no Chromium here: signing in by a provider was not tried in a browser')
-  test('signing in by a provider needs Chromium to be tried', () => expect(browserPath).toBeUndefined())
+  test('the tests of signing in through a provider need Chromium', () => expect(browserPath).toBeUndefined())
 } else {
-  describe('signing in by a provider on another site', () => {
+  describe('signing in through a provider on another site', () => {
     let provider: OidcProvider
     let host: TestHost
     let browser: Browser
@@ -91,7 +91,7 @@ if (browserPath === undefined) {
     }
 
     test.each(Object.keys(FLOWS) as (keyof typeof FLOWS)[])(
-      '%s: leads from the typed address to its page, leaves nothing in the address; Back and Forward meet no error',
+      '%s: sign-in returns to the typed page and leaves nothing in the URL; Back and Forward show no error',
       async (flow) => {
         await using user = await newUser()
         const { page, complaints } = user
@@ -118,7 +118,7 @@ if (browserPath === undefined) {
       },
     )
 
-    test('form_post: the provider’s POST comes without cookies, and ours with them', async () => {
+    test('form_post: the POST of the provider has no cookies, and ours has them', async () => {
       await using user = await newUser()
       const posts: Request[] = []
       user.page.on('request', (request) => {
@@ -136,7 +136,7 @@ if (browserPath === undefined) {
       ])
     })
 
-    test('ten tabs that were opened at once all end at their page', async () => {
+    test('ten tabs opened together all reach their page', async () => {
       await using user = await newUser()
       const pages = await Promise.all(Array.from({ length: 10 }, () => user.context.newPage()))
       await Promise.all(pages.map((page, tab) => page.goto(pageOf('query', `&tab=${tab}`))))
@@ -154,7 +154,7 @@ if (browserPath === undefined) {
       expect(user.complaints).toEqual([])
     })
 
-    test('a second tab signs in while the first one waits; the first one goes on as well', async () => {
+    test('a second tab signs in while the first one waits; then the first one can also continue', async () => {
       await using user = await newUser()
       const { page, context } = user
       await page.goto(pageOf('id-token', '&tab=1'))
@@ -167,7 +167,7 @@ if (browserPath === undefined) {
       await untilOpen(second)
     })
 
-    test('a login that took too long says so, and goes on from there without the password', async () => {
+    test('a login that takes too long says so, and can be continued without the password', async () => {
       await using user = await newUser()
       const { page, context } = user
       const start = `${host.addressOf(NAME)}index.html`
@@ -190,7 +190,7 @@ if (browserPath === undefined) {
     describe('without JavaScript', () => {
       const plain = { javaScriptEnabled: false }
 
-      test('query signs in', async () => {
+      test('query: it signs in', async () => {
         await using user = await newUser(plain)
         const { page } = user
         await page.goto(pageOf('query', '&a=1'))
@@ -201,7 +201,7 @@ if (browserPath === undefined) {
         await page.getByRole('button', { name: 'Sign out' }).waitFor()
       })
 
-      test('form_post signs in by the button, in German on a phone too', async () => {
+      test('form_post: the button signs in, in German on a phone too', async () => {
         await using user = await newUser({ ...plain, ...PHONE })
         const { page } = user
         await page.goto(pageOf('form-post'))
@@ -214,7 +214,7 @@ if (browserPath === undefined) {
         await page.getByText('Angemeldet als anna@example.org').waitFor()
       })
 
-      test('fragment says what to do; with JavaScript turned on it signs in', async () => {
+      test('fragment: it says what to do; after JavaScript is turned on, it signs in', async () => {
         await using user = await newUser({ ...plain, ...PHONE })
         const { page, context } = user
         await page.goto(pageOf('fragment'))
@@ -230,7 +230,7 @@ if (browserPath === undefined) {
     })
 
     describe('signing out', () => {
-      test('goes by the provider to the signed-out page, signs out the other tabs, and leads back to the password', async () => {
+      test('it passes through the provider to the signed-out page, signs out the other tabs, and asks for the password again', async () => {
         await using user = await newUser()
         const { page, context, complaints } = user
         await signIn(page, 'query', '&tenant=north')
@@ -250,7 +250,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('ends the session of the open page at the provider itself; Back shows nothing of the account after a sign-out', async () => {
+      test('the provider can end the session of an open page; after a sign-out, Back shows no account data', async () => {
         await using user = await newUser()
         const { page } = user
         await signIn(page, 'query')
@@ -280,8 +280,8 @@ if (browserPath === undefined) {
       }
     })
 
-    describe('coming to nothing', () => {
-      test.each(WAYS_BACK)('%s: who cancels, is unknown or declines may try again', async (flow) => {
+    describe('failed sign-ins', () => {
+      test.each(WAYS_BACK)('%s: users who cancel, are unknown or decline can try again', async (flow) => {
         await using user = await newUser()
         const { page, complaints } = user
         const address = pageOf(flow, '&tenant=north')
@@ -319,7 +319,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('it is told in German on a phone as well', async () => {
+      test('the failure is shown in German on a phone as well', async () => {
         await using user = await newUser(PHONE)
         const { page } = user
         await page.goto(pageOf('query'))

@@ -58,7 +58,7 @@ async function sessionCookie(page: Page): Promise<string | undefined> {
   return cookies.find(({ name }) => name === `session-${NAME}`)?.value
 }
 
-test('refused at the element, then signed in by Enter: a session that was not there before, and a new one each time', async () => {
+test('a wrong password is refused at the field; Enter then signs in, with a new session each time', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   const said = await hear(page, '[id="e-sign_in-password.error"]')
@@ -89,7 +89,7 @@ test('refused at the element, then signed in by Enter: a session that was not th
   expect(complaints).toEqual([])
 })
 
-test('what is missing is said before anything is tried, and the keyboard alone signs in and out', async () => {
+test('missing input is reported before any attempt, and the keyboard alone can sign in and out', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   const { keyboard } = page
@@ -109,7 +109,7 @@ test('what is missing is said before anything is tried, and the keyboard alone s
   expect(complaints).toEqual([])
 })
 
-test('passwords, right and wrong, are in no frame that comes, in no page and in no log', async () => {
+test('passwords, right or wrong, are in no frame from the host, no page and no log', async () => {
   await using opened = await open()
   const { page, frames, sources } = opened
   await enter(page, 'marco', WRONG)
@@ -123,7 +123,7 @@ test('passwords, right and wrong, are in no frame that comes, in no page and in 
   expect([PASSWORD, WRONG].filter((password) => told.includes(password))).toEqual([])
 })
 
-test('too many attempts from one network: said by an alert, also to who has the right password', async () => {
+test('too many attempts from one network: an alert says so, even with the right password', async () => {
   // The button press and the script's password check each count as an attempt.
   const throttled = await startExample({ THROTTLE_NETWORK: '4' })
   await using opened = await open(throttled)
@@ -142,7 +142,7 @@ test('too many attempts from one network: said by an alert, also to who has the 
   await throttled.stop()
 })
 
-test('two tabs on the login form: the first that signs in counts, and the second shows who that was', async () => {
+test('two tabs on the login form: the first sign-in counts, and the second tab shows who signed in', async () => {
   await using opened = await open()
   const { page, profile, complaints } = opened
   const other = await profile.newPage()
@@ -157,7 +157,7 @@ test('two tabs on the login form: the first that signs in counts, and the second
   expect(complaints).toEqual([])
 })
 
-test('two tabs: once one is signed in the other is by a reload, and both are signed out by one', async () => {
+test('two tabs: after one signs in, a reload signs in the other; signing out ends both', async () => {
   await using opened = await open()
   const { page, profile, complaints } = opened
   const other = await profile.newPage()
@@ -175,7 +175,7 @@ test('two tabs: once one is signed in the other is by a reload, and both are sig
   expect(complaints).toEqual([])
 })
 
-test('a login token in the address signs in at once, and neither address nor history nor the network’s log keep it', async () => {
+test('a login token in the URL signs in immediately, and is in neither URL, history nor network log', async () => {
   await using opened = await openWatched(browser)
   const { page, profile, complaints } = opened
   const login = { username: 'guest', uid: 'g-1', permissions: ['Orders'] }
@@ -198,7 +198,7 @@ test('a login token in the address signs in at once, and neither address nor his
   expect(complaints).toEqual([])
 })
 
-test('a login token that is none leads to the login form, which signs in as ever', async () => {
+test('an invalid login token shows the login form, which works as usual', async () => {
   await using opened = await openWatched(browser)
   const { page, complaints } = opened
   await page.goto(`${host.url}${PAGE}#id_token=none.at.all`)
@@ -209,7 +209,7 @@ test('a login token that is none leads to the login form, which signs in as ever
   expect(complaints).toEqual([])
 })
 
-test('axe finds nothing on the login form, light and dark, 320 and 1280 px, and it does not go sideways', async () => {
+test('axe finds no violation on the login form, light and dark, 320 and 1280 px, and nothing scrolls sideways', async () => {
   await using opened = await open()
   expect(await faultsOfScreen(opened.page, 'login-form')).toEqual([])
   expect(opened.complaints).toEqual([])

@@ -93,7 +93,7 @@ function column(page: Page, label: string): Promise<string[]> {
 }
 
 describe('the list', () => {
-  test('is searched, filtered, sorted, turned and selected from', async () => {
+  test('can be searched, filtered, sorted, paged and selected from', async () => {
     await using opened = await open('vera')
     const { page, complaints } = opened
     expect(await page.innerText('caption')).toBe('Orders found: 60, in all €387,825.95')
@@ -137,7 +137,7 @@ describe('the list', () => {
     expect(complaints).toEqual([])
   })
 
-  test('opens an order by a click, a double click and the keyboard, and the new form’s title gets the focus', async () => {
+  test('opens an order by click, double click and keyboard, and the title of the new form gets the focus', async () => {
     await using opened = await open()
     const { page, complaints } = opened
     const ways = [
@@ -158,7 +158,7 @@ describe('the list', () => {
 })
 
 describe('an order', () => {
-  test('is changed and saved: said so where screen readers hear it, in the list, and to the next who opens it', async () => {
+  test('is changed and saved: this is announced, shown in the list, and visible to others who open it', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await openOrder(page, 1056)
@@ -176,7 +176,7 @@ describe('an order', () => {
     expect(complaints).toEqual([])
   })
 
-  test('a new one without what is required is not saved: each place says so, the first has the focus', async () => {
+  test('with missing required fields is not saved: each field shows an error, and the first has the focus', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await page.click(filter('create'))
@@ -196,7 +196,7 @@ describe('an order', () => {
   })
 
   test.each([
-    ['the form’s own function', 1055, 'ordered', '2999-01-01', 'The day must not be in the future.'],
+    ['the function of the form', 1055, 'ordered', '2999-01-01', 'The day must not be in the future.'],
     ['the module’s listener', 1054, 'status', 'approved', 'A new order goes on by its approval: choose Approve'],
     ['the module’s listener', 1048, 'amount', '5', 'The amount of an approved order stays as it is.'],
   ] as const)(
@@ -219,7 +219,7 @@ describe('an order', () => {
     },
   )
 
-  test('above 10,000 is approved by a listener of the module’s event only when a note says why', async () => {
+  test('above 10,000 is approved by a listener in the module only with a note that gives the reason', async () => {
     await using opened = await open('marco')
     const { page, complaints } = opened
     const said = await hear(page, messageOf('orders'))
@@ -256,7 +256,7 @@ describe('an order', () => {
     expect(complaints).toEqual([])
   })
 
-  test('with changes that are not saved is left at the second try only', async () => {
+  test('with unsaved changes can be left only at the second attempt', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await openOrder(page, 1053)
@@ -274,7 +274,7 @@ describe('an order', () => {
   })
 })
 
-test('another language: labels, numbers, dates and the page’s own texts at once, without a new page', async () => {
+test('another language changes labels, numbers, dates and page texts immediately, without a reload', async () => {
   await using opened = await open('vera')
   const { page, complaints, sources } = opened
   const pages = sources.length
@@ -294,8 +294,8 @@ test('another language: labels, numbers, dates and the page’s own texts at onc
   expect(complaints).toEqual([])
 })
 
-describe('what a client outlives', () => {
-  test('10 s without a network: said so, typing goes on, buttons wait; back by itself, what was typed arrives', async () => {
+describe('what a client survives', () => {
+  test('10 s without a network: a message says so, typing continues, buttons wait, and input arrives after reconnecting', async () => {
     const network = await openNetwork(host.url)
     await using opened = await open('edith', network.url)
     const { page, complaints } = opened
@@ -333,7 +333,7 @@ describe('what a client outlives', () => {
     network.close()
   })
 
-  test('a reload: the same form, tab and values that are not saved yet', async () => {
+  test('a reload: the form, the tab and unsaved values stay', async () => {
     await using opened = await open('marco')
     const { page, complaints } = opened
     await openOrder(page, 1051)
@@ -350,7 +350,7 @@ describe('what a client outlives', () => {
     expect(complaints).toEqual([])
   })
 
-  test('but not a sign-out: the page says so, Back shows nothing of it, and other tabs are closed', async () => {
+  test('but not a sign-out: the page says so, Back shows nothing of it, and other tabs close', async () => {
     await using opened = await open('vera')
     const { page, profile, complaints } = opened
     const other = await profile.newPage()
@@ -370,7 +370,7 @@ describe('what a client outlives', () => {
   })
 })
 
-test('the keyboard alone: signing in, finding, sorting, selecting, approving, changing, going back, signing out', async () => {
+test('keyboard only: sign in, search, sort, select, approve, change, go back and sign out', async () => {
   await using opened = await openWatched(browser)
   const { page, complaints } = opened
   const { keyboard } = page
@@ -419,7 +419,7 @@ test('the keyboard alone: signing in, finding, sorting, selecting, approving, ch
   await pressUntil(page, 'Shift+Tab', 'e-orders-approve.input')
   await keyboard.press('Enter')
   await page.waitForSelector('text=0 of 1 approved. O-1050 is above €10,000.00')
-  // Nothing is selected any more, so the button is disabled, but it keeps the focus.
+  // Nothing is selected, so the button is disabled, but it keeps the focus.
   expect(await page.isDisabled(filter('approve'))).toBe(true)
   expect(await nameOfFocus(page)).toBe('e-orders-approve.input')
   await pressUntil(page, 'Tab', 'e-orders-list.row.50.open')
@@ -459,7 +459,7 @@ test('the keyboard alone: signing in, finding, sorting, selecting, approving, ch
   expect(complaints).toEqual([])
 })
 
-describe('two users at once', () => {
+describe('two users at the same time', () => {
   /** Form parts that only some users get: labels, names of elements and tabs, values. */
   const OF_EDITORS = [
     'New order',
@@ -478,7 +478,7 @@ describe('two users at once', () => {
     'marco',
   ]
 
-  test('neither page nor frames of the one carry what only the other may see, and what one saves the other reads', async () => {
+  test('neither page nor frames of one user contain data that only the other can see, and saved changes reach both', async () => {
     await using vera = await open('vera')
     await using marco = await open('marco')
     for (const { page } of [vera, marco]) {
@@ -513,8 +513,8 @@ describe('two users at once', () => {
   })
 })
 
-describe('every screen: axe finds nothing, light and dark, 320 and 1280 px, and none goes sideways', () => {
-  test('list, without a find too, order and its tabs', async () => {
+describe('every screen: axe finds no violation, light and dark, 320 and 1280 px, and nothing scrolls sideways', () => {
+  test('list, also without search results, order and its tabs', async () => {
     await using opened = await open()
     const { page, complaints } = opened
     expect(await faultsOfScreen(page, 'list')).toEqual([])
@@ -533,7 +533,7 @@ describe('every screen: axe finds nothing, light and dark, 320 and 1280 px, and 
     expect(complaints).toEqual([])
   })
 
-  test('the page of a user without any permission of the form', async () => {
+  test('the page of a user without any permission for the form', async () => {
     await addUser(host, 'nora', { permissions: ['Approve'] })
     await using opened = await openWatched(browser)
     const { page, complaints, frames } = opened
@@ -561,7 +561,7 @@ describe('every screen: axe finds nothing, light and dark, 320 and 1280 px, and 
   })
 })
 
-test('the solution’s style sheet comes after the platform’s and wins', async () => {
+test('the style sheet of the solution is loaded after that of the platform and overrides it', async () => {
   await using opened = await open()
   const { page, sources } = opened
   const source = sources.at(-1) ?? ''

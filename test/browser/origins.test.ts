@@ -190,7 +190,7 @@ function statusOf(address) {
   if (entry && entry.responseStatus === 403) return null
   return entry && (entry.responseStatus || entry.encodedBodySize) ? 'status ' + entry.responseStatus + ', bytes ' + entry.encodedBodySize : null
 }
-/** The window that is left behind goes on reading while this one is sent to the victim's page. */
+/** The window left behind keeps reading while this one navigates to the victim's page. */
 function fromHelper(helper, read) {
   const script = helper.document.createElement('script')
   script.nonce = nonce
@@ -378,25 +378,25 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
   const readsOfForm = isEasier ? [] : Object.keys(READS_OF_FORM)
 
   if (!isEasier)
-    test('a script on a login page learns nothing of another solution by requests, elements, workers and storage', async () => {
+    test('a script on a login page cannot read data of another solution with requests, elements, workers and storage', async () => {
       expect(await probe(ALL_READS)).toEqual(NOTHING)
     })
 
-  test.concurrent.each(readsByWindows)('nor by windows: %s', async (name) => {
+  test.concurrent.each(readsByWindows)('nor with windows: %s', async (name) => {
     expect(await probe(name, {}, browserOfWindows)).toBeNull()
   })
 
-  test.concurrent.each(readsOfForm)('nor of the form where its users sign in, by: %s', async (name) => {
+  test.concurrent.each(readsOfForm)('nor the form where its users sign in, with: %s', async (name) => {
     expect(await probe(name, { storageState: { cookies: [], origins: [] } }, browserOfWindows)).toBeNull()
   })
 
   if (shared)
-    test('the probes are worth something: without the CSP one of them learns the session', async () => {
+    test('the probes work: without the CSP one of them reads the session', async () => {
       const learned = await probe(ALL_READS, { bypassCSP: true })
       expect(learned).toMatchObject({ 'fetch of the session': expect.stringContaining(USER) })
     })
 
-  test('the window that a script cannot read would show the page of the signed-in user', async () => {
+  test('the window that a script cannot read does show the page of the signed-in user', async () => {
     const own = await browserOfWindows.newContext({ bypassCSP: true, storageState: signedIn })
     const page = await own.newPage()
     await page.goto(pageOf('spy'))
@@ -436,7 +436,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     },
   )
 
-  test('a user of one solution is nobody in another', async () => {
+  test('a user of one solution is not signed in to another', async () => {
     await using own = await newUser('spy')
     const cookies = await own.context.cookies(`${host.addressOf('spy')}session`)
     expect((await askSession('spy', cookies)).status).toBe(200)
@@ -450,7 +450,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     expect((await askSession('victim', renamed)).status).toBe(401)
   })
 
-  test('signing in leaves nothing in the browser that a script can read but the id of the tab’s client', async () => {
+  test('after a sign-in, scripts can read nothing from the browser except the client id of the tab', async () => {
     const page = await context.newPage()
     await page.goto(pageOf('victim'))
     await page.getByText(UID).waitFor()
@@ -478,7 +478,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     await page.close()
   })
 
-  test('remains open: a script may send its own window to another solution, and learns nothing by it', async () => {
+  test('known gap: a script can navigate its own window to another solution, but learns nothing', async () => {
     const page = await context.newPage()
     await page.goto(pageOf('spy'))
     await page.evaluate('void (location.href = document.body.dataset.victim + "index.html")')
@@ -486,7 +486,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     await page.close()
   })
 
-  test('remains open on a shared host: a script reads the addresses that its tab was at before', async () => {
+  test('known gap on a shared host: a script can read the URLs that its tab visited before', async () => {
     const page = await context.newPage()
     await page.goto(`${pageOf('victim')}?argument=order-5`)
     await page.goto(pageOf('spy'))
@@ -495,7 +495,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     await page.close()
   })
 
-  test('remains open on a shared host: a script signs the browser in as somebody of its choice', async () => {
+  test('known gap on a shared host: a script can sign the browser in as a user of its choice', async () => {
     await using mallory = await newUser()
     const cookies = await mallory.context.cookies(`${host.addressOf('victim')}session`)
     const value = cookies.find(({ name }) => name === 'session-victim')?.value
@@ -508,7 +508,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
   })
 
   if (!shared)
-    test('a solution’s host name serves nothing of another', async () => {
+    test('the host name of a solution serves nothing of another', async () => {
       const page = await context.newPage()
       const origin = new URL(host.addressOf('spy')).origin
       const statuses: unknown[] = []
@@ -521,7 +521,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     })
 
   if (!shared)
-    test('a host name of nobody is 421; the platform’s sends the browser on', async () => {
+    test('an unknown host name gets 421; that of the platform redirects the browser', async () => {
       const page = await context.newPage()
       const nobody = pageOf('victim').replace('victim', 'nobody')
       expect((await page.goto(nobody))?.status()).toBe(421)

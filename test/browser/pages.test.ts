@@ -104,7 +104,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
   }
 
-  test('every page: axe finds nothing in light and dark, it fits 320 and 1280 px, the Tab key reaches every control in order', async () => {
+  test('every page: axe finds no violation in light and dark, it fits 320 and 1280 px, Tab reaches every control in order', async () => {
     await using opened = await open('/empty', { viewport: { width: 1280, height: 640 } })
     for (const [path, { controls }] of Object.entries(PAGES)) {
       await opened.page.goto(origin + path)
@@ -114,7 +114,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     }
   })
 
-  test('fits a window of 320 px in every language, whatever the length of its words', async () => {
+  test('every page fits a window of 320 px in every language, whatever the length of its words', async () => {
     await using opened = await open('/empty', { viewport: { width: 320, height: 640 } })
     for (const locale of PLATFORM_LOCALES) {
       const localFrame = { locale, nonce: NONCE }
@@ -131,7 +131,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     }
   })
 
-  test('the page that goes on does so without script', async () => {
+  test('the page that redirects does so without JavaScript', async () => {
     await using opened = await open('/login', { javaScriptEnabled: false })
     const { page } = opened
     await page.route('**/from', (route) =>
@@ -152,7 +152,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     expect(await page.evaluate('String(getSelection()).trim()')).toBe('01JVE7C3N8X2Q5W9K4M6T0R1ZB')
   })
 
-  test('login: an empty field asks for its value in the texts of the template', async () => {
+  test('login: an empty field asks for its value with the text of the template', async () => {
     await using opened = await open('/login')
     const { page } = opened
     await page.click('text=Sign in >> nth=-1')
@@ -161,7 +161,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     expect(await validationMessages(page)).toEqual(['', 'Enter your password.'])
   })
 
-  test('login: a value that came without an event is sent', async () => {
+  test('login: a value that was set without an event is sent', async () => {
     await using opened = await open('/login')
     const { page } = opened
     await page.evaluate('for (const input of [username, password]) input.value = "filled"')
@@ -189,7 +189,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     expect(await page.title()).toBe('password')
   })
 
-  test('login: works without script', async () => {
+  test('login: it works without JavaScript', async () => {
     await using opened = await open('/login', { javaScriptEnabled: false })
     const { page } = opened
     posted.length = 0
@@ -203,7 +203,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     expect(posted).toEqual(['username=anna&password=secret&remember=on&id_token='])
   })
 
-  test('login: the error label describes the fields only when it is shown', async () => {
+  test('login: the error label describes the fields only while it is visible', async () => {
     const description = async (path: string) => {
       await using opened = await open(path)
       const snapshot = await opened.page.locator('#messages').ariaSnapshot()

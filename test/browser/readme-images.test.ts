@@ -81,7 +81,7 @@ async function openOrders(page: Page): Promise<void> {
 }
 
 test.each(Object.entries(PICTURES))(
-  'the picture %s is in its README with words for it, small, and of its size',
+  'the picture %s is used in its README with alt text, has a small file size and the declared dimensions',
   async (name, picture) => {
     const { page, size, options, come } = picture
     await using opened = await openWatched(browser, { ...options, viewport: size })

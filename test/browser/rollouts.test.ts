@@ -57,7 +57,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     expect(complaints).toEqual([])
   }
 
-  test('a rollout is started, its page shows the halt by itself and why, and it is rolled back', async () => {
+  test('a rollout is started, its page shows the halt and its reason automatically, and it is rolled back', async () => {
     await page.goto(`${center.url}/o/acme/rollouts`)
     await page.fill('#environments', 'north\nsouth')
     await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Start rollout' }).click()])
@@ -76,7 +76,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     await expectSound()
   })
 
-  test('settings of an environment are signed from its page, and in force on its Satellite', async () => {
+  test('settings of an environment are signed on its page and applied on its Satellite', async () => {
     await page.goto(`${center.url}/o/acme/environments/north/desired`)
     await page.selectOption('#log-level', 'warn')
     await page.fill('#oauth', '{"crm": {"api": "Google", "clientId": "abc"}}')

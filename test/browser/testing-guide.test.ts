@@ -94,12 +94,12 @@ if (browserPath === undefined) {
     await run(file)
   })
 
-  test('docs/testing.md: the example fails where nothing is saved', async () => {
+  test('docs/testing.md: the example fails if nothing is saved', async () => {
     const code = example('js', '@playwright/test').replace("getByTestId('order.save')", "getByTestId('order.back')")
     await expect(run(read(code, 'order.message'))).rejects.toThrow()
   })
 
-  test('docs/testing.md: login page and form have the names that it says', async () => {
+  test('docs/testing.md: login page and form have the documented names', async () => {
     const page = await browser.newPage({ baseURL: host.url })
     const names = () =>
       page.locator('[data-cy]').evaluateAll((all) => all.map((one) => `${one.tagName} ${one.dataset.cy}`))
@@ -116,7 +116,7 @@ if (browserPath === undefined) {
   })
 }
 
-test('docs/testing.md: what it sends to the testing API is taken, and answered as it says', async () => {
+test('docs/testing.md: the documented requests to the testing API get the documented responses', async () => {
   const [, body] = /-d '(.+)'/.exec(example('sh', '/admin/api/testing')) ?? []
   const state = await askAdmin(host, 'POST', 'testing', JSON.parse(body ?? ''), 200)
   const [, said] = /The response is the current state: `(.+?)`/.exec(GUIDE) ?? []

@@ -88,7 +88,7 @@ else {
       { name: 'select', keys: 'n', value: 'nl', sent: 'select "nl"' },
     ]
 
-    test.each(['slowly', 'fast'])('what is typed %s is sent once, when the input is left, and stays', async (pace) => {
+    test.each(['slowly', 'fast'])('text typed %s is sent once, when the input is left, and stays', async (pace) => {
       await using opened = await open()
       const { page, answered, output } = opened
       for (const { name, keys } of TYPED) {
@@ -114,7 +114,7 @@ else {
       expect(await page.isChecked('[id="e-main-radio.option.2"]')).toBe(true)
     })
 
-    test('a date goes to the host at Enter, with a press, and when it is changed by keys and left', async () => {
+    test('a date is sent to the host on Enter, with a press, and when it is changed with keys and left', async () => {
       await using opened = await open()
       const { page, output } = opened
       await page.focus(input('date'))
@@ -132,7 +132,7 @@ else {
       await waitUntil(async () => expect((await output()).slice(4)).toEqual(['date "2026-03-25"']))
     })
 
-    test('half a date is refused when it is left, once, and can be completed', async () => {
+    test('an incomplete date is refused once when it is left, and can be completed', async () => {
       await using opened = await open()
       const { page, output } = opened
       await page.focus(input('date'))
@@ -151,7 +151,7 @@ else {
       expect(await page.textContent('[id="e-main-date.error"]')).toBe('')
     })
 
-    test('what was sent by Enter and is then set back is sent again when it is left', async () => {
+    test('a value that was sent with Enter and then changed back is sent again when it is left', async () => {
       await using opened = await open()
       const { page, answered, output } = opened
       await page.focus(input('text'))

@@ -62,7 +62,7 @@ function others(answers: Record<string, number>, ...expected: readonly number[])
 
 describe.each([
   ['the API', () => centerApi(center.parts).stack, describeCenterApi('test')],
-  ['what Satellites ask', () => satelliteApi(center.parts).stack, describeSatelliteApi('test')],
+  ['the API for Satellites', () => satelliteApi(center.parts).stack, describeSatelliteApi('test')],
 ] as const)('OpenAPI of %s', (_name, stack, described) => {
   const document = described as Document
 
