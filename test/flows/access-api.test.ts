@@ -57,7 +57,7 @@ async function signIn() {
 
 // Tokens
 
-test('tokens: made with 201, listed without the token, deleted with 204', async () => {
+test('tokens: they are created with 201, listed without the token, and deleted with 204', async () => {
   const expiresAt = Date.now() + 60_000
   const made = await send('POST', '/tokens', { name: 'ci', scopes: ['solutions:crm:write'], expiresAt })
   const { token, ...shown } = made.json() as { id: string; token: string }
@@ -70,7 +70,7 @@ test('tokens: made with 201, listed without the token, deleted with 204', async 
   expect((await send('GET', '/solutions/crm', undefined, `Bearer ${token}`)).status).toBe(401)
 })
 
-test('tokens: without a time one never expires, and doubled scopes are one', async () => {
+test('tokens: one without an expiry never expires, and duplicate scopes are merged', async () => {
   const made = await send('POST', '/tokens', { name: 'x', scopes: ['users:read', 'users:read'] })
   expect(made.json()).toMatchObject({ scopes: ['users:read'], expiresAt: null })
 })
@@ -88,7 +88,7 @@ test.each([
   expect(detailOf(answer)).toContain(reason)
 })
 
-test('a token is refused from the moment it expires', async () => {
+test('an expired token is refused', async () => {
   const { bearer } = await makeToken(['audit:read'], { expiresAt: Date.now() + 400 })
   expect((await send('GET', '/audit', undefined, bearer)).status).toBe(200)
   await expect.poll(async () => (await send('GET', '/audit', undefined, bearer)).status).toBe(401)
@@ -130,13 +130,13 @@ test.each([
   ['POST', '/tokens', { name: 'a', scopes: ['users:read'] }],
   ['DELETE', '/tokens/none', undefined],
   ['PUT', '/solutions/crm/grants', GRANTS],
-])('scopes: %s %s is for the admin account, not for a token with every scope', async (method, path, body) => {
+])('scopes: %s %s requires the admin account; a token with every scope is refused', async (method, path, body) => {
   const scopes = ['solutions:*:write', 'users:write', 'sessions:write', 'audit:write', 'maintenance:write']
   const answer = await send(method, path, body, (await makeToken(scopes)).bearer)
   expect(codeOf(answer)).toEqual([403, 'ERR_FORBIDDEN'])
 })
 
-test('wrong tokens are throttled as wrong passwords are; a right one, and a remembered password, go on', async () => {
+test('wrong tokens are throttled like wrong passwords; a valid token and a cached password keep working', async () => {
   const own = await startTestHost({ ADMIN_FAILURES: '3' })
   const get = (authorization: string) => ask(`${own.url}/admin/api/audit`, { headers: { authorization } })
   const made = await ask(`${own.url}/admin/api/tokens`, {
@@ -156,7 +156,7 @@ test('wrong tokens are throttled as wrong passwords are; a right one, and a reme
   await own.stop()
 })
 
-test('API sign-ins are audited: good ones once, refused ones each, throttled ones once', async () => {
+test('API sign-ins are audited: successful ones once, each refused one, and throttled ones once', async () => {
   const own = await startTestHost({ ADMIN_FAILURES: '2' })
   const get = (authorization: string) =>
     ask(`${own.url}/admin/api/audit?action=admin-sign-in`, { headers: { authorization } })
@@ -174,14 +174,14 @@ test('API sign-ins are audited: good ones once, refused ones each, throttled one
   await own.stop()
 })
 
-test('a token’s sign-in is audited once, and what it did is under its name', async () => {
+test('the sign-in of a token is audited once, and its actions are recorded under its name', async () => {
   const { id, bearer } = await makeToken(['solutions:crm:write'])
   for (let n = 0; n < 3; n++) await send('PUT', '/solutions/crm/secrets/AUDITED', SECRET, bearer)
   const entries = (await audited(`actor=token:${id}`)).map(({ action, outcome }) => `${action} ${outcome}`)
   expect(entries.sort()).toEqual(['admin-sign-in ok', ...Array<string>(3).fill('solution-secret ok')])
 })
 
-test('a token from a browser’s page works, and a cookie does not', async () => {
+test('a token sent by a page in a browser works; a token in a cookie does not', async () => {
   const { bearer, token } = await makeToken(['audit:read'])
   const url = `${host.url}/admin/api/audit`
   const page = await ask(url, { headers: { authorization: bearer, 'sec-fetch-site': 'same-origin' } })
@@ -191,7 +191,7 @@ test('a token from a browser’s page works, and a cookie does not', async () =>
 
 // Grants
 
-test('grants: a solution has none until they are put, and what was put is got without passwords', async () => {
+test('grants: a solution has none until they are set; they are returned without passwords', async () => {
   expect((await send('GET', '/solutions/crm/grants')).json()).toEqual(GRANTS)
   const crm = { server: 'alpha', database: 'crm', username: 'crm' }
   const wanted = { databases: { crm: { ...crm, password: 'db-pass' } }, http: ['API.example.org'], users: true }
@@ -201,14 +201,14 @@ test('grants: a solution has none until they are put, and what was put is got wi
   expect((await send('GET', '/solutions/crm/grants')).json()).toEqual(shown)
 })
 
-test('grants: what GET answers can be put again, and the password stays', async () => {
+test('grants: the response of GET can be sent with PUT, and the password is kept', async () => {
   const crm = { server: 'alpha', database: 'crm', username: 'crm', password: 'db-pass' }
   await send('PUT', '/solutions/crm/grants', { ...GRANTS, databases: { crm } })
   const got = (await send('GET', '/solutions/crm/grants')).json()
   expect((await send('PUT', '/solutions/crm/grants', got)).json()).toEqual({ ...(got as object), warnings: [] })
 })
 
-test('grants: what no manifest asks for and the shared account are warnings, and hold', async () => {
+test('grants: unrequested grants and a shared account cause warnings, and still apply', async () => {
   const databases = { other: { server: 'gamma', database: 'x' } }
   const put = await send('PUT', '/solutions/crm/grants', { databases, http: ['b.org'] })
   const { warnings } = put.json() as { warnings: { code: string }[] }
@@ -239,7 +239,7 @@ test.each([
   expect(answer.text).not.toMatch(/secret-in-error|12345/)
 })
 
-test('grants: an unknown solution is 404, no JSON 400, another type 415', async () => {
+test('grants: an unknown solution is 404, invalid JSON 400, another content type 415', async () => {
   expect(codeOf(await send('GET', '/solutions/nobody/grants'))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
   expect(codeOf(await send('PUT', '/solutions/nobody/grants', GRANTS))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
   expect(codeOf(await send('PUT', '/solutions/crm/grants', 'no json'))).toEqual([400, 'ERR_BAD_REQUEST'])
@@ -253,7 +253,7 @@ test('grants: an unknown solution is 404, no JSON 400, another type 415', async 
 
 // Secrets
 
-test('secrets: put and deleted with 204, listed with their hosts alone', async () => {
+test('secrets: they are set and deleted with 204, and listed only with their hosts', async () => {
   const put = await send('PUT', '/solutions/crm/secrets/IDP', { value: 'top', hosts: ['IDP.org', '10.0.0.1:8443'] })
   expect([put.status, put.text]).toEqual([204, ''])
   const list = await send('GET', '/solutions/crm/secrets')
@@ -274,13 +274,13 @@ test.each([
   ['an empty value', 'IDP', { value: '', hosts: ['a.org'] }],
   ['a value that is no text', 'IDP', { value: 987654, hosts: ['a.org'] }],
   ['an unknown key', 'IDP', { ...SECRET, more: 1 }],
-])('secrets: %s is refused, without the value', async (_case, name, body) => {
+])('secrets: %s is refused, without showing the value', async (_case, name, body) => {
   const answer = await send('PUT', `/solutions/crm/secrets/${name}`, body)
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
   expect(answer.text).not.toMatch(/hidden-value|987654/)
 })
 
-test('secrets: of an unknown solution are 404', async () => {
+test('secrets: those of an unknown solution are 404', async () => {
   expect((await send('GET', '/solutions/nobody/secrets')).status).toBe(404)
   expect((await send('PUT', '/solutions/nobody/secrets/A', SECRET)).status).toBe(404)
   expect((await send('DELETE', '/solutions/nobody/secrets/A')).status).toBe(404)
@@ -288,7 +288,7 @@ test('secrets: of an unknown solution are 404', async () => {
 
 // Login tokens
 
-test('login tokens: 201 with a token and its time', async () => {
+test('login tokens: 201 returns a token and its expiry', async () => {
   const before = Date.now()
   const made = await send('POST', '/solutions/crm/login-tokens', { ...TOKEN_FOR, expiresIn: 60_000 })
   const { token, expiresAt } = made.json() as { token: string; expiresAt: number }
@@ -330,13 +330,13 @@ test('login tokens: one signs its user in at the login page, once', async () => 
   await first.post('/solution/tenant-login/logout', {}, { headers: { 'sec-fetch-site': 'same-origin' } })
 })
 
-test('login tokens: of an unknown solution are 404', async () => {
+test('login tokens: those of an unknown solution are 404', async () => {
   expect((await send('POST', '/solutions/nobody/login-tokens', TOKEN_FOR)).status).toBe(404)
 })
 
 // Sessions
 
-test('sessions: listed by solution and uid, in pages, and ended by their public id', async () => {
+test('sessions: they are listed by solution and uid, in pages, and ended by their public id', async () => {
   const visitors = [await signIn(), await signIn(), await signIn()]
   type List = { items: { id: string; uid: string }[]; next?: string }
   const list = async (query: string) => (await send('GET', `/sessions?${query}`)).json() as List
@@ -371,7 +371,7 @@ test('sessions: listed by solution and uid, in pages, and ended by their public 
 
 // Audit
 
-test('audit: in pages, newest first, and filtered', async () => {
+test('audit: entries are listed in pages, newest first, and filtered', async () => {
   for (let n = 0; n < 3; n++) await send('PUT', '/maintenance', { on: false })
   const page = (await send('GET', '/audit?action=maintenance&limit=2')).json() as { items: object[]; next: string }
   expect(page.items).toEqual(
@@ -394,7 +394,7 @@ test('audit: in pages, newest first, and filtered', async () => {
   }
 })
 
-test('audit: a name with CR and LF in an address makes no new line', async () => {
+test('audit: a name with CR and LF in a URL does not start a new line', async () => {
   await send('PUT', '/solutions/a%0d%0aadmin%20did%20it/grants', GRANTS)
   const [entry] = await audited('action=solution-grants')
   expect(entry).toMatchObject({ solution: 'a\u{fffd}\u{fffd}admin did it', outcome: 'ERR_SOLUTION_NOT_FOUND' })
@@ -403,7 +403,7 @@ test('audit: a name with CR and LF in an address makes no new line', async () =>
 
 // Maintenance
 
-test('maintenance: nobody new comes in, signed-in users, the API and probes go on', async () => {
+test('maintenance: new sign-ins are blocked; signed-in users, the API and probes keep working', async () => {
   const visitor = await signIn()
   expect((await send('GET', '/maintenance')).json()).toEqual({ on: false })
   const waiting = createVisitor(host.url)
@@ -431,7 +431,7 @@ test('maintenance: nobody new comes in, signed-in users, the API and probes go o
   expect(host.logged()).not.toContain('ERR_MAINTENANCE')
 })
 
-test('maintenance: anything but a truth value is refused', async () => {
+test('maintenance: anything except a boolean is refused', async () => {
   for (const body of [{}, { on: 'yes' }, { on: true, more: 1 }]) {
     expect(codeOf(await send('PUT', '/maintenance', body))).toEqual([422, 'ERR_REQUEST_INVALID'])
   }
@@ -439,7 +439,7 @@ test('maintenance: anything but a truth value is refused', async () => {
 
 // Secrets of operators
 
-test('no password, secret or token is in the database’s files, the log, the audit or a list', async () => {
+test('no password, secret or token is in the database files, the log, the audit or a list', async () => {
   const own = ['granted-pass-zq81', 'secret-value-zq82']
   const crm = { server: 'alpha', database: 'crm', username: 'crm', password: own[0] }
   await send('PUT', '/solutions/crm/grants', { ...GRANTS, databases: { crm } })
@@ -464,7 +464,7 @@ test('no password, secret or token is in the database’s files, the log, the au
   }
 })
 
-test('an unknown method is 405 with the methods that are known', async () => {
+test('an unknown method is 405 with the allowed methods', async () => {
   const answer = await send('PATCH', '/maintenance')
   expect([answer.status, answer.headers.allow]).toEqual([405, 'HEAD, GET, PUT'])
 })

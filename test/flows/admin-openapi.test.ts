@@ -21,7 +21,7 @@ function routesOf(layers: readonly Layer[]): string[] {
     .sort()
 }
 
-test('OpenAPI describes every route of the API and no other', () => {
+test('OpenAPI describes exactly the routes of the API', () => {
   // Routes are only registered here, never called, so nothing else of the host is needed.
   const parts = { requireAdmin: () => {}, version: 'test', limits: createLimits() } as unknown as AdminApiParts
   const described = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -30,7 +30,7 @@ test('OpenAPI describes every route of the API and no other', () => {
   expect(described.sort()).toEqual(routesOf(adminApi(parts).stack))
 })
 
-test('OpenAPI: every path names its parameters', () => {
+test('OpenAPI: every path declares its parameters', () => {
   const named = Object.entries(document.paths).map(([path, item]) => {
     const own = (item.parameters ?? []) as unknown as { name: string; in: string }[]
     return [path, own.filter((one) => one.in === 'path').map(({ name }) => `{${name}}`)]
@@ -38,13 +38,13 @@ test('OpenAPI: every path names its parameters', () => {
   expect(named).toEqual(Object.keys(document.paths).map((path) => [path, path.match(/\{\w+\}/g) ?? []]))
 })
 
-test('OpenAPI: what is referred to is described', () => {
+test('OpenAPI: everything referred to is defined', () => {
   const referred = JSON.stringify(document).match(/#\/components\/schemas\/\w+/g) ?? []
   const known = Object.keys(document.components.schemas)
   expect(referred.map((ref) => ref.split('/').at(-1)).filter((name) => !known.includes(name as string))).toEqual([])
 })
 
-test('OpenAPI: the admin account and tokens are its ways in', () => {
+test('OpenAPI: it accepts the admin account and tokens', () => {
   expect(document.openapi).toBe('3.1.0')
   expect(document.components.securitySchemes).toEqual({
     admin: { type: 'http', scheme: 'basic' },

@@ -45,17 +45,17 @@ async function previewOf(name: string): Promise<string> {
 const frame = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
   ask(`${host.adminUrl}${path}`, { headers: { ...FRAME, cookie: admin.cookie, ...headers } })
 
-test.each(['login-page', 'oauth'])('%s: who is not signed in is sent to the sign-in and comes back', async (page) => {
+test.each(['login-page', 'oauth'])('%s: a visitor without a session is redirected to the sign-in and back', async (page) => {
   const path = `/admin/solutions/preview-own/${page}`
   const answer = await ask(`${host.adminUrl}${path}`, { headers: NAVIGATION })
   expect([answer.status, answer.headers.location]).toEqual([302, `/admin/sign-in?to=${encodeURIComponent(path)}`])
 })
 
-test.each(['login-page', 'oauth'])('%s: a solution that is not there is 404', async (page) => {
+test.each(['login-page', 'oauth'])('%s: an unknown solution is 404', async (page) => {
   expect((await admin.get(`/admin/solutions/nobody/${page}`)).status).toBe(404)
 })
 
-test('login page: titles, lines of templates and choices in the address are text', async () => {
+test('login page: titles, template lines and parameters of the URL are escaped', async () => {
   const page = await admin.get(
     '/admin/solutions/preview-own/login-page?locale=%22%3E%3Cscript%3E&state=%3Cscript%3E&width=x',
   )
@@ -66,21 +66,21 @@ test('login page: titles, lines of templates and choices in the address are text
   expect(page.headers['content-security-policy']).toContain("; frame-src 'self'")
 })
 
-test('login page: of PLATFORM_CLOUD without a control center, the operator reads what to set', async () => {
+test('login page: for PLATFORM_CLOUD without a control center, the operator is told which setting is missing', async () => {
   await upload({ name: 'harbour', authenticator: 'PLATFORM_CLOUD' }, {})
   const { text } = await admin.get('/admin/solutions/harbour/login-page')
   expect(text).toContain('Set ENVIRONMENT=onprem, CLOUD_URL and REMOTE_ENVIRONMENT_TOKEN')
   expect(text).not.toContain('<iframe')
 })
 
-test('oauth: settings of a manifest are text', async () => {
+test('oauth: settings of a manifest are escaped', async () => {
   const page = await admin.get('/admin/solutions/preview-crm/oauth')
   expect(page.status).toBe(200)
   expect(page.text).toContain('&lt;script&gt;alert(3)&lt;/script&gt;')
   expect(page.text).not.toMatch(/<script>/)
 })
 
-test('preview: every language and state is shown, with an empty token and no cookie', async () => {
+test('preview: it shows every language and state, with an empty token and no cookie', async () => {
   const path = await previewOf('preview-own')
   const states = ['first', 'passwordChanged', 'refused', 'outcome', 'throttled', 'busy', 'unavailable', 'expired']
   for (const locale of ['en', 'nl', 'de', 'fr', 'es']) {
@@ -92,7 +92,7 @@ test('preview: every language and state is shown, with an empty token and no coo
   }
 })
 
-test('preview: it is sandboxed, and loads nothing but media of its solution', async () => {
+test('preview: it is sandboxed, and loads only media of its solution', async () => {
   const path = await previewOf('preview-own')
   const { headers, text } = await frame(`${path}index.html`)
   const nonce = /nonce="([^"]+)"/.exec((await frame(`${path}index.html?state=refused`)).text)?.[1]
@@ -116,23 +116,23 @@ test('preview: it is sandboxed, and loads nothing but media of its solution', as
   expect(text).toContain('login_form')
 })
 
-test('preview: under an IPv6 address, which a policy cannot write, media of the whole origin are let through', async () => {
+test('preview: under an IPv6 address, which a policy cannot express, media of the whole origin are allowed', async () => {
   const { port } = new URL(host.adminUrl)
   const { headers } = await frame(`${await previewOf('preview-own')}index.html`, { host: `[::1]:${port}` })
   expect(headers['content-security-policy']).toContain("img-src 'self' data:;")
 })
 
 test.each([
-  ['opened by itself', { 'sec-fetch-dest': 'document' }],
+  ['opened outside the frame', { 'sec-fetch-dest': 'document' }],
   ['fetched', { 'sec-fetch-dest': 'empty' }],
   ['framed by another site', { 'sec-fetch-site': 'cross-site' }],
-  ['of somebody who is not signed in', { cookie: '' }],
+  ['requested without a session', { cookie: '' }],
 ])('preview: %s it is refused', async (_what, headers) => {
   const answer = await frame(`${await previewOf('preview-own')}index.html`, { accept: 'application/json', ...headers })
   expect([answer.status, (answer.json() as { code: string }).code]).toEqual([403, 'ERR_NOT_A_NAVIGATION'])
 })
 
-test('preview: what is no ticket of its solution gets neither the page nor into its policy', async () => {
+test('preview: an invalid ticket is refused and does not appear in the policy', async () => {
   const [path, other] = [await previewOf('preview-own'), await previewOf('preview-other')]
   const ticket = path.split('/').at(-2) ?? ''
   for (const wrong of ['x.y', 'x; connect-src *;', other.split('/').at(-2) ?? '']) {
@@ -145,7 +145,7 @@ test('preview: what is no ticket of its solution gets neither the page nor into 
   }
 })
 
-test('preview: its media need its ticket, which opens those of no other solution', async () => {
+test('preview: its media require its ticket, which opens those of no other solution', async () => {
   const [path, other] = [await previewOf('preview-own'), await previewOf('preview-other')]
   const media = (from: string) => ask(`${host.adminUrl}${from}`, { headers: { 'sec-fetch-site': 'cross-site' } })
   const found = await media(`${path}media/a.svg`)

@@ -36,7 +36,7 @@ const PAGES = [
   '/admin/settings',
 ]
 
-test.each(PAGES)('%s leads to the sign-in who is not signed in, and is not on the main port', async (path) => {
+test.each(PAGES)('%s redirects to the sign-in without a session, and is not on the main port', async (path) => {
   const answer = await ask(`${host.adminUrl}${path}`, { headers: NAVIGATION })
   expect([answer.status, answer.headers.location]).toEqual([302, `/admin/sign-in?to=${encodeURIComponent(path)}`])
   expect((await ask(`${host.url}${path}`, { headers: { ...NAVIGATION, cookie: admin.cookie } })).status).toBe(404)
@@ -54,19 +54,19 @@ test.each([
   [`/admin/sessions?solution=${encodeURIComponent(`"><script>`)}`, 0],
   [`/admin/audit?actor=${encodeURIComponent(`"><script>`)}&solution=${encodeURIComponent(`"><script>`)}`, 0],
   [`/admin/settings?search=${encodeURIComponent(`"><script>`)}`, 0],
-])('%s: markup in names stays text', async (path, least) => {
+])('%s: markup in names is escaped', async (path, least) => {
   const { status, text } = await admin.get(path.replace('{uid}', uid))
   expect(status).toBe(200)
   expect(text.match(/<script(?! nonce=)/g)).toBeNull()
   expect(text.split(ESCAPED).length - 1).toBeGreaterThanOrEqual(least)
 })
 
-test('a user that is not there is 404, with a page', async () => {
+test('an unknown user is 404, with a page', async () => {
   const { status, headers } = await admin.get('/admin/users/some-uid')
   expect([status, headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
 })
 
-test('users: pages of fifty lead on and back to the beginning, and keep the search', async () => {
+test('users: pages of fifty have links to the next and first page, and keep the search', async () => {
   const lines = Array.from({ length: 120 }, (_, at) => `many${String(at).padStart(3, '0')}`)
   const body = `username\n${lines.join('\n')}\n`
   const headers = { authorization: host.admin, 'content-type': 'text/csv' }
@@ -82,7 +82,7 @@ test('users: pages of fifty lead on and back to the beginning, and keep the sear
   expect(seen).toEqual(lines)
 })
 
-test('sessions and audit: further entries are led to with the same filter', async () => {
+test('sessions and audit: the links to further entries keep the filter', async () => {
   for (let at = 0; at < 101; at++) expect((await (await visit(host, 'shop')).signIn(`u${at}`)).status).toBe(303)
   const sessions = await admin.get('/admin/sessions?solution=shop')
   expect(sessions.text.split('<tr role="row">').length - 2).toBe(100)
@@ -95,27 +95,27 @@ test('sessions and audit: further entries are led to with the same filter', asyn
   expect((await admin.get(older.replaceAll('&amp;', '&'))).text.split('<tr role="row">').length - 2).toBe(1)
 })
 
-test('audit: a time without a zone is UTC, and all of the last minute is meant', async () => {
+test('audit: a time without a zone is UTC, and includes the whole minute', async () => {
   const { text } = await admin.get('/admin/audit?from=2026-01-02T03:04&to=2026-01-02T03:05')
   const [from, to] = [Date.UTC(2026, 0, 2, 3, 4), Date.UTC(2026, 0, 2, 3, 5, 59, 999)]
   expect(text).toContain(`href="/admin/api/audit.csv?from=${from}&amp;to=${to}"`)
   expect(text).toContain('name="from" value="2026-01-02T03:04"')
 })
 
-test('what is no parameter of a page is left alone', async () => {
+test('unknown or invalid parameters of a page are ignored', async () => {
   for (const path of ['/admin/audit?from=x&before=y', '/admin/users?after=&search=', '/admin/health?range=year']) {
     expect([path, (await admin.get(path)).status]).toEqual([path, 200])
   }
 })
 
-test('settings: secrets are told to be set, and their values are nowhere', async () => {
+test('settings: secrets are shown only as set; their values are nowhere', async () => {
   const { text } = await admin.get('/admin/settings')
   expect(text).not.toContain('a platform key of many characters')
   expect(text).not.toContain('test admin password')
   expect(text).toContain('127.0.0.1:9')
 })
 
-test('health: what the page asks for again is for who is signed in, and for fetch alone', async () => {
+test('health: the refresh request of the page requires a session and works only for fetch', async () => {
   const headers = { 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin', cookie: admin.cookie }
   const path = `${host.adminUrl}/admin/health.json?range=day`
   const fresh = await ask(path, { headers })

@@ -37,7 +37,7 @@ async function upload(name: string, manifest: object, files: Record<string, stri
   return body.sha256
 }
 
-test('nobody who is not signed in sees a page of a solution; the sign-in leads back to it', async () => {
+test('without a session no page of a solution is shown; the sign-in redirects back to it', async () => {
   for (const path of PATHS) {
     const answer = await ask(`${host.adminUrl}/admin/solutions/plain${path}?a=1`, { headers: NAVIGATION })
     const back = encodeURIComponent(`/admin/solutions/plain${path}?a=1`)
@@ -45,11 +45,11 @@ test('nobody who is not signed in sees a page of a solution; the sign-in leads b
   }
 })
 
-test('a solution that is not there is 404 on each of its pages', async () => {
+test('an unknown solution is 404 on each of its pages', async () => {
   for (const path of PATHS) expect((await admin.get(`/admin/solutions/nothing${path}`)).status).toBe(404)
 })
 
-test('a title, a version’s file names and lines of the log cannot become markup', async () => {
+test('a title, file names of a version and log lines cannot become markup', async () => {
   await upload('hostile', { title: HOSTILE }, { 'globals.js': 'let a = 1' })
   await upload(
     'hostile',
@@ -66,12 +66,12 @@ test('a title, a version’s file names and lines of the log cannot become marku
   expect(filtered).toContain('value="&quot;&gt;&lt;script&gt;"')
 })
 
-test('the address of a solution is that of the pages’ port, under the name that the reader uses', async () => {
+test('the URL of a solution has the port of the pages and the host name that the reader uses', async () => {
   const { port } = new URL(host.url)
   expect((await admin.get('/admin/solutions/plain')).text).toContain(`href="http://127.0.0.1:${port}/solution/plain/"`)
 })
 
-test('versions: the newest first; the active one is marked, an older one can be rolled back to', async () => {
+test('versions: the newest is first; the active one is marked, and an older one can be activated', async () => {
   const { text } = await admin.get('/admin/solutions/differs')
   expect(text.indexOf(`title="${to}"`)).toBeLessThan(text.indexOf(`title="${from}"`))
   expect(text).toContain('Roll back')
@@ -79,7 +79,7 @@ test('versions: the newest first; the active one is marked, an older one can be 
   expect(text).toContain(`/admin/api/solutions/differs/versions/${from}/bundle`)
 })
 
-test('difference: lines with + and -, files that came and went, and what the manifest changes about access', async () => {
+test('difference: it shows lines with + and -, added and removed files, and access changes in the manifest', async () => {
   const { text } = await admin.get(`/admin/solutions/differs/diff?from=${from}&to=${to}`)
   expect(text).toContain('<div class="diff-line diff-minus">-let a = 1</div>')
   expect(text).toContain('<div class="diff-line diff-plus">+let a = 2</div>')
@@ -90,11 +90,11 @@ test('difference: lines with + and -, files that came and went, and what the man
   expect((await admin.get(`/admin/solutions/differs/diff?from=${'a'.repeat(64)}&to=${to}`)).status).toBe(404)
 })
 
-test('difference: of one version alone the page says that it needs two', async () => {
+test('difference: with only one version the page says that it needs two', async () => {
   expect((await admin.get('/admin/solutions/plain/diff')).text).toContain('This solution has only one version.')
 })
 
-test('log: filtered by level, text, code and reference; older lines on a page of their own', async () => {
+test('log: it is filtered by level, text, code and reference; older lines are on the next page', async () => {
   const script = `function onSolutionOpen() {
     for (let i = 0; i < 120; i++) console.log('line ' + i + '.')
     console.warn('careful')
@@ -122,7 +122,7 @@ test('log: filtered by level, text, code and reference; older lines on a page of
   expect(await page('?level=nonsense')).toContain('missing is not defined')
 })
 
-test('access: what the manifests ask for beside what was granted, warnings, and secrets that are missing', async () => {
+test('access: it shows requested and granted access, warnings, and missing secrets', async () => {
   await upload(
     'asks',
     {
@@ -155,7 +155,7 @@ test('access: what the manifests ask for beside what was granted, warnings, and 
   expect(after).not.toContain('a secret value')
 })
 
-test('a paused solution: its page says until when, why with the last errors, and what to do', async () => {
+test('a paused solution: its page shows until when, the reason with the last errors, and what to do', async () => {
   await upload(
     'paused',
     { authenticator: 'AUTHENTICATOR', modules: ['auth'] },
@@ -183,12 +183,12 @@ test('a paused solution: its page says until when, why with the last errors, and
   }
 })
 
-test('a version that is not there is 404, with a page that says so', async () => {
+test('an unknown version is 404, with a page that says so', async () => {
   const { status, text } = await admin.get(`/admin/solutions/differs/diff?from=${from}&to=${'0'.repeat(64)}`)
   expect([status, /<h1>(.*)<\/h1>/.exec(text)?.[1]]).toEqual([404, 'Page not found'])
 })
 
-test('log: the stream ends when the page that follows it is signed out, or its token deleted', async () => {
+test('log: the stream ends when the session of its page or its token ends', async () => {
   const page = await signInToAdmin(host)
   const { id, token } = (
     await admin.api('POST', 'tokens', { name: 'reader', scopes: ['solutions:plain:read'] })
@@ -216,7 +216,7 @@ test('log: the stream ends when the page that follows it is signed out, or its t
   }
 })
 
-test('log: a host that stops ends the streams by itself, before it cuts anybody off', async () => {
+test('log: a stopping host ends the streams cleanly before it closes connections', async () => {
   const own = await startTestHost()
   await own.upload('plain', await bundleOf({ name: 'plain', authenticator: 'NONE' }, {}))
   const stream = await follow(own.url, { authorization: own.admin })

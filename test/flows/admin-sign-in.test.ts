@@ -43,7 +43,7 @@ function setClock(clockOffsetMs: number): Promise<Answer> {
   })
 }
 
-test('sign-in: who is not signed in is led there and comes back to the page asked for, parameters included', async () => {
+test('sign-in: a visitor is redirected there and back to the requested page, including its parameters', async () => {
   const asked = await ask(`${host.adminUrl}/admin/audit?action=sign-in&outcome=ok`, { headers: NAVIGATION })
   const to = '/admin/audit?action=sign-in&outcome=ok'
   expect([asked.status, asked.headers.location]).toEqual([302, `/admin/sign-in?to=${encodeURIComponent(to)}`])
@@ -54,7 +54,7 @@ test('sign-in: who is not signed in is led there and comes back to the page aske
   expect([answer.status, answer.headers.location]).toEqual([303, to])
 })
 
-test('sign-in: a wrong password is 401, the name stays, and there is no cookie', async () => {
+test('sign-in: a wrong password is 401, keeps the name, and sets no cookie', async () => {
   const answer = await signIn(host, { username: 'adm"><script>', password: 'wrong' })
   expect(answer.status).toBe(401)
   expect(answer.headers['set-cookie']).toBeUndefined()
@@ -63,11 +63,11 @@ test('sign-in: a wrong password is 401, the name stays, and there is no cookie',
   expect(answer.text).not.toContain('value="wrong"')
 })
 
-test('sign-in: the right password with another name is wrong', async () => {
+test('sign-in: the right password with another name is refused', async () => {
   expect((await signIn(host, { ...RIGHT, username: 'Admin' })).status).toBe(401)
 })
 
-test('sign-in: failures of pages and API count together; then it is 429 with Retry-After, for the right password too', async () => {
+test('sign-in: failures on pages and API add up; then 429 with Retry-After applies to the right password too', async () => {
   const strict = await startTestHost({ ADMIN_FAILURES: '3' })
   try {
     const wrong = { authorization: `Basic ${Buffer.from('admin:wrong').toString('base64')}` }
@@ -105,7 +105,7 @@ test('sign-out: without the token of the page nobody is signed out', async () =>
   expect((await getPage(host, cookie)).status).toBe(200)
 })
 
-test('sign-in: who signs in once more ends the session before', async () => {
+test('sign-in: signing in again ends the previous session', async () => {
   const first = await adminCookie(host)
   const answer = await signIn(host, RIGHT, { ...FORM, cookie: first })
   const second = answer.headers['set-cookie']?.[0]?.split(';', 1)[0] ?? ''
@@ -113,7 +113,7 @@ test('sign-in: who signs in once more ends the session before', async () => {
   expect((await getPage(host, second)).status).toBe(200)
 })
 
-test('session: it ends after 30 idle minutes; what a page asks by itself does not count as use', async () => {
+test('session: it ends after 30 idle minutes; automatic requests of a page do not count as use', async () => {
   const cookie = await adminCookie(host)
   await setClock(20 * MINUTE)
   expect((await getPage(host, cookie)).status).toBe(200)
@@ -126,7 +126,7 @@ test('session: it ends after 30 idle minutes; what a page asks by itself does no
   await setClock(0)
 })
 
-test('session: it ends after 12 hours, however much it is used', async () => {
+test('session: it ends after 12 hours, even if it is used', async () => {
   const cookie = await adminCookie(host)
   for (let minutes = 20; minutes < 12 * 60; minutes += 20) {
     await setClock(minutes * MINUTE)
@@ -137,7 +137,7 @@ test('session: it ends after 12 hours, however much it is used', async () => {
   await setClock(0)
 })
 
-test('session: other hosts of the same database know it, and a start with another password ends it', async () => {
+test('session: other hosts on the same database accept it, and a start with another password ends it', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const one = await startTestHost({}, { home })
   const other = await startTestHost({}, { home })
@@ -193,7 +193,7 @@ test('API: the token of another session is refused', async () => {
   expect([answer.status, answer.json()]).toEqual([403, expect.objectContaining({ code: 'ERR_FOREIGN_ORIGIN' })])
 })
 
-test('API: what a page does is in the audit as the admin account’s', async () => {
+test('API: actions on pages are in the audit as those of the admin account', async () => {
   const { api } = await signInToAdmin(host)
   const done = await api('PUT', 'maintenance', { on: false })
   const correlationId = done.headers['x-correlation-id']
@@ -202,28 +202,28 @@ test('API: what a page does is in the audit as the admin account’s', async () 
   })
 })
 
-test('API on the main port: the cookie signs nobody in', async () => {
+test('API on the main port: the cookie is not accepted', async () => {
   const { cookie, csrfToken } = await signInToAdmin(host)
   const headers = { ...SAME, cookie, 'x-csrf-token': csrfToken }
   expect((await ask(`${host.url}/admin/api/solutions`, { headers })).status).toBe(401)
   expect((await ask(`${host.url}/admin/`, { headers: { ...NAVIGATION, cookie } })).status).toBe(404)
 })
 
-test('cookie: HttpOnly, SameSite=Lax and of /admin/ alone; Secure and with a prefix behind an https proxy', async () => {
+test('cookie: HttpOnly, SameSite=Lax and limited to /admin/; Secure and prefixed behind an https proxy', async () => {
   const attributes = (answer: Answer) => (answer.headers['set-cookie']?.[0] ?? '').replace(/-\d+=[^;]+/, '-PORT=…')
   expect(attributes(await signIn(host, RIGHT))).toBe('administration-PORT=…; path=/admin/; samesite=lax; httponly')
   const proxied = await signIn(host, RIGHT, { ...FORM, 'x-forwarded-proto': 'https' })
   expect(attributes(proxied)).toBe('__Secure-administration-PORT=…; path=/admin/; samesite=lax; secure; httponly')
 })
 
-test('cookie: one that a page on another port put before it hides nobody’s session', async () => {
+test('cookie: one that a page on another port set does not hide the session', async () => {
   const { cookie } = await signInToAdmin(host)
   const [name] = cookie.split('=')
   const sent = `${name}=${'A'.repeat(43)}; ${name}=short; ${cookie}`
   expect((await ask(`${host.adminUrl}/admin/`, { headers: { ...NAVIGATION, cookie: sent } })).status).toBe(200)
 })
 
-test('cookie: its value is nowhere in the files of the platform', async () => {
+test('cookie: its value is in no file of the platform', async () => {
   const cookie = await adminCookie(host)
   const value = cookie.split('=')[1] ?? ''
   const files = readdirSync(host.home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
@@ -249,18 +249,18 @@ test.each([
   ['/admin/./sign-out'],
   ['/admin/sign-in?to=/admin/sign-in'],
   [''],
-])('to: %j leads to the first page and nowhere else', async (to) => {
+])('to: %j redirects to the first page and nowhere else', async (to) => {
   const answer = await signIn(host, { ...RIGHT, to })
   expect([answer.status, answer.headers.location]).toEqual([303, '/admin/'])
 })
 
-test('to: line ends in it make no header', async () => {
+test('to: line breaks in it cannot create a header', async () => {
   const answer = await signIn(host, { ...RIGHT, to: '/admin/\r\nset-cookie: a=b' })
   expect([answer.status, answer.headers.location]).toEqual([303, '/admin/set-cookie:%20a=b'])
   expect(answer.headers['set-cookie']).toHaveLength(1)
 })
 
-test('sign-in: a tool that does not say where the form comes from is told to use the API', async () => {
+test('sign-in: a tool that does not send the source of the form is told to use the API', async () => {
   const answer = await signIn(host, RIGHT, { 'content-type': 'application/x-www-form-urlencoded' })
   expect(answer.headers['set-cookie']).toBeUndefined()
   expect(answer.json()).toMatchObject({
@@ -279,14 +279,14 @@ test.each([
   expect([answer.status, answer.headers['set-cookie']]).toEqual([403, undefined])
 })
 
-test('sign-in: a form of a foreign Origin is refused, one of our own is taken', async () => {
+test('sign-in: a form of a foreign Origin is refused, one of our own origin is accepted', async () => {
   const without = { 'content-type': 'application/x-www-form-urlencoded' }
   expect((await signIn(host, RIGHT, { ...without, origin: 'https://evil.example' })).status).toBe(403)
   expect((await signIn(host, RIGHT, { ...without, origin: 'null' })).status).toBe(403)
   expect((await signIn(host, RIGHT, { ...without, origin: host.adminUrl })).status).toBe(303)
 })
 
-test('pages: they cannot be fetched or framed, signed in or not', async () => {
+test('pages: they cannot be fetched or framed, with or without a session', async () => {
   const cookie = await adminCookie(host)
   for (const path of ['/admin/', '/admin/users', '/admin/sign-in']) {
     for (const destination of ['iframe', 'empty', 'image']) {

@@ -32,7 +32,7 @@ async function auditedBy(method: string, path: string, body: unknown, action: st
   return { status: answer.status, json: answer.text === '' ? {} : answer.json(), entry: [outcome, target] }
 }
 
-test('audit: an entry about a user names the user, whether the change is done or refused', async () => {
+test('audit: an entry about a user names the user, whether the change succeeds or is refused', async () => {
   const created = await auditedBy('POST', 'users', { username: 'ben' }, 'user-create')
   expect(created.entry).toEqual(['ok', 'user:ben'])
   const ben = (created.json as { uid: string }).uid
@@ -50,7 +50,7 @@ test('audit: an entry about a user names the user, whether the change is done or
   ])
 })
 
-test('audit: an erased user is in no entry, neither as the actor nor as the target', async () => {
+test('audit: an erased user is in no entry, neither as actor nor as target', async () => {
   const { json } = await auditedBy('POST', 'users', { username: 'carla-erased' }, 'user-create')
   const { uid: carla } = json as { uid: string }
   expect((await auditedBy('POST', `users/${carla}/erase`, undefined, 'user-erase')).entry).toEqual([
@@ -61,7 +61,7 @@ test('audit: an erased user is in no entry, neither as the actor nor as the targ
   expect(JSON.stringify(await askAdmin(host, 'GET', 'audit?limit=1000'))).not.toContain('carla-erased')
 })
 
-test('audit: a session that was ended names its user and its solution', async () => {
+test('audit: the entry for an ended session names its user and its solution', async () => {
   await (await visit(host, 'audited')).signIn('anna-audited')
   const { items } = await askAdmin(host, 'GET', `sessions?uid=${uid}`)
   await askAdmin(host, 'DELETE', `sessions/${(items as { id: string }[])[0]?.id}`, undefined, 204)
@@ -72,7 +72,7 @@ test('audit: a session that was ended names its user and its solution', async ()
   })
 })
 
-test('audit: a token is named by the id of its actor and by its name, which is kept when it is deleted', async () => {
+test('audit: a token is named by its actor ID and its name, which is kept after deletion', async () => {
   const made = await auditedBy('POST', 'tokens', { name: 'deploys', scopes: ['audit:read'] }, 'token-create')
   const { id } = made.json as { id: string }
   expect(made.entry).toEqual(['ok', `token:${id} (deploys)`])
@@ -103,7 +103,7 @@ test('audit: an upload, an activation and a deletion name the version', async ()
   ])
 })
 
-test('audit: a change of grants names each grant that was added, changed or removed, and no password', async () => {
+test('audit: a change of grants names each added, changed or removed grant, and no password', async () => {
   const crm = { server: 'alpha', database: 'audited', username: 'audited', password: 'granted-pass' }
   const grant = (grants: object) => auditedBy('PUT', 'solutions/audited/grants', grants, 'solution-grants')
   const all = { databases: { crm }, http: ['api.example.org'], users: true }
@@ -145,7 +145,7 @@ test('audit: secrets, login tokens, OAuth settings and maintenance name what the
   expect((await auditedBy('PUT', 'maintenance', { on: false }, 'maintenance')).entry).toEqual(['ok', 'off'])
 })
 
-test('audit: the page and the CSV show the target, and both are filtered by it', async () => {
+test('audit: the page and the CSV show the target, and can be filtered by it', async () => {
   await auditedBy('PATCH', `users/${uid}`, { displayName: 'Anna' }, 'user-change')
   const { items } = await askAdmin(host, 'GET', 'audit?target=user:anna-audited&action=user-change')
   expect((items as Entry[]).map(({ action, target }) => [action, target])).toEqual([

@@ -37,7 +37,7 @@ const run = (words: string[], home: string, env: Record<string, string> = {}): P
   runCli(words, { cwd: folder.path, env: { PLATFORM_HOME: home, ...env } })
 
 let host: TestHost
-/** A browser that is signed in. */
+/** A signed-in browser. */
 let tab: Awaited<ReturnType<typeof visit>>
 
 beforeAll(async () => {
@@ -111,7 +111,7 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
   expect(notes.prepare('SELECT text FROM note LIMIT 1').all()).toEqual([{ text: 'first' }])
 }
 
-test('backup: while a host runs and everybody writes, what is written is of one moment, and for its owner alone', async () => {
+test('backup: taken while a host runs and users write, it is a consistent snapshot that only its owner can read', async () => {
   let goOn = true
   let added = 0
   const writing = (async () => {
@@ -150,7 +150,7 @@ test('restore: an empty folder becomes the platform: passwords, cookies, secrets
   expect(notes.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
 })
 
-test('restore: refused while a host runs there, into what is not empty, and of a file that was cut off; nothing changes', async () => {
+test('restore: a running host, existing data and a truncated file are refused, and nothing changes', async () => {
   const running = await run(['restore', backup, '--replace'], source)
   expect([running.code, running.err]).toEqual([1, expect.stringMatching(/^A host, or another restore, uses .*Stop it/)])
   const other = at('other')
@@ -175,7 +175,7 @@ test('restore: refused while a host runs there, into what is not empty, and of a
   await expectWorks(other)
 })
 
-test('key: a backup without it is restored with the right one only', async () => {
+test('key: a backup without it can be restored only with the right one', async () => {
   const file = at('without-key.zip')
   const { out } = await run(['backup', file, '--without-key'], source)
   expect(out).toContain('does not contain the platform’s key')
@@ -213,7 +213,7 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
     return (await backUpPlatform({ settings, file, withKey: true, version: 'test' })).manifest
   }
 
-  test(`${kind}: a platform moves from its file to the server and back, with every row, and works there`, async () => {
+  test(`${kind}: a platform moves from its file to the server and back with every row, and works there`, async () => {
     const home = at(`home-${kind}`)
     await restore(backup, onServer(home))
     const there = at(`${kind}.zip`)
@@ -225,7 +225,7 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
     await expectWorks(home, onServer(home))
   })
 
-  test(`${kind}: a database that is in use or not empty is refused; with --replace it becomes that of the backup`, async () => {
+  test(`${kind}: a database in use or with data is refused; --replace replaces its data with the backup`, async () => {
     const properties = onServer(at(`replace-${kind}`), 'replaced')
     const before = await openDatabase(readSettings(properties))
     await before.insertInto('platform').values({ key: 'before', value: 'x' }).execute()

@@ -38,7 +38,7 @@ async function newSolution(name: string) {
 
 const until = (what: () => boolean) => waitUntil(() => expect(what()).toBe(true), { interval: 50 })
 
-test('from init to a page that works: check, pack, deploy with a token for this solution alone, and its log', async () => {
+test('from init to a working page: check, pack, deploy with a token for only this solution, and its log', async () => {
   using folder = await newSolution('shop')
   const options = { cwd: folder.path, env: { SOLHOST_TOKEN: await createToken('solutions:shop:write') } }
   expect((await runCli(['check', 'shop'], options)).code).toBe(0)
@@ -86,7 +86,7 @@ Next: open the address. To follow the log of the scripts, run:
   })
 })
 
-test('deploy: what a host refuses is told in own words, with what to do, and an exit code of its own', async () => {
+test('deploy: refusals of a host are explained, with what to do and a separate exit code', async () => {
   using folder = await newSolution('crm')
   const deploy = (env: Record<string, string>, ...words: string[]) =>
     runCli(['deploy', 'crm', host.url, ...words], { cwd: folder.path, env })
@@ -147,7 +147,7 @@ const problem =
     response.end(JSON.stringify({ code, status, detail, correlationId: 'REF-1\u001b[2J' }))
   }
 
-test('deploy: other refusals, other servers and no server at all are told apart', async () => {
+test('deploy: other refusals, other servers and a missing server get different messages', async () => {
   using folder = temporaryFolder({ 'solution.json': '{ "name": "crm", "version": "1.0.0" }' })
   const env = { SOLHOST_TOKEN: 'sol_x' }
   const deployTo = (url: string) => runCli(['deploy', '.', url, '--no-check'], { cwd: folder.path, env })
@@ -192,7 +192,7 @@ test('deploy: other refusals, other servers and no server at all are told apart'
   })
 })
 
-test('deploy: where solutions have host names of their own, the address is that of the solution', async () => {
+test('deploy: if solutions have their own host names, the URL of the solution is shown', async () => {
   const own = await startTestHost({ SOLUTION_ORIGIN: 'http://{name}.localhost' })
   try {
     using folder = await newSolution('shop')
@@ -213,7 +213,7 @@ async function say(base: string, word: string): Promise<void> {
   page.close()
 }
 
-test('logs -f: the newest lines, then each new one once; after a restart of the host it goes on; Ctrl-C ends it', async () => {
+test('logs -f: it shows the newest lines, then each new line once; it survives a host restart; Ctrl-C ends it', async () => {
   using folder = temporaryFolder()
   const home = join(folder.path, 'home')
   const first = await startTestHost({}, { home })
@@ -255,7 +255,7 @@ test('logs -f: the newest lines, then each new one once; after a restart of the 
   await second.stop()
 })
 
-test('logs: as many lines as asked for, and one JSON object for each', async () => {
+test('logs: it shows the requested number of lines, and one JSON object for each', async () => {
   using folder = temporaryFolder()
   const options = { cwd: folder.path, env: { SOLHOST_TOKEN: await createToken('solutions:shop:read') } }
   const { out, err } = await runCli(['logs', 'shop', host.url, '-n', '1', '--json'], options)
@@ -296,7 +296,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('check: %s while scripts run leaves no
   await until(() => living.every((one) => !existsSync(`/proc/${one}`)))
 })
 
-test('check: the death of the launcher ends it too', async () => {
+test('check: the death of the launcher also ends it', async () => {
   using folder = temporaryFolder({
     'solution.json': '{ "name": "crm", "version": "1.0.0" }',
     'globals.js': 'while (true) {}\n',
@@ -318,7 +318,7 @@ function onTerminal(words: readonly string[], cwd: string) {
   return { type: (text: string) => void child.stdin.write(text), shown: () => shown, ended }
 }
 
-test('deploy on a terminal: the token is asked for and not shown, what is uploaded is, and there are colours', async () => {
+test('deploy on a terminal: it asks for the token without showing it, shows progress, and uses colors', async () => {
   using folder = await newSolution('asked')
   const token = await createToken('solutions:asked:write')
   const terminal = onTerminal(['deploy', 'asked', host.url], folder.path)
@@ -330,7 +330,7 @@ test('deploy on a terminal: the token is asked for and not shown, what is upload
   expect(terminal.shown()).toContain('\u001b[32masked 1.0.0\u001b[39m is active: the first version')
 })
 
-test('deploy on a terminal: Ctrl-C at the prompt ends it with 130, and nothing is uploaded', async () => {
+test('deploy on a terminal: Ctrl-C at the prompt exits with 130, and nothing is uploaded', async () => {
   using folder = await newSolution('never')
   const terminal = onTerminal(['deploy', 'never', host.url, '--user', 'admin'], folder.path)
   await until(() => terminal.shown().includes('Password for admin: '))
@@ -340,7 +340,7 @@ test('deploy on a terminal: Ctrl-C at the prompt ends it with 130, and nothing i
   expect(terminal.shown()).not.toContain('secr')
 })
 
-test('doctor: every line is ok where a host can start, and names what to do where it cannot', async () => {
+test('doctor: every line is ok if a host can start; otherwise it says what to do', async () => {
   using folder = temporaryFolder({ file: '' })
   const doctor = (env: Record<string, string>, ...words: string[]) =>
     runCli(['doctor', ...words], { cwd: folder.path, env })
@@ -437,7 +437,7 @@ test('doctor: every line is ok where a host can start, and names what to do wher
   ])
 })
 
-test('doctor: a damaged database and secrets that others can read are found, and nothing is changed', async () => {
+test('doctor: it finds a damaged database and secrets that others can read, and changes nothing', async () => {
   using folder = temporaryFolder({
     'data/platform.sqlite': 'this is no database, whatever it is called',
     'data/platform-key': 'x',

@@ -37,7 +37,7 @@ function resultsOf(out: string, some = /^/) {
   ])
 }
 
-test('test: what init makes has a first test, which passes', async () => {
+test('test: a new solution from init has a first test, which passes', async () => {
   using folder = temporaryFolder()
   expect((await runCli(['init', 'shop'], { cwd: folder.path })).code).toBe(0)
   const { code, out, err } = await runCliProcess(['test', 'shop'], { cwd: folder.path })
@@ -53,7 +53,7 @@ Next: solhost deploy shop <url>
   ])
 })
 
-test('test: a failed assertion, a script that fails and one that does not end are shown at their lines and those of the tests', async () => {
+test('test: a failed assertion, a failing script and an endless one are shown at their lines and those of the tests', async () => {
   const { code, out } = await testOf({
     'adds.test.js': `test('adds', () => {
   assert.equal({ rows: [{ sum: 3 }] }, { rows: [{ sum: 4 }] })
@@ -110,7 +110,7 @@ Next: fix the problems above, then run solhost test .
   ])
 })
 
-test('test: a test that hangs is ended by its limit and told at its loop; the others run all the same', async () => {
+test('test: a hanging test is ended by its limit and reported at its loop; the others still run', async () => {
   const files = {
     'globals.test.js':
       "test('hangs', () => {\n  for (;;);\n})\ntest('waits', () => new Promise(() => {}))\ntest('is well', () => {})\n",
@@ -132,7 +132,7 @@ Next: fix the problems above, then run solhost test .
   ])
 })
 
-test('test: --filter runs what holds it in name or file; --json is one object', async () => {
+test('test: --filter selects by name or file; --json prints one object', async () => {
   const files = {
     'globals.test.js': "test('one', () => {})\ntest('two', () => { console.warn('!'); assert(false, 'not yet') })\n",
     'scopes/rates.test.js': "test('three', () => {})\n",
@@ -166,7 +166,7 @@ test('test: --filter runs what holds it in name or file; --json is one object', 
   })
 })
 
-test('test: without tests it says how to write one; a solution with faults is told as check tells it', async () => {
+test('test: without tests it says how to write one; errors of a solution are shown as by check', async () => {
   const none = await testOf({})
   expect([none.code, none.out]).toEqual([2, ''])
   expect(none.err).toMatch(
@@ -253,13 +253,13 @@ test('not asked for', async () => { await (await solution.open()).call('elsewher
 `,
 }
 
-describe('test: of many files', () => {
+describe('test: many files', () => {
   let run: CliRun
   beforeAll(async () => {
     run = await testOf(MANY, '--json')
   })
 
-  test('one that cannot be loaded, or has no test, is a failure of its own', () => {
+  test('a file that cannot be loaded, or has no test, is a separate failure', () => {
     expect(run.code).toBe(3)
     expect(resultsOf(run.out, /^[a-f]\.test\.js$/)).toMatchObject([
       { code: 'script_syntax', file: 'a.test.js', line: 2 },
@@ -277,7 +277,7 @@ describe('test: of many files', () => {
     ])
   })
 
-  test('what one forgets to wait for, and what nobody could do, is told; things done at once are done in order', () => {
+  test('missing awaits and impossible actions are reported; simultaneous actions run in order', () => {
     expect(resultsOf(run.out, /^forms\/main\.test\.js$/)).toEqual([
       ['not awaited', 'Error: the test ended before solution.open did: write "await solution.open(…)"'],
       ['disabled', 'Error: no user can do that to "go" now: it, or what it is in, is hidden or disabled'],
@@ -290,7 +290,7 @@ describe('test: of many files', () => {
     ])
   })
 
-  test('http requests get the declared answers and never leave the machine', () => {
+  test('http requests get the declared responses and never leave the machine', () => {
     expect(resultsOf(run.out, /^http\.test\.js$/)).toEqual([
       ['the answer', null],
       [
@@ -301,12 +301,12 @@ describe('test: of many files', () => {
     ])
   })
 
-  test('they have no Node.js, no files and no network', () => {
+  test('tests have no Node.js, no files and no network', () => {
     expect(resultsOf(run.out, /^node\.test\.js$/)).toEqual([['alone', null]])
   })
 })
 
-test('test: an authenticator is asked with what a login page sends, and tells login, tenant, locale, result and commands', async () => {
+test('test: an authenticator gets the fields of a login page, and returns login, tenant, locale, result and commands', async () => {
   const { code, out } = await testOfExample('tenant-login', {
     'commands.test.js': `
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
@@ -335,7 +335,7 @@ test('no OAuth', async () => { await solution.getOAuthConfig({}) })
   ])
 })
 
-test('test: forms are used as by a user, with a database that is empty at the start of each test', async () => {
+test('test: forms work as for a user, with a database that is empty at the start of each test', async () => {
   const { code, out } = await testOfExample('orders', {
     'forms/orders.test.js': `
 const boss = { username: 'mo', permissions: ['Orders', 'Edit', 'Approve'] }
@@ -423,7 +423,7 @@ test('without a user nobody is granted the table', async () => {
   ])
 })
 
-test('test: users whom scripts made or deleted are no other test’s', async () => {
+test('test: users that scripts create or delete do not affect other tests', async () => {
   const { code, out } = await testOf(
     {
       'solution.json': '{ "name": "crm", "version": "1.0.0", "permissions": ["Administrators"] }',
@@ -461,7 +461,7 @@ test('knows nobody', async () => {
   ])
 })
 
-test('test: Ctrl-C ends it with all its processes and databases, and nothing of it stays', async () => {
+test('test: Ctrl-C ends it with all its processes and databases, and leaves nothing behind', async () => {
   using folder = temporaryFolder({
     'solution.json':
       '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE", "databases": { "own": { "server": "embedded" } } }',
@@ -508,7 +508,7 @@ async function onSolutionOpen(arg, q) {
   'modules/auth/globals.test.js': tests,
 })
 
-test('test: scripts check hashes; at a remembered return the authenticator is given what a host gives', async () => {
+test('test: scripts check hashes; at a remembered return the authenticator gets the same data as from a host', async () => {
   const { code, out } = await testOf(
     echoing(
       'AUTHENTICATOR',
@@ -552,7 +552,7 @@ test('needs a uid', async () => {
   ])
 })
 
-test('test: the authenticator of a provider is given claims as a host gives them; getOAuthConfig is asked, and what it throws is told', async () => {
+test('test: an OAuth authenticator gets claims as from a host; getOAuthConfig is called, and its errors are reported', async () => {
   const { code, out } = await testOf(
     echoing(
       'OAUTH_AUTHENTICATOR',

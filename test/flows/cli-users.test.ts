@@ -28,7 +28,7 @@ async function userNamed(username: string): Promise<Record<string, unknown> | un
   return (items as Record<string, unknown>[]).find((user) => user.username === username)
 }
 
-test('users add: a user with permissions signs in by the password that is shown, and has to change it', async () => {
+test('users add: a user with permissions signs in with the password that is shown, and must change it', async () => {
   await addDefaultSolution(host, 'crm')
   const words = ['add', 'anna', host.url, '--permissions', 'Users, Sales@crm', '--email', 'a@example.org']
   const added = await users(words, {}, runCliProcess)
@@ -55,7 +55,7 @@ Next: send the user the name and the password. The first sign-in asks for a new 
   expect([answer.status, answer.text.includes('Choose a new password')]).toEqual([200, true])
 })
 
-test('users add: the same name again, and a password that is no good, are told in the host’s words', async () => {
+test('users add: a duplicate name and a weak password are reported with the message of the host', async () => {
   await addUser(host, 'bram')
   expect(await users(['add', 'BRAM', host.url])).toEqual({
     code: 1,
@@ -68,7 +68,7 @@ test('users add: the same name again, and a password that is no good, are told i
   expect(await userNamed('carla')).toBeUndefined()
 })
 
-test('users list: a table by name, --search, and --json', async () => {
+test('users list: it prints a table by name, and supports --search and --json', async () => {
   await addUser(host, 'dora', { permissions: ['Users'], email: 'd@example.org' })
   await addUser(host, 'dorian', { permissions: [], enabled: false })
   const uids = [(await userNamed('dora'))?.uid, (await userNamed('dorian'))?.uid] as [string, string]
@@ -86,7 +86,7 @@ dorian  ${uids[1].padEnd(width)}  disabled  -              -
   expect((await users(['list', host.url, '--search', 'zz'])).out).toBe('No user name starts with "zz".\n')
 })
 
-test('users set: permissions, disabling and a new password take effect at once', async () => {
+test('users set: permissions, disabling and a new password take effect immediately', async () => {
   await addDefaultSolution(host, 'shop')
   await addUser(host, 'emil')
   const browser = await visit(host, 'shop')
@@ -113,7 +113,7 @@ test('users set: permissions, disabling and a new password take effect at once',
   expect([answer.status, answer.text.includes('Choose a new password')]).toEqual([200, true])
 })
 
-test('users set: nothing to change, what excludes each other and an unknown user are told', async () => {
+test('users set: no change, conflicting options and an unknown user are reported', async () => {
   const nothing = await users(['set', 'nobody', host.url])
   expect(nothing).toEqual({
     code: 2,
@@ -128,7 +128,7 @@ test('users set: nothing to change, what excludes each other and an unknown user
   })
 })
 
-test('users remove: the user is gone; --erase also removes the name from the audit log', async () => {
+test('users remove: it deletes the user; --erase also removes the name from the audit log', async () => {
   await addUser(host, 'fay')
   await addUser(host, 'fayette')
   const { code, out } = await users(['remove', 'fay', host.url])
@@ -138,7 +138,7 @@ test('users remove: the user is gone; --erase also removes the name from the aud
   expect(erased).toEqual({ ok: true, uid: expect.any(String), username: 'fayette', erased: true })
 })
 
-test('users import and export: all lines or none, with the lines that are wrong', async () => {
+test('users import and export: all lines or none are imported, and invalid lines are reported', async () => {
   const good = 'username,permissions,password\ngusta,Users;Sales@crm,seven green tractors\nhugo,,\n'
   writeFiles(folder.path, { 'good.csv': good, 'bad.csv': 'username,email\nines,ines\n,x@example.org\n' })
   const dry = await users(['import', 'good.csv', host.url, '--dry-run'])
@@ -168,7 +168,7 @@ test('users import and export: all lines or none, with the lines that are wrong'
   expect([over.code, over.err]).toEqual([1, expect.stringMatching(/^Cannot create all\.csv: EEXIST/)])
 })
 
-test('users: a token without the scope is refused, and the text names the scope', async () => {
+test('users: a token without the scope is refused, and the message names the scope', async () => {
   const { token } = (await askAdmin(host, 'POST', 'tokens', { name: 'reader', scopes: ['users:read'] })) as {
     token: string
   }
@@ -181,7 +181,7 @@ test('users: a token without the scope is refused, and the text names the scope'
   )
 })
 
-test('users: without a second word, and with a wrong one, it says which there are', async () => {
+test('users: without a subcommand, or with an unknown one, it lists those that exist', async () => {
   const run = (...words: string[]) => runCli(words, { cwd: folder.path })
   expect(await run('users')).toEqual({
     code: 2,

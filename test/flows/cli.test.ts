@@ -16,7 +16,7 @@ async function check(files: Record<string, string>, ...words: string[]): Promise
   return await runCli(['check', ...words], { cwd: folder.path })
 }
 
-test('check: a syntax error is shown with place, line, caret and what to change', async () => {
+test('check: a syntax error is shown with position, line, caret and what to change', async () => {
   const script = 'function total(rows) {\n  return rows.map((row) => row.amount\n}\n'
   using folder = temporaryFolder({ 'solution.json': MANIFEST, 'globals.js': script })
   expect(await runCliProcess(['check'], { cwd: folder.path })).toEqual({
@@ -33,7 +33,7 @@ Next: fix the problems above, then run solhost check .
   })
 })
 
-test('check: an error that a script throws while it loads is shown at its line, whichever file called', async () => {
+test('check: an error that a script throws while loading is shown at its line, whichever file called it', async () => {
   const files = {
     'globals.js': "const rates = readRates('EUR')\n",
     'scopes/rates.js': "function readRates(currency) {\n\tif (currency === 'EUR') throw new Error('no rates')\n}\n",
@@ -58,7 +58,7 @@ Next: fix the problems above, then run solhost check .
 `)
 })
 
-test('check: a script that never ends is ended, and shown at its loop with the limit that it passed', async () => {
+test('check: an endless script is ended, and shown at its loop with the limit that it exceeded', async () => {
   const { code, out } = await check({ 'globals.js': 'let count = 0\nwhile (true) count++\n' })
   expect(code).toBe(3)
   expect(out).toBe(`globals.js:2:1  error script_timeout  the top-level code of the scripts ran longer than 1000 ms
@@ -71,7 +71,7 @@ Next: fix the problems above, then run solhost check .
 `)
 })
 
-test('check: a script that cannot even be interrupted, or needs too much memory, is told with its file', async () => {
+test('check: a script that cannot be interrupted, or needs too much memory, is reported with its file', async () => {
   const native = 'Array.prototype.indexOf.call(new Proxy({ length: Number.MAX_SAFE_INTEGER }, {}), 1)\n'
   const auth = { 'modules/auth/solution.json': '{ "name": "auth", "version": "1.0.0", "type": "authenticator" }' }
   const manifest = '{ "name": "crm", "version": "1.0.0", "authenticator": "AUTHENTICATOR", "modules": ["auth"] }'
@@ -89,7 +89,7 @@ test('check: a script that cannot even be interrupted, or needs too much memory,
   expect(await first(hungry)).toMatch(/^scopes\/all\.js {2}error script_(memory|crashed) /)
 })
 
-test('check: an unknown key of the manifest and of a form is found with the key that was meant', async () => {
+test('check: an unknown key in the manifest or a form is reported with the closest known key', async () => {
   const form =
     '{\n  "layout": [{ "columns": [{ "elements": [\n    { "type": "button", "name": "go", "onActoin": "go" }\n  ]}]}]\n}\n'
   const manifest = '{\n  "name": "crm",\n  "version": "1.0.0",\n  "autenticator": "NONE"\n}\n'
@@ -113,7 +113,7 @@ test('check: an unknown key of the manifest and of a form is found with the key 
   ])
 })
 
-test('check: faults of several files are listed together, each at its place', async () => {
+test('check: errors in several files are listed together, each with its position', async () => {
   const { out } = await check({
     'solution.json': '{ "name": "crm", "version": "1", "firstForm": "mian", "modules": ["sale"] }\n',
     'forms/main.json': '{ "layout": [] }',
@@ -134,7 +134,7 @@ const LOGIN_PAGE = `<!doctype html>
 </form>
 `
 
-test('check: a login page without its password is a warning at its form, and a fault with --strict', async () => {
+test('check: a login page without a password field is a warning at its form, and an error with --strict', async () => {
   const files = { 'media/login.html': LOGIN_PAGE }
   const warned = await check(files)
   expect(warned).toEqual({
@@ -161,7 +161,7 @@ Next: solhost deploy . <url>
   ])
 })
 
-test('check: each input that a login page lacks is told at the form that should have it', async () => {
+test('check: each missing input of a login page is reported at the form that should have it', async () => {
   const page = LOGIN_PAGE.replace(' onfocus="go()"', '').replace(
     '<input type="checkbox" name="remember"><input type="hidden" name="id_token">',
     '<input type="password" name="password">',
@@ -185,7 +185,7 @@ Next: solhost deploy . <url>
   ])
 })
 
-test('check: scripts find the bindings of a host, its databases and HTTP included', async () => {
+test('check: scripts find the bindings of a host, including databases and HTTP', async () => {
   const script =
     'const ask = [plugins.database.query, plugins.http.fetch, forms.main.getName, security.login].map((one) => one.name)\n'
   expect((await check({ 'globals.js': script, 'forms/main.json': '{ "layout": [] }' })).out).toBe(
@@ -193,7 +193,7 @@ test('check: scripts find the bindings of a host, its databases and HTTP include
   )
 })
 
-test('check --json: the faults as the API gives them, and nothing else on the output', async () => {
+test('check --json: it prints the errors as the API returns them, and nothing else', async () => {
   const { code, out, err } = await check({ 'globals.js': 'return }' }, '--json')
   expect([code, err]).toEqual([3, ''])
   expect(JSON.parse(out)).toEqual({
@@ -209,7 +209,7 @@ test('check --json: the faults as the API gives them, and nothing else on the ou
   })
 })
 
-test('colours are for terminals: NO_COLOR and a pipe have none, FORCE_COLOR asks for them', async () => {
+test('colors are for terminals: NO_COLOR and a pipe have none, FORCE_COLOR enables them', async () => {
   using folder = temporaryFolder({ 'solution.json': MANIFEST })
   const run = (env: Record<string, string>) => runCliProcess(['check'], { cwd: folder.path, env })
   expect((await run({})).out).not.toContain('\u001b')
@@ -217,7 +217,7 @@ test('colours are for terminals: NO_COLOR and a pipe have none, FORCE_COLOR asks
   expect((await run({ FORCE_COLOR: '1' })).out).toContain('\u001b[32m0 errors, 0 warnings\u001b[39m')
 })
 
-test('init: a solution without fault or warning; a bad name, a full folder and a file are refused and left alone', async () => {
+test('init: it creates a solution without errors or warnings; an invalid name, a full folder and a file are refused', async () => {
   using folder = temporaryFolder({ 'full/notes.txt': 'mine', file: 'mine' })
   const run = (...words: string[]) => runCli(words, { cwd: folder.path })
   const made = await run('init', 'my-shop')
@@ -265,7 +265,7 @@ Next:
   expect(readFileSync(join(folder.path, 'file'), 'utf8')).toBe('mine')
 })
 
-test('pack: the same files give the same bundle, without what is for the author alone', async () => {
+test('pack: the same files result in the same bundle, without files that are only for the author', async () => {
   using folder = temporaryFolder()
   const run = (...words: string[]) => runCli(words, { cwd: folder.path })
   await run('init', 'shop')
@@ -302,7 +302,7 @@ Next: upload it. "solhost deploy" packs and uploads in one step.
   expect((await run('pack', 'shop', '-o', 'none/x.zip')).err).toMatch(/^Cannot write none\/x\.zip: ENOENT/)
 })
 
-test('pack: a solution with faults is not packed', async () => {
+test('pack: a solution with errors is not packed', async () => {
   using folder = temporaryFolder({ 'solution.json': MANIFEST, 'globals.js': 'let a\nlet a\n' })
   const { code, out, err } = await runCli(['pack', '-o', 'x.zip'], { cwd: folder.path })
   expect([code, out]).toEqual([3, ''])
@@ -311,7 +311,7 @@ test('pack: a solution with faults is not packed', async () => {
   expect(() => readFileSync(join(folder.path, 'x.zip'))).toThrow('ENOENT')
 })
 
-test('login-template: the default page, which lacks nothing; one that is there stays unless --force', async () => {
+test('login-template: it writes a complete default page; an existing one is kept unless --force is set', async () => {
   using folder = temporaryFolder({ 'solution.json': MANIFEST })
   const run = (...words: string[]) => runCli(words, { cwd: folder.path })
   expect(await run('login-template')).toEqual({
@@ -334,12 +334,12 @@ test('login-template: the default page, which lacks nothing; one that is there s
   expect(readFileSync(file, 'utf8')).toBe(page)
 })
 
-test('login-template: says that a solution for everybody shows no login page', async () => {
+test('login-template: it says that a solution open to everyone shows no login page', async () => {
   using folder = temporaryFolder({ 'solution.json': '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE" }' })
   expect((await runCli(['login-template'], { cwd: folder.path })).out).toContain('Set "authenticator"')
 })
 
-test('what is typed wrong is told with what was meant, and exit code 2', async () => {
+test('a mistyped command is reported with the closest command, and exit code 2', async () => {
   using folder = temporaryFolder({ 'solution.json': MANIFEST, 'inner/solution.json': MANIFEST })
   using empty = temporaryFolder({ 'crm/solution.json': MANIFEST })
   const run = async (words: string[], cwd = folder.path) => {

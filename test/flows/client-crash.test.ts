@@ -49,7 +49,7 @@ async function untilReopened(page: ClientPage, times = 1): Promise<void> {
   })
 }
 
-test('a handler that kills its process: its client and the others of the process are opened anew, with a notice', async () => {
+test('a handler that kills its process: its client and the others in the process are reopened, with a notice', async () => {
   await addFragile('hangs')
   const [culprit, other, away] = [await open('hangs', 'one'), await open('hangs', 'two'), await open('hangs', 'three')]
   for (const page of [other, away]) await page.press('main', 'up')
@@ -81,7 +81,7 @@ test('a handler that kills its process: its client and the others of the process
   }
 })
 
-test('a handler that runs out of memory: all clients of the isolate are opened anew; no press that ran is done again, and its user is told', async () => {
+test('a handler that runs out of memory: all clients of the isolate are reopened; no press runs twice, and its user is told', async () => {
   await addClientSolution(small, 'eats', {
     elements: [label('count'), ...['up', 'eat', 'wait', 'write'].map(button)],
     script: `${SCRIPT}
@@ -124,7 +124,7 @@ test('a handler that runs out of memory: all clients of the isolate are opened a
   }
 })
 
-test('a client whose scripts end it more than three times within a minute is over, and the page is told', async () => {
+test('a client whose scripts crash it more than three times within a minute is closed, and the page is told', async () => {
   await addFragile('again', small)
   const page = await open('again', 'x', small)
   for (let time = 1; time <= 3; time++) {
@@ -136,7 +136,7 @@ test('a client whose scripts end it more than three times within a minute is ove
   expect(reopenings(page)).toBe(3)
 })
 
-test('clients of a solution whose processes had to be killed three times pause, and do not ask to try again in a moment', async () => {
+test('a solution whose processes were killed three times is paused: its clients close without asking users to retry soon', async () => {
   await addFragile('pauses')
   const page = await open('pauses')
   for (let time = 1; time <= 2; time++) {

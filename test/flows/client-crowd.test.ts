@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-test('clients: fifty whose connections are cut with presses on their way come back at once, and nothing is lost or done twice', async () => {
+test('clients: fifty that lose their connection during presses all reconnect, and nothing is lost or done twice', async () => {
   const visitor = createVisitor(host.url)
   await visitor.get('/solution/crowd/index.html')
   const opened = await Promise.all(Array.from({ length: COUNT }, () => openClient(host.url, 'crowd', visitor)))

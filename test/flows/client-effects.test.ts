@@ -80,7 +80,7 @@ const opened = (browser: Browser, how: string) => openOnce(host.url, 'effects', 
 
 // --- onSolutionOpen -----------------------------------------------------------------------------------------------------
 
-test('onSolutionOpen: setLocale counts for the first form, for the page around it, and for the session', async () => {
+test('onSolutionOpen: setLocale applies to the first form, the page around it and the session', async () => {
   const browser = await signedIn()
   const page = await opened(browser, 'dutch')
   expect(page.text('main', 'text')).toBe('Tekst')
@@ -89,19 +89,19 @@ test('onSolutionOpen: setLocale counts for the first form, for the page around i
   expect((await browser.open()).text).toContain('<html lang="nl-BE"')
 })
 
-test('onSolutionOpen: setTenantValue is the session’s, and an array as it was set', async () => {
+test('onSolutionOpen: setTenantValue applies to the session, and keeps an array', async () => {
   const browser = await signedIn()
   expect((await browser.session()).json()).toMatchObject({ tenant: null })
   await opened(browser, 'tenant')
   expect((await browser.session()).json()).toMatchObject({ tenant: ['south'] })
 })
 
-test('onSolutionOpen: showURL sends the browser on', async () => {
+test('onSolutionOpen: showURL redirects the browser', async () => {
   const page = await opened(await signedIn(), 'go')
   expect(await page.frame('go')).toEqual({ kind: 'go', href: 'https://example.org/start' })
 })
 
-test('onSolutionOpen: security.logout ends the session by a token that the page posts, and no form is shown', async () => {
+test('onSolutionOpen: security.logout ends the session through a token that the page posts, and no form is shown', async () => {
   const browser = await signedIn()
   const page = await opened(browser, 'out')
   expect(page.frames.map(({ kind }) => kind)).not.toContain('form')
@@ -110,7 +110,7 @@ test('onSolutionOpen: security.logout ends the session by a token that the page 
   expect((await browser.session()).status).toBe(401)
 })
 
-test('onSolutionOpen: one that fails ends the client with a reference, and nothing that it asked for is done', async () => {
+test('onSolutionOpen: if it fails, the client ends with a reference, and none of its effects apply', async () => {
   const browser = await signedIn()
   const page = await opened(browser, 'fail')
   const { text } = await page.frame('message')
@@ -126,7 +126,7 @@ test('onSolutionOpen: one that fails ends the client with a reference, and nothi
 
 // --- handlers -----------------------------------------------------------------------------------------------------------
 
-test('a handler’s setLocale and setTenantValue are the session’s, and what opens later has them', async () => {
+test('setLocale and setTenantValue in a handler apply to the session and to what opens later', async () => {
   const browser = await signedIn()
   const page = await clientOf(browser)
   await page.press('main', 'dutch')
@@ -139,13 +139,13 @@ test('a handler’s setLocale and setTenantValue are the session’s, and what o
 test.each([
   ['elsewhere', { kind: 'go', href: '/solution/other/index.html?a=b', target: '_blank' }],
   ['mailto', { kind: 'go', href: 'mailto:help@example.org' }],
-])('a handler’s showURL: %s', async (name, frame) => {
+])('showURL in a handler: %s', async (name, frame) => {
   const page = await clientOf(await signedIn())
   await page.press('main', name)
   expect(await page.frame('go')).toEqual(frame)
 })
 
-test('a handler that fails has none of its effects', async () => {
+test('a failing handler has no effects', async () => {
   const browser = await signedIn()
   const page = await clientOf(browser)
   await page.press('main', 'fail')
@@ -184,7 +184,7 @@ test.each([
   },
 )
 
-test('security.logout with showURL: signed out, and on to that address', async () => {
+test('security.logout with showURL: the user is signed out and sent to that URL', async () => {
   const browser = await signedIn()
   const page = await clientOf(browser)
   page.fire('main', 'away', 'onAction')
@@ -193,7 +193,7 @@ test('security.logout with showURL: signed out, and on to that address', async (
   expect((await browser.session()).status).toBe(401)
 })
 
-test('security.logout: a page that never posts is signed out all the same', async () => {
+test('security.logout: if the page never posts, the user is still signed out', async () => {
   const browser = await signedIn()
   const page = await clientOf(browser)
   const before = performance.now()
@@ -204,7 +204,7 @@ test('security.logout: a page that never posts is signed out all the same', asyn
   expect(await page.closed()).toBe(1000)
 })
 
-test('security.logout: a host that stops before the page has posted signs out first', async () => {
+test('security.logout: a host that stops before the page has posted signs the user out first', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const own = await startTestHost({}, { home })
   await addUser(own, 'anna')
@@ -229,7 +229,7 @@ test('security.logout: a host that stops before the page has posted signs out fi
   rmSync(home, { recursive: true, force: true })
 })
 
-test('security.logout where nobody is signed in: the browser goes to the other solution', async () => {
+test('security.logout without a session: the browser goes to the other solution', async () => {
   const page = await openClient(host.url, 'open', createVisitor(host.url))
   await page.press('main', 'out')
   expect(await page.frame('go')).toEqual({
@@ -245,7 +245,7 @@ test('security.logout where nobody is signed in: the browser goes to the other s
 test.each([
   ['by the API', (browser: Browser) => endByApi(browser)],
   ['by the page', (browser: Browser) => browser.logOut().then(({ status }) => expect(status).toBe(303))],
-])('a session that ends %s ends its clients with 4401, and the clients of others go on', async (_case, end) => {
+])('a session that ends %s ends its clients with 4401; clients of others keep running', async (_case, end) => {
   const [anna, bert] = [await signedIn('anna'), await signedIn('bert')]
   const pages = [await clientOf(anna), await clientOf(anna)]
   const other = await clientOf(bert)
@@ -273,7 +273,7 @@ async function endByApi(browser: Browser): Promise<void> {
   await askAdmin(host, 'DELETE', `sessions/${one?.id}`, undefined, 204)
 }
 
-test('events are use of the session: who presses stays signed in, and who does not is signed out', async () => {
+test('events count as use of the session: an active user stays signed in, an idle one is signed out', async () => {
   const own = await startTestHost({ SESSION_IDLE: '4s' })
   await addClientSolution(own, 'idle', {
     elements: [label('text'), button('up')],

@@ -45,7 +45,7 @@ test.each([
   expect([answer.status, answer.code]).toEqual([403, 'ERR_FOREIGN_ORIGIN'])
 })
 
-test('handshake: a plain GET of the address is 426 and names what it answers, wherever it comes from', async () => {
+test('handshake: a plain GET of the URL is 426 with the required protocol, from any source', async () => {
   for (const headers of [{}, own(), { 'sec-fetch-site': 'cross-site' }]) {
     const answer = await problem(CLIENT, { headers })
     expect([answer.status, answer.code, answer.headers.upgrade]).toEqual([426, 'ERR_UPGRADE_REQUIRED', 'websocket'])
@@ -69,15 +69,15 @@ test.each([
   expect((await ask(`${host.url}${CLIENT}`, { headers: sent })).status).toBe(status)
 })
 
-test('handshake at the address of no solution: 404', async () => {
+test('handshake at the URL of an unknown solution: 404', async () => {
   expect((await problem('/solution/nobody/client', { headers: handshake(own()) })).status).toBe(404)
 })
 
 test.each([
   ['h2c', { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' }],
   ['websocket', handshake()],
-  ['a protocol of nobody', { connection: 'Upgrade', upgrade: 'nonsense/1.0' }],
-])('a page whose request asks for an upgrade to %s is answered as ever', async (_case, headers) => {
+  ['an unknown protocol', { connection: 'Upgrade', upgrade: 'nonsense/1.0' }],
+])('a page whose request asks for an upgrade to %s is answered as usual', async (_case, headers) => {
   const answer = await ask(`${host.url}${PAGE}`, { headers: { accept: 'text/html', ...headers } })
   expect([answer.status, answer.text.includes('id="client-form"')]).toEqual([200, true])
 })

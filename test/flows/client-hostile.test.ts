@@ -208,7 +208,7 @@ describe('forged frames', () => {
     ]),
   }
 
-  test.each(Object.entries(FORGED))('%s: refused and counted, without an effect', async (_what, frames) => {
+  test.each(Object.entries(FORGED))('%s: it is refused and counted, and has no effect', async (_what, frames) => {
     const page = await open()
     let seq = 1
     for (const frame of frames) {
@@ -221,7 +221,7 @@ describe('forged frames', () => {
     await waitUntil(async () => expect(await audited()).toEqual(['user: refused']))
   })
 
-  test('what was there a moment ago, or breaks a rule of the form: no effect, and nobody is accused', async () => {
+  test('events that were valid a moment ago, or break a rule of the form, have no effect and are not counted', async () => {
     const page = await open()
     const late = [
       event('off', 'onAction'),
@@ -250,7 +250,7 @@ describe('forged frames', () => {
     expect(await refusals()).toEqual([])
   })
 
-  test('who goes on is cut off, and finds the client as it was', async () => {
+  test('a browser that keeps sending forged frames is disconnected, and finds its client unchanged', async () => {
     const visitor = await browse(shop)
     const page = await openClient(host.url, shop, visitor)
     const { client } = await page.frame('hello')
@@ -263,7 +263,7 @@ describe('forged frames', () => {
     expect(again.text('main', 'done')).toBe('nothing')
   })
 
-  test('numbers that come twice, backwards or with gaps: each event counts once, none of an earlier number', async () => {
+  test('duplicate, decreasing or skipped numbers: each event counts once, and none with an earlier number', async () => {
     const page = await open()
     const press = (seq: number) => page.send({ ...event('ok', 'onAction'), seq })
     for (const seq of [1, 1, 3, 2, 3, 10, 9]) press(seq)
@@ -277,7 +277,7 @@ describe('forged frames', () => {
     expect(page.text('main', 'done')).toBe('pressed ok 5')
   })
 
-  test('a second hello, with the id of the same client or of another one, changes nothing', async () => {
+  test('a second hello, with the id of the same or another client, changes nothing', async () => {
     const [page, other] = [await open(), await open()]
     const { client } = await other.frame('hello')
     page.hello()
@@ -291,7 +291,7 @@ describe('forged frames', () => {
     await waitUntil(async () => expect(await refusals()).toEqual([line(3)]))
   })
 
-  test('frames before the hello, binary ones and such as are no JSON: refused, then the client opens all the same', async () => {
+  test('frames before the hello, binary frames and invalid JSON are refused; then the client still opens', async () => {
     const page = await openClientPage(host.url, shop, await browse(shop))
     page.fire('main', 'ok', 'onAction')
     page.socket.send(Buffer.from(JSON.stringify(event('ok', 'onAction'))))
@@ -372,7 +372,7 @@ describe('floods', () => {
       },
     ],
   ])(
-    '%s: the connections end, and meanwhile another user of the solution is answered',
+    '%s: the connections end, and meanwhile another user of the solution is served',
     async (_what, codes, flood, isAlone = false) => {
       // If each connection opens a client, there are too many for the shop's only isolate.
       const name = isAlone ? await addShop() : shop
@@ -389,7 +389,7 @@ describe('floods', () => {
     },
   )
 
-  test('a browser that never reads what it asks for again and again is cut off; its client waits for it', async () => {
+  test('a browser that never reads its responses is disconnected; its client waits for it', async () => {
     const [visitor, neighbour] = [await browse(shop), await open()]
     const page = await openClient(host.url, shop, visitor)
     const { client } = await page.frame('hello')
@@ -411,7 +411,7 @@ describe('floods', () => {
     expect((await again.frame('hello')).client).toBe(client)
   })
 
-  test('200 connections that say nothing, and one that says nonsense, are in nobody’s way, nor in that of the host’s stop', async () => {
+  test('200 silent connections, and one that sends nonsense, block neither users nor the stop of the host', async () => {
     const other = await startTestHost()
     const name = await addShop({}, other)
     const visitor = await browse(name, other)
@@ -424,7 +424,7 @@ describe('floods', () => {
     expect(new Set(await Promise.all(silent.map((page) => page.closed())))).toEqual(new Set([1001]))
   })
 
-  test('a handshake that is refused ends its connection, also where the browser keeps its end open', async () => {
+  test('a refused handshake closes its connection, even if the browser keeps its side open', async () => {
     const { port, host: authority } = new URL(host.url)
     const socket = connectTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
     socket.on('error', () => {})
@@ -496,7 +496,7 @@ describe('many clients', () => {
   const refused = async (page: ClientPage) => [await page.closed(), page.frames]
   const REFUSED = [1013, [{ kind: 'closed', why: 'failed' }]]
 
-  test('who says hello and vanishes, again and again, gets no more clients than its network may have', async () => {
+  test('a network that repeatedly opens clients and disappears gets no more of them than its limit', async () => {
     const name = await addShop({}, patient)
     await vanishThree(name, patient)
     for (let tries = 0; tries < 5; tries++) {
@@ -510,12 +510,12 @@ describe('many clients', () => {
     expect((items as { code?: string }[]).filter(({ code }) => code === 'sandbox_busy')).toHaveLength(1)
   })
 
-  test('after the grace of those that vanished their network has room again', async () => {
+  test('after the grace period of disconnected clients their network has room again', async () => {
     await vanishThree(smallShop, small)
     await untilThreeOpen((number) => arrive(smallShop, `2001:db8::${number}`, small))
   })
 
-  test('who vanishes while its client is looked for leaves none behind', async () => {
+  test('a browser that disappears while its client is being looked up leaves none behind', async () => {
     const visitor = await browse(smallShop, small)
     // The tab that owns the client does not respond: the host waits 1 s for it.
     const frozen = await openClient(small.url, smallShop, visitor, { answersPings: false })
@@ -535,7 +535,7 @@ describe('many clients', () => {
     })
   })
 
-  test('one session has so many clients and no more; those of others are not counted', async () => {
+  test('a session can have a limited number of clients; those of others are not counted', async () => {
     const name = await addShop({ authenticator: 'DEFAULT' }, patient)
     const [anna, bert] = [await visit(patient, name), await visit(patient, name)]
     await anna.signIn('anna')
@@ -558,7 +558,7 @@ describe('clients of others', () => {
     branch = await addShop({ authenticator: 'DEFAULT' })
   })
 
-  test('an id that was taken from another user, session or browser opens a new client, and the owner keeps his', async () => {
+  test('an id taken from another user, session or browser opens a new client, and the owner keeps theirs', async () => {
     const [anna, bert, elsewhere] = [await visit(host, office), await visit(host, office), await visit(host, office)]
     await anna.signIn('anna')
     await bert.signIn('bert')
@@ -583,7 +583,7 @@ describe('clients of others', () => {
     expect((await (await rejoin(shop, visitor, own)).frame('hello')).client).toBe(own)
   })
 
-  test('an id of another solution, with a session there, is of no use', async () => {
+  test('an id of another solution, with a session there, has no effect', async () => {
     const anna = await visit(host, office)
     await anna.signIn('anna')
     const { client } = await (await openClient(host.url, office, anna)).frame('hello')
@@ -592,7 +592,7 @@ describe('clients of others', () => {
     expect((await (await rejoin(branch, there, client)).frame('hello')).isNew).toBe(true)
   })
 
-  test('without a session, or with that of another solution, a connection says so and ends', async () => {
+  test('without a session, or with that of another solution, the connection reports it and ends', async () => {
     const anna = await visit(host, office)
     await anna.signIn('anna')
     const stolen = anna.cookie('session') ?? ''
@@ -610,7 +610,7 @@ describe('clients of others', () => {
     ['another site', { origin: 'https://example.org' }],
     ['a null origin', { origin: 'null' }],
     ['another site by Fetch Metadata', { 'sec-fetch-site': 'cross-site' }],
-  ])('a handshake of %s is refused', async (_what, headers) => {
+  ])('a handshake from %s is refused', async (_what, headers) => {
     const anna = await visit(host, office)
     await anna.signIn('anna')
     await expect(openClientPage(host.url, office, anna, { headers })).rejects.toThrow('handshake: 403')

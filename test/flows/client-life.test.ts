@@ -91,7 +91,7 @@ async function comeBack(at: TestHost, name: string, visitor: Visitor, client: st
   return again
 }
 
-test('client: a reload, with a new page’s name, gets the same client as it was, and numbers begin at 1 again', async () => {
+test('client: a reload gets the same client unchanged, and its numbers start at 1 again', async () => {
   const visitor = await browse()
   const first = await open('reload', visitor)
   await first.press('main', 'up')
@@ -106,7 +106,7 @@ test('client: a reload, with a new page’s name, gets the same client as it was
   expect(await outputOfClient('reload')).toEqual(['opened'])
 })
 
-test('client: a press whose answer was lost with the line is done once, also where the page sends it again', async () => {
+test('client: a press whose response was lost with the connection is done once, even if the page sends it again', async () => {
   const visitor = await browse()
   const first = await open('lost', visitor)
   const seq = first.fire('main', 'slow', 'onAction')
@@ -119,7 +119,7 @@ test('client: a press whose answer was lost with the line is done once, also whe
   expect(await outputOfClient('lost')).toEqual(['opened', 'pressed'])
 })
 
-test('client: when its grace is over its forms are unloaded, then it is closed, and its id opens a new one', async () => {
+test('client: after its grace period its forms are unloaded, then it is closed, and its id opens a new one', async () => {
   const visitor = await browse(hasty)
   const page = await open('grace', visitor, {}, hasty)
   await page.press('main', 'up')
@@ -131,7 +131,7 @@ test('client: when its grace is over its forms are unloaded, then it is closed, 
   expect([hello.isNew, hello.client === client, again.text('main', 'count')]).toEqual([true, false, '0'])
 })
 
-test('client: a copied tab gets a client of its own, and the first goes on', async () => {
+test('client: a copied tab gets a separate client, and the original one continues', async () => {
   const visitor = await browse()
   const first = await open('copied', visitor)
   await first.press('main', 'up')
@@ -145,7 +145,7 @@ test('client: a copied tab gets a client of its own, and the first goes on', asy
   expect([first.text('main', 'count'), copy.text('main', 'count')]).toEqual(['2', '1'])
 })
 
-test('client: a reload takes the client from a line that looks open and on which nobody answers', async () => {
+test('client: a reload takes over the client from a connection that looks open but does not answer', async () => {
   const visitor = await browse()
   const first = await open('silent', visitor, { answersPings: false })
   await first.press('main', 'up')
@@ -154,14 +154,14 @@ test('client: a reload takes the client from a line that looks open and on which
   expect([await first.closed(), (await first.frame('closed')).why]).toEqual([4409, 'elsewhere'])
 })
 
-test('client: an id of nobody opens a new client', async () => {
+test('client: an unknown id opens a new client', async () => {
   const visitor = await browse()
   const page = await comeBack(host, 'counter', visitor, 'A'.repeat(43))
   const hello = await page.frame('hello')
   expect([hello.isNew, hello.client === 'A'.repeat(43)]).toEqual([true, false])
 })
 
-test('client: two hundred events sent at once are handled in order, and another user is answered meanwhile', async () => {
+test('client: two hundred events sent together are handled in order, and another user is served meanwhile', async () => {
   const visitor = await browse()
   const busy = await open('many', visitor)
   const other = await open('other', createVisitor(host.url))
@@ -174,7 +174,7 @@ test('client: two hundred events sent at once are handled in order, and another 
   expect(busy.text('main', 'count')).toBe(values.join())
 })
 
-test('executeLater: what it changes comes by itself, also to a page that was away meanwhile', async () => {
+test('executeLater: its changes are sent automatically, also to a page that was disconnected meanwhile', async () => {
   const visitor = await browse()
   const page = await open('later', visitor)
   await page.press('main', 'later')
@@ -192,7 +192,7 @@ test('executeLater: what it changes comes by itself, also to a page that was awa
   expect(again.text('main', 'count')).toBe('ran')
 })
 
-test('executeLater: a function that was cancelled does not run', async () => {
+test('executeLater: a cancelled function does not run', async () => {
   const visitor = await browse()
   const page = await open('cancelled', visitor)
   await page.press('main', 'cancelled')
@@ -202,7 +202,7 @@ test('executeLater: a function that was cancelled does not run', async () => {
   expect(await outputOfClient('cancelled')).toEqual(['opened', 'ran'])
 })
 
-test('executeLater: a function of a client that is over does not run', async () => {
+test('executeLater: a function of a closed client does not run', async () => {
   const visitor = await browse(hasty)
   const first = await open('over', visitor, {}, hasty)
   await first.press('main', 'later')
@@ -220,7 +220,7 @@ test.each([
   ['CLIENTS_SESSION', 2, { authenticator: 'DEFAULT' }, ['anna', 'anna', 'anna']],
   ['CLIENTS_ADDRESS', 2, {}, ['nobody', 'nobody', 'nobody']],
 ])(
-  '%s=%i: the client beyond that is refused with a reason, and the solution’s log names the limit',
+  '%s=%i: the client over the limit is refused with a reason, and the solution log names the limit',
   async (limit, count, manifest, users) => {
     const name = limit.toLowerCase().replace('_', '-')
     await addCounter(hasty, name, manifest)
@@ -250,7 +250,7 @@ test.each([
   },
 )
 
-test('client: a stopping host ends connections with 1001 within 4 s, and lets those close that do so in time', async () => {
+test('client: a stopping host ends connections with 1001 within 4 s, and closes clients that finish in time', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const own = await startTestHost({ CALL_TIME: '30s' }, { home })
   const visitor = createVisitor(own.url)
@@ -275,7 +275,7 @@ test('client: a stopping host ends connections with 1001 within 4 s, and lets th
   rmSync(home, { recursive: true, force: true })
 })
 
-test('client: a key that no table has is one line of the log, however many clients look it up, and how often', async () => {
+test('client: a missing message key is logged once, however many clients look it up, and how often', async () => {
   await addClientSolution(host, 'keys', {
     elements: [label('text', 'i18n:nowhere'), button('look')],
     script: `function look() { forms.main.elements.text.label = i18n.getI18NMessage('nowhere') + i18n.getI18NMessage('gone') }`,
@@ -293,7 +293,7 @@ test('client: a key that no table has is one line of the log, however many clien
   ])
 })
 
-test('client: one that is open goes on with its version, a new one has the new version, and so has one that crashed', async () => {
+test('client: an open one keeps its version; a new one, and one reopened after a crash, get the new version', async () => {
   const upload = (version: string) =>
     addClientSolution(host, 'versions', {
       elements: [label('count'), button('tell')],
@@ -320,7 +320,7 @@ test('client: one that is open goes on with its version, a new one has the new v
   await reloaded.until('new version', () => reloaded.text('main', 'count') === '2.0.0')
 })
 
-test('client: in maintenance those of signed-in users go on, and further ones open', async () => {
+test('client: during maintenance those of signed-in users keep running, and they can open more', async () => {
   await addCounter(host, 'kept', { authenticator: 'DEFAULT' })
   const anna = await visit(host, 'kept')
   await anna.signIn('anna')

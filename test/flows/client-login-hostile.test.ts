@@ -93,7 +93,7 @@ const signsIn = (page: ClientPage) => page.frames.some(({ kind }) => kind === 's
 const REFUSED = expect.stringMatching(/^security\.login returned false/)
 
 describe('before somebody is signed in', () => {
-  test('security.login counts where a button was pressed: not while the form loads, by focus, values, size or later', async () => {
+  test('security.login works only in a button press: not during load, focus, input, resize or delayed calls', async () => {
     const before = (await logOf(office)).length
     const { page, session } = await open()
     await page.event('login', 'user', 'onElementFocusGained')
@@ -113,7 +113,7 @@ describe('before somebody is signed in', () => {
 
   // Concurrently, since the host waits for each page before it closes the connection.
   test.concurrent.each(['enter', 'slowly'])(
-    'a press of "%s" signs in, and the client is over with it',
+    'a press of "%s" signs in, and the client is closed',
     async (button) => {
       const { page, post, session, visitor } = await open()
       const seq = page.fire('login', button, 'onAction')
@@ -130,14 +130,14 @@ describe('before somebody is signed in', () => {
     },
   )
 
-  test('a press that failed after security.login signs nobody in', async () => {
+  test('a press that fails after security.login signs nobody in', async () => {
     const { page, session } = await open()
     await page.press('login', 'leave')
     await page.press('login', 'idle')
     expect([page.text('login', 'said'), signsIn(page), await session()]).toEqual(['pressed 1', false, 401])
   })
 
-  test('no other form is reached, neither by the script nor by frames', async () => {
+  test('no other form can be reached, neither by the script nor by frames', async () => {
     const { page } = await open()
     await page.press('login', 'peek')
     expect((await page.frame('message')).level).toBe('error')
@@ -155,7 +155,7 @@ describe('before somebody is signed in', () => {
     )
   })
 
-  test('more presses than THROTTLE_NETWORK allows are not even run, in whatever client; the user is told', async () => {
+  test('presses over THROTTLE_NETWORK do not run, in any client; the user is told', async () => {
     const strict = await startTestHost({ THROTTLE_NETWORK: '3' })
     try {
       const name = await addOffice(strict)
@@ -176,7 +176,7 @@ describe('before somebody is signed in', () => {
     }
   })
 
-  test('what a client gives to sign in is of no use in another browser or solution, and of none twice', async () => {
+  test('the sign-in token of a client does not work in another browser or solution, or twice', async () => {
     const other = await addOffice()
     const owner = await open()
     await owner.page.press('login', 'enter')
@@ -197,7 +197,7 @@ describe('before somebody is signed in', () => {
     expect(await again.session()).toBe(401)
   })
 
-  test('the id of a login form’s client that was taken to another browser is of no use', async () => {
+  test('a stolen client id of a login form has no effect in another browser', async () => {
     const owner = await open()
     await owner.page.press('login', 'idle')
     const { client } = await owner.page.frame('hello')
@@ -244,7 +244,7 @@ describe('passwords', () => {
     `,
   }
 
-  test('typed into a password element are in no log, whatever a script writes of them, then or later', async () => {
+  test('typed into a password element are in no log, even if a script logs them, then or later', async () => {
     const name = `office-${++solutions}`
     await addDefaultSolution(host, name, { authenticator: 'NONE', firstForm: 'main' }, KEEPER)
     const visitor = createVisitor(host.url)

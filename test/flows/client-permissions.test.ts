@@ -146,7 +146,7 @@ async function tryAll(page: ClientPage): Promise<void> {
   await page.press('main', 'board')
 }
 
-test('two users at once: neither page nor frames carry what is not theirs, whatever scripts change of it', async () => {
+test('two users at the same time: neither page nor frames of one contain data of the other, whatever scripts change', async () => {
   const [anna, maria] = await Promise.all([open('anna'), open('maria')])
   await Promise.all([tryAll(anna.page), tryAll(maria.page)])
 
@@ -163,7 +163,7 @@ test('two users at once: neither page nor frames carry what is not theirs, whate
   expect(maria.page.frames.findLast(({ kind }) => kind === 'form')).toMatchObject({ title: 'SECRET new title' })
 })
 
-test('two users at once: what only one may fire is refused to the other, and his own client is as it was', async () => {
+test('two users at the same time: events that only one can send are refused to the other, whose client stays unchanged', async () => {
   const [anna, maria] = await Promise.all([open('anna'), open('maria')])
   const forged: [string, string, unknown?][] = [
     ['SECRETbutton', 'onAction'],
@@ -187,7 +187,7 @@ test('two users at once: what only one may fire is refused to the other, and his
   expect(maria.page.text('main', 'said')).toBe('opened 5')
 })
 
-test('a form without its permission: a script that shows it shows a notice, and nothing can be fired in it', async () => {
+test('a form without its permission: showing it displays a notice, and no event can be sent to it', async () => {
   const { page } = await open('anna')
   await page.press('main', 'board')
   expect(await page.frame('form')).toMatchObject({ title: 'board' })

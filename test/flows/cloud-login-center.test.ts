@@ -51,7 +51,7 @@ test('PLATFORM_CLOUD: a user of the control center signs in at the Satellite wit
   expect(session.permissions.toSorted()).toEqual(['Pilots', 'Users'])
 })
 
-test('PLATFORM_CLOUD: a page that is published there is shown at the Satellite within a minute', async () => {
+test('PLATFORM_CLOUD: a page published there is shown at the Satellite within a minute', async () => {
   const before = await heading()
   const texts = { ...FIRST_DESIGN.texts, default: { ...FIRST_DESIGN.texts.default, title: 'Port of Acme' } }
   const design = { ...FIRST_DESIGN, texts: { ...texts, en: { title: 'Port of Acme' } } }
@@ -63,7 +63,7 @@ test('PLATFORM_CLOUD: a page that is published there is shown at the Satellite w
   expect(items).toEqual([])
 })
 
-test('PLATFORM_CLOUD: a remembered login outlives the control center being away, takes its changes, and ends with the user', async () => {
+test('PLATFORM_CLOUD: a remembered sign-in survives a control center outage, applies changes, and ends with the user', async () => {
   const browser = await visit(host, 'harbour')
   expect((await browser.signIn('anna', CLOUD_PASSWORD, { remember: 'on' })).status).toBe(303)
   browser.close()
@@ -84,7 +84,7 @@ test('PLATFORM_CLOUD: a remembered login outlives the control center being away,
   expect((await browser.signIn('anna', CLOUD_PASSWORD)).status).toBe(401)
 })
 
-test('PLATFORM_CLOUD: a solution that the environment does not have is said to the operator', async () => {
+test('PLATFORM_CLOUD: a solution that the environment does not have is reported to the operator', async () => {
   await addCloudSolution(host, 'lost')
   expect((await (await visit(host, 'lost')).signIn('anna', CLOUD_PASSWORD)).status).toBe(503)
   expect((await askAdmin(host, 'GET', 'health')).cloudLogins).toContainEqual({ solution: 'lost', problem: 'unknown' })

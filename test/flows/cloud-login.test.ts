@@ -53,7 +53,7 @@ async function laterByAMinute(): Promise<void> {
 const SLOW = { timeout: 20_000 }
 const healthOf = async (on = host) => (await askAdmin(on, 'GET', 'health')).cloudLogins
 
-test('the page that was designed in the control center is shown, in languages that it alone has', async () => {
+test('the page designed in the control center is shown, in languages that only it has', async () => {
   const page = async (language: string) => {
     return (await (await visit(host, 'harbour')).open({ 'accept-language': language })).text
   }
@@ -65,7 +65,7 @@ test('the page that was designed in the control center is shown, in languages th
   expect(german).not.toContain('diese nicht')
 })
 
-test('uid, user name, listed permissions and tenant values of the answer become a session', async () => {
+test('uid, user name, listed permissions and tenant values of the response become a session', async () => {
   cloud.answer(() => ({ ...ANNA, permissions: ['Users', 'Elsewhere', 'Users', 'Pilots'] }))
   const { browser, answer } = await signIn({ custom_branch: 'north' })
   expect([answer.status, answer.headers.location]).toEqual([303, '/solution/harbour/index.html'])
@@ -83,7 +83,7 @@ test('uid, user name, listed permissions and tenant values of the answer become 
   })
 })
 
-test('somebody without a permission that the solution lists is refused, as is a wrong password', async () => {
+test('a user without any permission of the solution is refused, as is a wrong password', async () => {
   cloud.answer(() => ({ ...ANNA, permissions: ['Elsewhere'] }))
   const { answer } = await signIn()
   expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'FormBased realm="harbour"'])
@@ -96,7 +96,7 @@ test('somebody without a permission that the solution lists is refused, as is a 
   expect((await browser.session()).status).toBe(401)
 })
 
-test('an address that is not confirmed yet has a text of its own', async () => {
+test('an unconfirmed address has a separate message', async () => {
   cloud.answer(() => ({ outcome: 'refused', reason: 'verify' }))
   const { answer } = await signIn({}, { 'accept-language': 'nl' })
   expect(answer.status).toBe(401)
@@ -104,7 +104,7 @@ test('an address that is not confirmed yet has a text of its own', async () => {
   expect(answer.text).not.toContain('#errorlabel{display:block')
 })
 
-test('429 of the control center is the throttled page, with its time', async () => {
+test('429 from the control center shows the throttled page, with its wait', async () => {
   cloud.misbehave((_, response) => response.writeHead(429, { 'retry-after': '77' }).end())
   const { answer } = await signIn()
   expect([answer.status, answer.headers['retry-after']]).toEqual([429, '77'])
@@ -112,7 +112,7 @@ test('429 of the control center is the throttled page, with its time', async () 
   expect(answer.text).toContain('value="anna"')
 })
 
-test('while the control center is away, signed-in users go on, others read so in their language, and nothing is lost', async () => {
+test('while the control center is down, signed-in users continue, others are told in their language, and nothing is lost', async () => {
   const { browser } = await signIn({ remember: 'on' })
   const cookie = browser.cookie('remember')
   await cloud.goAway()
@@ -150,7 +150,7 @@ const AWAY = {
   es: 'En este momento no se puede acceder al servicio',
 }
 
-test('a remembered login is asked about with the time of the last password, takes rights as they are now, and ends when refused', async () => {
+test('a remembered sign-in is checked with the time of the last password, applies current permissions, and ends when refused', async () => {
   const before = Date.now()
   const { browser } = await signIn({ remember: 'on' })
   browser.close()
@@ -166,7 +166,7 @@ test('a remembered login is asked about with the time of the last password, take
   expect(browser.cookie('remember')).toBeUndefined()
 })
 
-test('a remembered browser that is asked about too often waits as the control center says, and stays remembered', async () => {
+test('a remembered browser that is checked too often waits as the control center says, and stays remembered', async () => {
   const { browser } = await signIn({ remember: 'on' })
   const cookie = browser.cookie('remember')
   browser.close()
@@ -183,7 +183,7 @@ const HOSTILE: [string, AuthenticateAnswer | object | string][] = [
   ['a name with control characters', { ...ANNA, username: 'an\u202ena' }],
   ['10 MB', 'x'.repeat(10_000_000)],
 ]
-test.each(HOSTILE)('a hostile answer is a page that says so, and the cookie stays: %s', async (what, body) => {
+test.each(HOSTILE)('a hostile response shows an error page, and the cookie stays: %s', async (what, body) => {
   const { browser } = await signIn({ remember: 'on' })
   const cookie = browser.cookie('remember')
   browser.close()
@@ -202,7 +202,7 @@ test.each(HOSTILE)('a hostile answer is a page that says so, and the cookie stay
   expect(await healthOf()).toEqual([{ solution: 'harbour', problem: 'answer' }])
 })
 
-test('attempts of which nothing could be checked lock nobody out; wrong passwords do, by a throttle of this host', async () => {
+test('attempts that could not be checked lock nobody out; wrong passwords do, with a throttle of this host', async () => {
   const strict = await startSatellite(cloud, { THROTTLE_ACCOUNT_NETWORK: '2' })
   await addCloudSolution(strict)
   const browser = await visit(strict, 'harbour')
@@ -215,7 +215,7 @@ test('attempts of which nothing could be checked lock nobody out; wrong password
   await strict.stop()
 })
 
-test('a page that is changed there is shown after a minute at most, and asked for no more often', async () => {
+test('a changed page is shown after at most a minute, and not requested more often', async () => {
   expect(await title()).toBe('Harbour sign-in')
   const asked = cloud.asked('login-page').length
   cloud.design({ ...DESIGNED, texts: { default: { 'design.title': 'New sign-in', 'design.branch': 'B' } } })
@@ -227,7 +227,7 @@ test('a page that is changed there is shown after a minute at most, and asked fo
   expect(cloud.asked('login-page').at(-1)?.tag).toMatch(/^"\d+"$/)
 })
 
-test('a page that breaks the rules is not taken: the one before goes on, and the operator is told', async () => {
+test('an invalid page is not used: the previous one stays, and the operator is told', async () => {
   await laterByAMinute()
   await expect.poll(() => title(), SLOW).toBe('Harbour sign-in')
   const faultsAndTitle = async () => [await title(), await healthOf()]
@@ -262,7 +262,7 @@ const HOSTILE_PAGES: [string, LoginPageAnswer | string, string][] = [
   ['more than the protocol has room for', { template: 'x'.repeat(300_000), texts: {} }, 'Harbour sign-in'],
   ['HTML', '<html></html>', 'Harbour sign-in'],
 ]
-test.each(HOSTILE_PAGES)('a hostile page breaks nothing: %s', async (_, design, expected) => {
+test.each(HOSTILE_PAGES)('a hostile page does no harm: %s', async (_, design, expected) => {
   await laterByAMinute()
   await expect.poll(() => title(), SLOW).toBe('Harbour sign-in')
   const asked = cloud.asked('login-page').length
@@ -277,7 +277,7 @@ test.each(HOSTILE_PAGES)('a hostile page breaks nothing: %s', async (_, design, 
   expect((await signIn()).answer.status).toBe(typeof design === 'string' ? 503 : 303)
 })
 
-test('a restart while the control center is away shows the page as it was', async () => {
+test('a restart while the control center is down shows the page as before', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-cloud-'))
   const before = await startSatellite(cloud, {}, { home })
   await addCloudSolution(before)
@@ -308,7 +308,7 @@ test('a solution that the environment does not have: the operator is told, users
   expect(await healthOf()).not.toContainEqual({ solution: 'lost', problem: 'unknown' })
 })
 
-test('a token that was revoked: the operator is told which property to set', async () => {
+test('a revoked token: the operator is told which property to set', async () => {
   const revoked = await startSatellite(cloud, { REMOTE_ENVIRONMENT_TOKEN: 'revoked' })
   await addCloudSolution(revoked)
   const browser = await visit(revoked, 'harbour')
@@ -331,7 +331,7 @@ test('a login token of this platform signs in without the control center', async
   expect(cloud.asked('authenticate').length).toBe(asked)
 })
 
-test('without a control center a solution of PLATFORM_CLOUD is a 503 page with what the operator does next', async () => {
+test('without a control center a solution with PLATFORM_CLOUD shows a 503 page with what the operator must do', async () => {
   const alone = await startTestHost()
   await alone.upload('harbour', await bundleOf({ name: 'harbour', authenticator: 'PLATFORM_CLOUD' }))
   const page = await (await visit(alone, 'harbour')).open()
@@ -340,7 +340,7 @@ test('without a control center a solution of PLATFORM_CLOUD is a 503 page with w
   await alone.stop()
 })
 
-test('audit and metrics have the mode; no log, no audit and no error has the password or the token', async () => {
+test('audit and metrics contain the mode; no log, audit or error contains the password or the token', async () => {
   const wrong = 'a wrong but secret password'
   await (await visit(host, 'harbour')).signIn('anna', wrong, { custom_branch: 'secret branch' })
   cloud.misbehave((request, response) => send(response, 500, { echo: request.headers.authorization }))

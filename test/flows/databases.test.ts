@@ -68,7 +68,7 @@ function grant(solution: string, databases: object) {
   })
 }
 
-test('a solution keeps its data in its embedded database, over a new version of it and apart from others', async () => {
+test('a solution keeps its data in its embedded database across versions, separate from others', async () => {
   await upload('one')
   await upload('two')
   await query('one', 'own', 'CREATE TABLE note (text TEXT)')
@@ -85,7 +85,7 @@ test('a solution keeps its data in its embedded database, over a new version of 
   expect(existsSync(join(host.home, 'databases', 'one.sqlite'))).toBe(true)
 })
 
-test('a database on a server is closed without a grant', async () => {
+test('a database on a server cannot be used without a grant', async () => {
   await upload('closed')
   expect(await query('closed', 'crm', 'SELECT 1')).toBe(
     'refused Error: the operator has not granted the database crm to this solution',
@@ -99,7 +99,7 @@ test('a database on a server is closed without a grant', async () => {
 })
 
 test.skipIf(postgresPath === undefined)(
-  'a granted database answers, and is closed again when the grant goes',
+  'a granted database answers, and is closed again when the grant is removed',
   async () => {
     await upload('open')
     expect((await grant('open', { crm: { server: 'alpha', database: 'postgres' } })).status).toBe(200)
@@ -110,7 +110,7 @@ test.skipIf(postgresPath === undefined)(
 )
 
 test.skipIf(postgresPath === undefined)(
-  'the tenant value of the session is there for the database, in main',
+  'the tenant value of the session is available to the database, in main',
   async () => {
     const databases = { crm: { server: 'alpha', database: 'postgres' } }
     const bundle = await bundleOf(
@@ -143,7 +143,7 @@ test.skipIf(postgresPath === undefined)(
   },
 )
 
-test('what goes wrong with a server is in the platform’s log, without the parameters of the query', async () => {
+test('server errors are in the log of the platform, without the parameters of the query', async () => {
   await upload('wrong')
   await grant('wrong', {
     crm: { server: 'alpha', database: 'postgres', username: 'nobody', password: 'wrong password' },

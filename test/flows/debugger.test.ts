@@ -116,7 +116,7 @@ async function holdFor(milliseconds: number, stop: Awaited<ReturnType<typeof nex
   })
 }
 
-test('debugger: a breakpoint in an authenticator stops a real login, longer than its time, and lets it go on', async () => {
+test('debugger: a breakpoint in an authenticator can hold a real sign-in past its time limit, then it completes', async () => {
   await add('stopping')
   const tools = await attach('solhost://stopping/authenticator')
   await tools.ask('Debugger.setBreakpointByUrl', { url: FILE, lineNumber: LINE })
@@ -136,7 +136,7 @@ test('debugger: a breakpoint in an authenticator stops a real login, longer than
   expect((await login).status).toBe(303)
 })
 
-test('debugger: each login is stopped, though each has a context of its own, and those behind a stopped one wait', async () => {
+test('debugger: each sign-in stops, though each has a separate context, and others wait behind a stopped one', async () => {
   await add('again')
   const tools = await attach('solhost://again/authenticator')
   await tools.ask('Debugger.setBreakpointByUrl', { url: FILE, lineNumber: LINE })
@@ -153,7 +153,7 @@ test('debugger: each login is stopped, though each has a context of its own, and
   expect(host.processes().filter(({ key }) => key?.startsWith('again@'))).toHaveLength(1)
 })
 
-test('debugger: one that goes away lets the login go on', async () => {
+test('debugger: when a debugger disconnects, the sign-in continues', async () => {
   await add('leaving')
   const tools = await attach('solhost://leaving/authenticator')
   await tools.ask('Debugger.setBreakpointByUrl', { url: FILE, lineNumber: LINE })
@@ -163,7 +163,7 @@ test('debugger: one that goes away lets the login go on', async () => {
   expect((await login).status).toBe(303)
 })
 
-test('debugger: a breakpoint in a form’s function stops the event of a user, longer than its time', async () => {
+test('debugger: a breakpoint in a form function holds the event of a user past its time limit', async () => {
   await addClientSolution(host, 'form', {
     elements: [label('count'), button('up')],
     script: "let count = 0\nfunction up() {\n  count++\n  forms.main.elements.count.label = 'now ' + count\n}\n",
@@ -181,7 +181,7 @@ test('debugger: a breakpoint in a form’s function stops the event of a user, l
   expect(page.text('main', 'count')).toBe('now 1')
 })
 
-test('debugger: a script that is not held has its limits of time', async () => {
+test('debugger: a script that is not stopped keeps its time limits', async () => {
   await add('looping')
   await attach('solhost://looping/authenticator')
   expect((await logIn('looping', 'looping')).status).toBe(401)
@@ -190,7 +190,7 @@ test('debugger: a script that is not held has its limits of time', async () => {
   expect((await logIn('looping', 'anna')).status).toBe(303)
 })
 
-test('debugger: an authenticator that grows is stopped before its memory is used up, and ends with the session', async () => {
+test('debugger: an authenticator that grows is stopped before its memory is used up, and is terminated after the session', async () => {
   await add('growing', { on: slowHost })
   const tools = await attach('solhost://growing/authenticator', slowHost)
   const login = logIn('growing', 'growing', slowHost)
@@ -202,7 +202,7 @@ test('debugger: an authenticator that grows is stopped before its memory is used
   expect((await logIn('growing', 'anna', slowHost)).status).toBe(303)
 })
 
-test('debugger: a client that grows is stopped before its memory is used up, and ends with the session', async () => {
+test('debugger: a client that grows is stopped before its memory is used up, and is terminated after the session', async () => {
   await addClientSolution(slowHost, 'filling', {
     elements: [label('count'), button('grow'), button('look')],
     script:
@@ -229,7 +229,7 @@ test('debugger: a client that grows is stopped before its memory is used up, and
   await expect.poll(() => processes().length).toBe(1)
 })
 
-test('debugger: a new version ends the session, and is found at the same address', async () => {
+test('debugger: a new version ends the session, and is available at the same address', async () => {
   await add('changing')
   const before = await targetOf('solhost://changing/authenticator')
   const tools = await attach('solhost://changing/authenticator')
@@ -239,7 +239,7 @@ test('debugger: a new version ends the session, and is found at the same address
   expect(after).toEqual({ ...before, title: 'changing 1.0.1: signing in (authenticator)' })
 })
 
-test('debugger: the list has what Chrome needs, and nothing for those who have no target', async () => {
+test('debugger: the list has the data that Chrome needs, and hides everything else', async () => {
   await add('listed')
   const { id, ...target } = await targetOf('solhost://listed/authenticator')
   const address = host.debugger?.address
@@ -270,7 +270,7 @@ test.each([
   await expect(openDevTools(webSocketDebuggerUrl, headers)).rejects.toThrow(`refused with ${status}`)
 })
 
-test('debugger: the DevTools of Chrome have an origin of their own, and localhost is a name of this machine', async () => {
+test('debugger: the origin of Chrome DevTools and the name localhost are accepted', async () => {
   await add('welcome')
   const { webSocketDebuggerUrl } = await targetOf('solhost://welcome/authenticator')
   const headers = { origin: 'devtools://devtools', host: `localhost:${new URL(webSocketDebuggerUrl).port}` }
@@ -279,18 +279,18 @@ test('debugger: the DevTools of Chrome have an origin of their own, and localhos
   expect(await tools.ask('Debugger.enable')).toEqual({ debuggerId: expect.any(String) })
 })
 
-test('debugger: an id that nothing has is not found', async () => {
+test('debugger: an unknown id is not found', async () => {
   const url = `ws://${host.debugger?.address}/00000000-0000-4000-8000-000000000000`
   await expect(openDevTools(url)).rejects.toThrow('refused with 404')
 })
 
-test('debugger: it listens at 127.0.0.1 and at no other address of this machine', async () => {
+test('debugger: it listens only on 127.0.0.1', async () => {
   const port = Number(host.debugger?.address.split(':')[1])
   expect(await connects('127.0.0.1', port)).toBe('connected')
   expect(await connects('127.0.0.2', port)).toBe('ECONNREFUSED')
 })
 
-test('debugger: without being asked for there is none', async () => {
+test('debugger: it is off by default', async () => {
   const plain = await startTestHost({ NODE_OPTIONS: '--inspect', INSPECT: '0', DEBUG: '*' })
   expect(plain.debugger).toBeNull()
   await plain.stop()

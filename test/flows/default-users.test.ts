@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 const WRONG = 'Signing in did not succeed'
 
-test('a user of the users table signs in, without regard to case of the name, with the permissions of the solution', async () => {
+test('a user of the users table signs in, with any case of the name, with the permissions for the solution', async () => {
   const permissions = ['Users', { name: 'Editors', solution: 'crm' }, { name: 'Hidden', solution: 'other' }]
   const uid = await addUser(host, 'Anna', { permissions })
   const browser = await visit(host, 'crm')
@@ -31,7 +31,7 @@ test.each([
   ['a disabled user', 'carl', PASSWORD],
   ['a user without a permission', 'dora', PASSWORD],
   ['a user with permissions that the solution does not list', 'emil', PASSWORD],
-])('%s gets 401, the same page and the same text', async (_case, username, password) => {
+])('%s gets 401, the same page and the same message', async (_case, username, password) => {
   await Promise.allSettled([
     addUser(host, 'bea'),
     addUser(host, 'carl', { enabled: false }),
@@ -47,7 +47,7 @@ test.each([
   expect((await browser.session()).status).toBe(401)
 })
 
-test('who has to change the password chooses one before anything else, and signs in with it', async () => {
+test('a user who must change the password does so before anything else, and signs in with it', async () => {
   const uid = await addUser(host, 'fred', { mustChangePassword: true })
   const browser = await visit(host, 'crm')
   const demanded = await browser.signIn('fred')
@@ -78,7 +78,7 @@ test('who has to change the password chooses one before anything else, and signs
   expect((await browser.session()).status).toBe(200)
 })
 
-test('a ticket of one solution, of another user or without the form’s token changes nothing', async () => {
+test('a ticket of another solution or user, or without the form token, changes nothing', async () => {
   await addUser(host, 'gina', { mustChangePassword: true })
   await addUser(host, 'hans', { mustChangePassword: true })
   const browser = await visit(host, 'crm')
@@ -97,7 +97,7 @@ test('a ticket of one solution, of another user or without the form’s token ch
   expect((await browser.signIn('hans')).text).toContain('Choose a new password')
 })
 
-test('a signed-in user changes the own password, which ends every session and remembered login of the user', async () => {
+test('changing your own password ends all your sessions and remembered sign-ins', async () => {
   await addUser(host, 'ines')
   const elsewhere = await visit(host, 'open')
   await elsewhere.signIn('ines', PASSWORD, { remember: 'on' })
@@ -133,7 +133,7 @@ test.each([
   expect((await browser.open()).text).toContain('name="password"')
 })
 
-test('mustAuthenticate is DEFAULT, and loginSolution signs in by its module’s onSolutionOpen', async () => {
+test('mustAuthenticate means DEFAULT, and loginSolution signs in with onSolutionOpen of its module', async () => {
   await addUser(host, 'kim')
   const old = await bundleOf({ name: 'old', mustAuthenticate: true }, {})
   expect((await host.upload('old', old)).status).toBe(201)
@@ -154,7 +154,7 @@ test('mustAuthenticate is DEFAULT, and loginSolution signs in by its module’s 
   expect((await door.session()).json()).toMatchObject({ username: 'kim', uid: 'd-1' })
 })
 
-test('sign-ins, refusals and password changes stand in the audit, and no password does', async () => {
+test('sign-ins, refusals and password changes are in the audit, and no password is', async () => {
   await addUser(host, 'lea')
   const browser = await visit(host, 'crm')
   await browser.signIn('lea\r\nadmin', 'a wrong one that is secret')

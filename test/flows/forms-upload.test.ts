@@ -69,7 +69,7 @@ const FILES: Files = {
 }
 const MANIFEST = { firstForm: 'orders', modules: ['base'] }
 
-test('forms are stored as definitions, their scripts with their functions, and what is right warns of nothing', async () => {
+test('forms are stored as definitions, their scripts with their functions, and valid ones cause no warning', async () => {
   const { status, answer } = await upload('orders', MANIFEST, FILES)
   expect([status, answer.faults, answer.warnings]).toEqual([201, undefined, []])
   const { forms, formScripts } = storedOf(answer.sha256)
@@ -102,7 +102,7 @@ test('forms are stored as definitions, their scripts with their functions, and w
   expect((await ask(`${host.url}/solution/orders/index.html`)).status).toBe(200)
 })
 
-test('which entry functions main has is stored, that for the end of a client included', async () => {
+test('the list of entry functions in main is stored, including the one for the end of a client', async () => {
   const both = 'function onSolutionOpen() {}; const onSolutionClose = async () => {}'
   const { answer } = await upload(
     'closes',
@@ -114,7 +114,7 @@ test('which entry functions main has is stored, that for the end of a client inc
   expect(storedOf(neither.answer.sha256).entries).toEqual({ main: [] })
 })
 
-test('faults and warnings of forms reach the author with file and place; a refused bundle changes nothing', async () => {
+test('errors and warnings of forms are reported with file and position; a refused bundle changes nothing', async () => {
   const { status, answer } = await upload(
     'faulty',
     {},
@@ -139,7 +139,7 @@ test('faults and warnings of forms reach the author with file and place; a refus
   expect(answer.warnings.map(({ file, code }) => `${code} ${file}`)).toEqual(['form_text_missing forms/c.json'])
 })
 
-test('warnings of forms are said again when the same bundle is sent again', async () => {
+test('warnings of forms are repeated when the same bundle is uploaded again', async () => {
   const form = JSON.stringify({ title: 'i18n:nowhere', permission: 'Nobody' })
   const manifest = { name: 'warned', authenticator: 'NONE', permissions: ['Users'] }
   const packed = await bundleOf(manifest, { 'forms/a.json': form })
@@ -150,7 +150,7 @@ test('warnings of forms are said again when the same bundle is sent again', asyn
   }
 })
 
-test('a version that an older host prepared answers with empty forms, and is prepared anew when its bundle is sent again', async () => {
+test('a version prepared by an older host has empty forms, and is prepared again when its bundle is uploaded again', async () => {
   const packed = await bundleOf({ name: 'older', authenticator: 'NONE', ...MANIFEST }, FILES)
   const { answer } = await send('older', packed)
   const now = storedOf(answer.sha256)
@@ -206,7 +206,7 @@ test.each<[string, Files, readonly string[]]>([
   expect([status, answer.faults?.map(({ code }) => code)]).toEqual([422, codes])
 })
 
-test('forty forms of 1,000 elements each are taken', async () => {
+test('forty forms of 1,000 elements each are accepted', async () => {
   const elements = Array.from({ length: 1000 }, (_, index) => ({
     type: 'text',
     name: `t${index}`,

@@ -31,7 +31,7 @@ afterAll(() => {
 describe.skipIf(!mounted)('on a disk that can be filled', () => {
   beforeAll(() => expect(existsSync(disk.path)).toBe(true))
 
-  test('full disk: an upload is answered with 507 and advice, the old version still runs, and with room it succeeds', async () => {
+  test('full disk: an upload gets 507 with advice, the old version keeps running, and the upload works once there is space', async () => {
     const home = join(disk.path, 'home')
     mkdirSync(home)
     const host = await startTestHost({}, { home })
@@ -55,7 +55,7 @@ describe.skipIf(!mounted)('on a disk that can be filled', () => {
     }
   })
 
-  test('full disk: a start says so in one line', async () => {
+  test('full disk: a start reports it in one line', async () => {
     fill()
     const env = { PORT: '0', ADMIN_PORT: '0', ENVIRONMENT: 'prod', PLATFORM_HOME: join(disk.path, 'other') }
     using cwd = temporaryFolder()

@@ -23,7 +23,7 @@ afterAll(() => host.stop())
 
 const health = async (query = '') => (await get(`/health${query}`)) as unknown as HealthReport
 
-test('health: the host tells its version, its database and its memory', async () => {
+test('health: the host reports its version, its database and its memory', async () => {
   const { now, startedAt, uptime, version, node, database, memory, quarantined } = await health()
   expect([version, node, quarantined]).toEqual(['test', process.version, []])
   expect(now - startedAt - uptime).toBeLessThan(1000)
@@ -33,7 +33,7 @@ test('health: the host tells its version, its database and its memory', async ()
   expect(memory.processes).toBeGreaterThan(10 * 1024 ** 2)
 })
 
-test('health: the solution’s process is there, with what it holds', async () => {
+test('health: the process of the solution is listed, with what it runs', async () => {
   const { processes } = await health()
   const ours = processes.filter(({ solution }) => solution === 'tenant-login')
   expect(ours).toEqual([
@@ -60,7 +60,7 @@ test('health: two sign-ins are two calls of the authenticator, in the series and
   ])
 })
 
-test('health: sign-ins are counted by how they ended, in the steps of the series', async () => {
+test('health: sign-ins are counted by outcome, in the steps of the series', async () => {
   const { signIns, series } = await health('?range=day')
   expect([series.step, series.points.length]).toEqual([60_000, 1440])
   const counts = Object.groupBy(signIns ?? [], ({ outcome }) => outcome)

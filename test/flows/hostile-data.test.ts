@@ -142,7 +142,7 @@ describe('administrating the users table', () => {
     await grant('says', { users: true })
   })
 
-  test.each(ACTS)('%s by a user without the permission is refused, in log and audit', async (method, act) => {
+  test.each(ACTS)('%s by a user without the permission is refused, and is in log and audit', async (method, act) => {
     const browser = await signedIn('granted', 'plain')
     const lines = await linesOf('granted', browser, `return ${act()}`)
     expect(lines.filter((line) => line.includes(`security.${method} works for signed-in users who hold`))).toHaveLength(
@@ -175,7 +175,7 @@ describe('administrating the users table', () => {
     },
   )
 
-  test('within the call that says security.login it is refused, and that call signs nobody in', async () => {
+  test('within the call that uses security.login it is refused, and that call signs nobody in', async () => {
     const browser = await visit(host, 'says')
     const answer = await browser.signIn('boss', 'any', { custom_uid: boss, custom_at_once: 'yes' })
     expect(answer.status).toBe(401)
@@ -183,7 +183,7 @@ describe('administrating the users table', () => {
     await expectUnchanged()
   })
 
-  test('a login token that names the uid of an administrator is worth none of his rights', async () => {
+  test('a login token with the uid of an administrator does not have their rights', async () => {
     const login = { username: 'boss', uid: boss, permissions: ['Administrators'] }
     const { token } = await askAdmin(host, 'POST', 'solutions/granted/login-tokens', login)
     const browser = await visit(host, 'granted')
@@ -193,7 +193,7 @@ describe('administrating the users table', () => {
     await expectUnchanged()
   })
 
-  test('an administrator of one solution cannot take over who has permissions elsewhere', async () => {
+  test('an administrator of one solution cannot take over users with permissions elsewhere', async () => {
     await addUser(host, 'local', { permissions: ['Users', { name: 'Administrators', solution: 'granted' }] })
     const browser = await signedIn('granted', 'local')
     for (const target of [boss, plain]) {
@@ -211,7 +211,7 @@ describe('administrating the users table', () => {
     await expectUnchanged()
   })
 
-  test('an administrator’s script cannot make a user whose name forges a line of a log', async () => {
+  test('a script of an administrator cannot create a user whose name forges a log line', async () => {
     const browser = await signedIn('granted', 'boss')
     for (const name of ['made\r\nadmin', 'made\u2028admin', 'made\u202eadmin']) {
       expect(await run('granted', browser, `return security.createUser(${textOf(name)}, '${PASSWORD}')`)).toMatch(
@@ -222,12 +222,12 @@ describe('administrating the users table', () => {
   })
 })
 
-describe('asking the users table', () => {
+describe('querying the users table', () => {
   test.each([
     ['authenticate', () => `security.authenticate('plain', '${PASSWORD}')`],
     ['checkPassword', () => `security.checkPassword('${plain}', '${PASSWORD}')`],
     ['getUser', () => `security.getUser('plain')`],
-  ])('%s without the grant is refused, in log and audit', async (method, ask) => {
+  ])('%s without the grant is refused, and is in log and audit', async (method, ask) => {
     const browser = await signedIn('closed', 'plain')
     const lines = await linesOf('closed', browser, `return ${ask()}`)
     expect(lines.filter((line) => line.includes(`security.${method}: the operator has not granted`))).toHaveLength(2)
@@ -236,7 +236,7 @@ describe('asking the users table', () => {
     )
   })
 
-  test('of 30 guesses in one call five are checked, not even the right one after them, and log and audit tell', async () => {
+  test('of 30 guesses in one call five are checked, not even the right one after them, and log and audit show it', async () => {
     await addUser(host, 'guessed')
     const browser = await signedIn('granted', 'plain')
     const code = `const ends = []
@@ -251,7 +251,7 @@ describe('asking the users table', () => {
     )
   })
 
-  test('parallel guesses, guesses over many calls, by either method, and the login page share one counter', async () => {
+  test('parallel guesses, guesses over many calls, with either method, and the login page share one counter', async () => {
     const uid = await addUser(host, 'shared')
     const browser = await signedIn('granted', 'plain')
     expect(
@@ -272,15 +272,15 @@ describe('asking the users table', () => {
   })
 })
 
-describe('asking for what was not granted', () => {
-  test('a database on a server that the manifest asks for', async () => {
+describe('requests for things that were not granted', () => {
+  test('a database on a server that the manifest requests', async () => {
     const browser = await signedIn('closed', 'plain')
     expect(await run('closed', browser, `return plugins.database.query('crm', 'SELECT 1', [])`)).toBe(
       'refused Error: the operator has not granted the database crm to this solution',
     )
   })
 
-  test('a database that the manifest does not ask for, by names of the prototype too', async () => {
+  test('a database that the manifest does not request, including names of the prototype', async () => {
     const browser = await signedIn('closed', 'plain')
     for (const name of ['platform', '__proto__', 'constructor', '../neighbour', '../platform']) {
       expect(await run('closed', browser, `return plugins.database.query(${textOf(name)}, 'SELECT 1', [])`)).toMatch(
@@ -289,7 +289,7 @@ describe('asking for what was not granted', () => {
     }
   })
 
-  test('a host that the manifest asks for, in log and audit', async () => {
+  test('a host that the manifest requests, in log and audit', async () => {
     const browser = await signedIn('closed', 'plain')
     const lines = await linesOf('closed', browser, `return plugins.http.fetch('http://${place}/closed')`)
     expect(lines.some((line) => line.includes('the operator has not granted'))).toBe(true)
@@ -299,7 +299,7 @@ describe('asking for what was not granted', () => {
     )
   })
 
-  test('the host’s own API, in every spelling of its address, even where it was granted by mistake', async () => {
+  test('the own API of the host, in every spelling of its address, even if granted by mistake', async () => {
     await addRunning('reaches')
     await grant('reaches', { http: [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, place] })
     const browser = await signedIn('reaches', 'plain')
@@ -319,7 +319,7 @@ describe('asking for what was not granted', () => {
     )
   })
 
-  test('a secret is no part of a request of scripts, and a header cannot begin another', async () => {
+  test('a secret is not inserted into requests of scripts, and a header cannot start another', async () => {
     await addRunning('sends')
     await grant('sends', { http: [place] })
     await askAdmin(host, 'PUT', 'solutions/sends/secrets/KEY', { value: SECRET, hosts: [place] }, 204)
@@ -383,13 +383,13 @@ describe('the embedded database', () => {
       'too many rows',
       () => 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 20000',
     ],
-  ])('%s is refused, and the solution goes on', async (_case, sql) => {
+  ])('%s is refused, and the solution keeps running', async (_case, sql) => {
     expect(await query('closed', browser, sql())).toMatch(/^refused /)
     expect(await query('closed', browser, 'SELECT count(*) AS n FROM mine')).toBe('result [{"n":0}]')
     expect(await query('neighbour', neighbour, 'SELECT text FROM own')).toBe('result [{"text":"of the neighbour"}]')
   })
 
-  test('a query that never ends leaves the event loop alone and signs others in meanwhile', async () => {
+  test('an endless query does not block the event loop, and others can sign in meanwhile', async () => {
     const others = await Promise.all(Array.from({ length: 5 }, () => visit(host, 'neighbour')))
     const endless = `try {
       await plugins.database.query('own', 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n', [])
@@ -404,8 +404,8 @@ describe('the embedded database', () => {
   })
 })
 
-describe('what belongs to another solution', () => {
-  test.each(['session', 'remember', 'known'])('its cookie %s is as if it were absent', async (kind) => {
+describe('data of another solution', () => {
+  test.each(['session', 'remember', 'known'])('its cookie %s counts as absent', async (kind) => {
     const browser = await visit(host, 'neighbour', { 'x-forwarded-for': `10.1.0.${kind.length}` })
     expect((await browser.signIn('plain', PASSWORD, { remember: 'on' })).status).toBe(303)
     const value = browser.cookie(kind)
@@ -430,7 +430,7 @@ describe('what belongs to another solution', () => {
     expect((await thief.signIn('known')).status).toBe(429)
   })
 
-  test('its login token signs nobody in here, and is not used up by that', async () => {
+  test('its login token signs nobody in here, and is not used up by the attempt', async () => {
     const login = { username: 'anna', uid: 'a-1', permissions: ['Users'] }
     const { token } = await askAdmin(host, 'POST', 'solutions/neighbour/login-tokens', login)
     const here = await visit(host, 'closed')
@@ -440,7 +440,7 @@ describe('what belongs to another solution', () => {
   })
 })
 
-test('a user name with line breaks and marks is one line of the audit, and no header', async () => {
+test('a user name with line breaks and marks is one line in the audit, and cannot set a header', async () => {
   const browser = await visit(host, 'neighbour')
   const answer = await browser.signIn('eve\r\nSet-Cookie: session-closed=x\u202e\u2028', GUESS)
   expect(answer.status).toBe(401)
@@ -449,7 +449,7 @@ test('a user name with line breaks and marks is one line of the audit, and no he
   expect(entry?.actor).toBe('user:eve��Set-Cookie: session-closed=x��')
 })
 
-test('no guess, password or secret of all this stands in a log or in the audit', async () => {
+test('no guess, password or secret of these tests is in a log or in the audit', async () => {
   const texts = [host.logged(), textOf((await askAdmin(host, 'GET', 'audit?limit=1000')).items)]
   for (const solution of ['granted', 'closed', 'neighbour', 'says', 'reaches', 'sends']) {
     texts.push(textOf(await logOf(solution)))

@@ -68,7 +68,7 @@ async function lastLine(): Promise<string | undefined> {
   return (await api('GET', '/solutions/asks/log')).items.at(-1)?.message
 }
 
-test('plugins.http.fetch: an authenticator asks another server only once the operator granted it', async () => {
+test('plugins.http.fetch: an authenticator can contact another server only after the operator granted it', async () => {
   expect(await signIn({ password: 'right' })).toBe(401)
   await expect.poll(lastLine).toContain(`the operator has not granted ${place} to this solution`)
   const audited = await api('GET', '/audit?solution=asks&action=script-request')
@@ -81,7 +81,7 @@ test('plugins.http.fetch: an authenticator asks another server only once the ope
   expect(await signIn({ password: 'wrong' })).toBe(401)
 })
 
-test('plugins.http.fetch: the platform itself cannot be reached, even where it was granted', async () => {
+test('plugins.http.fetch: the platform itself cannot be reached, even if it was granted', async () => {
   await api('PUT', '/solutions/asks/grants', { databases: {}, http: [place, other], users: false })
   expect(await signIn({ password: 'right', custom_to: 'platform' })).toBe(401)
   await expect
@@ -89,7 +89,7 @@ test('plugins.http.fetch: the platform itself cannot be reached, even where it w
     .toContain('is in a private network or of this machine: the operator can list it in HTTP_ALLOWED_HOSTS')
 })
 
-test('plugins.http.fetch: the password that was sent stands in no log', async () => {
+test('plugins.http.fetch: the password that was sent is in no log', async () => {
   expect(await signIn({ password: 'a wrong password of 30 letters' })).toBe(401)
   expect(host.logged()).not.toContain('a wrong password of 30 letters')
 })

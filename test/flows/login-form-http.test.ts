@@ -103,7 +103,7 @@ async function newestSignIn({ host }: Place = place): Promise<unknown> {
 /** Ends the sessions of previous tests, so that `signOut` finds its own. */
 const endAll = () => createSessions(place.db, createLimits()).endAll('crm')
 
-test('login form: what its script decided becomes a session of a new id, with tenant and locale, at the page asked for', async () => {
+test('login form: the sign-in of its script becomes a session with a new id, tenant and locale, at the requested page', async () => {
   const browser = openBrowser()
   const login = browser.cookie('login')
   const page = `${PAGE}?argument=order-5&x=%20y`
@@ -122,7 +122,7 @@ test('login form: what its script decided becomes a session of a new id, with te
   expect(await newestSignIn()).toMatchObject({ actor: 'user:anna', solution: 'crm', outcome: 'ok' })
 })
 
-test('login form: its page brings the cookie and the hidden token that a sign-in needs, and no login page', async () => {
+test('login form: its page sets the cookie and token that a sign-in needs, and contains no login page', async () => {
   const browser = openBrowser()
   browser.cookies.delete('login-crm')
   const page = await browser.get(PAGE)
@@ -132,7 +132,7 @@ test('login form: its page brings the cookie and the hidden token that a sign-in
   expect((await browser.session()).status).toBe(200)
 })
 
-test('login form: who signs in anew gets a new session, and the one before ends', async () => {
+test('login form: signing in again starts a new session and ends the previous one', async () => {
   const browser = openBrowser()
   await browser.signIn()
   const before = browser.cookie('session') ?? ''
@@ -142,7 +142,7 @@ test('login form: who signs in anew gets a new session, and the one before ends'
   expect((await browser.session()).status).toBe(401)
 })
 
-test('login form: a showURL of the script is where the browser goes on', async () => {
+test('login form: showURL in the script redirects the browser', async () => {
   const path = await openBrowser().signIn({ showUrl: '/solution/crm/media/hello.html' })
   expect([path.status, path.headers.location]).toEqual([303, `${place.host.url}/solution/crm/media/hello.html`])
   const elsewhere = await openBrowser().signIn({ showUrl: 'https://example.org/hello' })
@@ -150,7 +150,7 @@ test('login form: a showURL of the script is where the browser goes on', async (
   expect(elsewhere.text).toContain('href="https://example.org/hello"')
 })
 
-test('login form: a login token of the platform signs in too', async () => {
+test('login form: a login token of the platform also signs in', async () => {
   const login = { username: 'visitor', uid: 'v-1', permissions: ['Users'] }
   const { token } = await askAdmin(place.host, 'POST', 'solutions/crm/login-tokens', login)
   const browser = openBrowser()
@@ -159,7 +159,7 @@ test('login form: a login token of the platform signs in too', async () => {
   expect((await browser.session()).json()).toMatchObject({ ...login, tenant: null, locale: 'en' })
 })
 
-test('login form: a uid of the users table that a script names is no account there', async () => {
+test('login form: a uid of the users table that a script names does not become that account', async () => {
   const uid = await addUser(place.host, 'carl', { permissions: ['Users', 'Administrators'] })
   const browser = openBrowser()
   await browser.signIn({ login: { ...ANNA.login, uid } })
@@ -192,7 +192,7 @@ test.each<[string, (browser: Browser) => Record<string, string> | Promise<Record
     },
   ],
   ['that is missing, with the name and password of a user', () => ({ username: 'dora', password: PASSWORD })],
-])('login form: a token %s signs nobody in and leads back to the page, in the audit too', async (_case, fieldsOf) => {
+])('login form: a token %s signs nobody in and redirects back to the page, and is in the audit', async (_case, fieldsOf) => {
   const browser = openBrowser()
   const fields = await fieldsOf(browser)
   const answer = await browser.post(`${PAGE}?argument=5`, fields)
@@ -205,7 +205,7 @@ test.each<[string, (browser: Browser) => Record<string, string> | Promise<Record
 
 const withPermission = { login: { ...ANNA.login, permissions: ['Users', 'Administrators'] } }
 
-test('login form: a token that was tried in another browser is still good in its own', async () => {
+test('login form: a token that was tried in another browser still works in its own', async () => {
   const browser = openBrowser()
   const id_token = browser.issue()
   await openBrowser().post(PAGE, { id_token })
@@ -213,7 +213,7 @@ test('login form: a token that was tried in another browser is still good in its
   expect((await browser.session()).status).toBe(200)
 })
 
-test('login form: of ten posts of one token at the same time one signs in', async () => {
+test('login form: of ten simultaneous posts of one token one signs in', async () => {
   const browser = openBrowser()
   const id_token = browser.issue()
   const answers = await Promise.all(Array.from({ length: 10 }, () => browser.post(PAGE, { id_token })))
@@ -237,14 +237,14 @@ test.each<[string, (browser: Browser, fields: Record<string, string>) => ReturnT
   expect((await browser.session()).status).toBe(200)
 })
 
-test('login form: a post that no page navigates with is refused', async () => {
+test('login form: a post that is not a page navigation is refused', async () => {
   const browser = openBrowser()
   const answer = await browser.post(PAGE, { id_token: browser.issue() }, { 'sec-fetch-dest': 'empty' })
   expect(answer.status).toBe(403)
   expect((await browser.session()).status).toBe(401)
 })
 
-test('login form: in maintenance nobody signs in, and the token stays whole', async () => {
+test('login form: during maintenance nobody signs in, and the token is not used up', async () => {
   const browser = openBrowser()
   const id_token = browser.issue()
   await askAdmin(place.host, 'PUT', 'maintenance', { on: true })
@@ -255,7 +255,7 @@ test('login form: in maintenance nobody signs in, and the token stays whole', as
   expect((await browser.session()).status).toBe(200)
 })
 
-test('login form: guesses are counted per network; then a page in the user’s language says when to come back', async () => {
+test('login form: guesses are counted per network; then a page in the language of the user says when to retry', async () => {
   const own = await startPlace({ THROTTLE_NETWORK: '3' })
   // Successful sign-ins do not count.
   for (let time = 0; time < 5; time++) expect((await openBrowser(own).signIn()).headers.location).toBe(PAGE)
@@ -270,7 +270,7 @@ test('login form: guesses are counted per network; then a page in the user’s l
   await stopPlace(own)
 })
 
-test('session: what a client’s script sets on another host is shown within a second', async () => {
+test('session: changes by the script of a client are visible on another host within a second', async () => {
   const browser = openBrowser()
   await browser.signIn()
   expect((await browser.session()).json()).toMatchObject({ tenant: ['acme', 7], locale: 'nl-BE' })
@@ -295,7 +295,7 @@ test.each<[string, SignOutTarget, (url: string) => string]>([
   ['no address that scripts may name: the signed-out page', { address: 'javascript:alert(1)' }, () => SIGNED_OUT],
   ['another host by its bare name: the signed-out page', { address: '//example.org/' }, () => SIGNED_OUT],
   ['a solution that is not there: the signed-out page', { solution: 'nobodys', argument: null }, () => SIGNED_OUT],
-])('logout: goes on to %s', async (_case, target, location) => {
+])('logout: it continues to %s', async (_case, target, location) => {
   await endAll()
   const browser = openBrowser()
   await browser.signIn()
@@ -305,7 +305,7 @@ test.each<[string, SignOutTarget, (url: string) => string]>([
   expect((await browser.session()).status).toBe(401)
 })
 
-test('logout: another origin is reached by a page that goes on, as form-action asks for', async () => {
+test('logout: another origin is reached through an intermediate page, as form-action requires', async () => {
   await endAll()
   const browser = openBrowser()
   await browser.signIn()
@@ -315,7 +315,7 @@ test('logout: another origin is reached by a page that goes on, as form-action a
   expect((await browser.session()).status).toBe(401)
 })
 
-test('logout: a target of another session, or none of ours, is an ordinary logout', async () => {
+test('logout: a target of another session, or a forged one, is an ordinary logout', async () => {
   const address = { address: 'https://example.org/' }
   for (const after of [place.targets.issue('crm', 'another session', address), 'x.x', '']) {
     const browser = openBrowser()
@@ -326,7 +326,7 @@ test('logout: a target of another session, or none of ours, is an ordinary logou
   }
 })
 
-test('logout: where the browser says that the page is ours, hidden token and form may be missing', async () => {
+test('logout: if the browser says that the page is ours, hidden token and form fields can be missing', async () => {
   const headers = { 'sec-fetch-site': 'same-origin' }
   const browser = openBrowser()
   await browser.signIn()
@@ -338,7 +338,7 @@ test('logout: where the browser says that the page is ours, hidden token and for
   expect((await browser.session()).status).toBe(401)
 })
 
-test('logout: from another site, or without the hidden token where the browser says nothing, nobody is signed out', async () => {
+test('logout: from another site, or without the hidden token if the browser sends no source, nobody is signed out', async () => {
   await endAll()
   const browser = openBrowser()
   await browser.signIn()
@@ -348,7 +348,7 @@ test('logout: from another site, or without the hidden token where the browser s
   expect((await browser.session()).status).toBe(200)
 })
 
-test('login form: a browser that was remembered before the solution had one is asked to sign in there', async () => {
+test('login form: a browser remembered before the solution had one must sign in there', async () => {
   await addUser(place.host, 'emma')
   await addDefaultSolution(place.host, 'shop')
   const remembered = await visit(place.host, 'shop')

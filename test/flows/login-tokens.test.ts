@@ -14,7 +14,7 @@ async function makeToken(solution = 'token-crm', permissions = ['Users']): Promi
   return (await askAdmin(host, 'POST', `solutions/${solution}/login-tokens`, login)).token as string
 }
 
-test('a login token in the field id_token signs in once, for whom it was made', async () => {
+test('a login token in the field id_token signs its user in, once', async () => {
   const id_token = await makeToken()
   const browser = await visit(host, 'token-crm')
   const answer = await browser.post(browser.page, { id_token, username: '', password: '', remember: 'on' })
@@ -25,7 +25,7 @@ test('a login token in the field id_token signs in once, for whom it was made', 
   expect((await again.post(again.page, { id_token })).status).toBe(401)
 })
 
-test('of ten browsers with one token at the same time one gets in', async () => {
+test('of ten browsers with one token at the same time, one is signed in', async () => {
   const id_token = await makeToken()
   const browsers = await Promise.all(Array.from({ length: 10 }, () => visit(host, 'token-crm')))
   const answers = await Promise.all(browsers.map((browser) => browser.post(browser.page, { id_token })))
@@ -36,7 +36,7 @@ test.each([
   ['for another solution', () => makeToken('token-other')],
   ['that was changed', async () => `${(await makeToken()).slice(0, -2)}xx`],
   ['that is none', async () => 'x'.repeat(5000)],
-])('a token %s is refused, in the audit too, and no script sees it', async (_case, make) => {
+])('a token %s is refused, is in the audit, and no script sees it', async (_case, make) => {
   const browser = await visit(host, 'token-crm')
   const id_token = await make()
   const answer = await browser.post(browser.page, { id_token })
@@ -45,7 +45,7 @@ test.each([
   expect(host.logged()).not.toContain(id_token)
 })
 
-test('the served page has the field id_token empty', async () => {
+test('the login page has an empty field id_token', async () => {
   const browser = await visit(host, 'token-crm')
   expect((await browser.open()).text).toMatch(/<input type="hidden" name="id_token"(?! value="[^"]+")/)
 })

@@ -47,19 +47,19 @@ async function expectRefused(statement: string, why: RegExp): Promise<void> {
   expect(satellite.logged()).toContain('a statement of the control center was refused')
 }
 
-test('managed: a statement by the key of the first contact is taken', async () => {
+test('managed: a statement signed with the key of the first contact is accepted', async () => {
   center.gives(v1.bundle)
   center.says(await center.key.sign(stateOf(10, wanted(v1))))
   await expect.poll(() => activeOf(satellite), OFTEN).toBe('1.0.0')
   await expect.poll(async () => (await cloudOf(satellite)).number, OFTEN).toBe(10)
 })
 
-test('managed: a statement by another key is refused', async () => {
+test('managed: a statement signed with another key is refused', async () => {
   const { sign } = await signingKey()
   await expectRefused(await sign(stateOf(11, wanted(v2))), /signature/)
 })
 
-test('managed: a statement that was altered after it was signed is refused', async () => {
+test('managed: a statement changed after signing is refused', async () => {
   const [header, , signature] = (await center.key.sign(stateOf(10, wanted(v1)))).split('.')
   const payload = Buffer.from(JSON.stringify(stateOf(11, wanted(v2)))).toString('base64url')
   await expectRefused(`${header}.${payload}.${signature}`, /signature/)
@@ -71,15 +71,15 @@ test('managed: a statement without a signature is refused', async () => {
   await expectRefused(`${header}.${payload}.`, /signature/)
 })
 
-test('managed: a text of another type by the right key is refused', async () => {
+test('managed: a text of another type signed with the right key is refused', async () => {
   await expectRefused(await center.key.sign(stateOf(11, wanted(v2)), { typ: 'JWT' }), /type/)
 })
 
-test('managed: an older statement is refused, however good its signature is', async () => {
+test('managed: an older statement is refused, even with a valid signature', async () => {
   await expectRefused(await center.key.sign(stateOf(9, wanted(v1))), /lower than 10/)
 })
 
-test('managed: another statement under a number that was taken is refused', async () => {
+test('managed: a different statement with a used number is refused', async () => {
   await expectRefused(await center.key.sign(stateOf(10, wanted(v2))), /another one .* under the number 10/)
 })
 
@@ -87,7 +87,7 @@ test('managed: a statement for another environment is refused', async () => {
   await expectRefused(await center.key.sign(stateOf(11, { environment: randomUUID() })), /is for the environment/)
 })
 
-test('managed: a statement that sets more than a control center may is refused as a whole', async () => {
+test('managed: a statement that sets more than a control center may set is refused as a whole', async () => {
   for (const more of [
     { grants: { crm: {} } },
     { settings: { adminPassword: 'x' } },
@@ -98,12 +98,12 @@ test('managed: a statement that sets more than a control center may is refused a
   }
 })
 
-test('managed: a statement that is too long is refused before anything of it is read', async () => {
+test('managed: an overlong statement is refused before it is parsed', async () => {
   await expectRefused('a'.repeat(LONGEST_STATEMENT + 1), /statement/)
   await expectRefused('a'.repeat(2 * LONGEST_STATEMENT), /too large/)
 })
 
-test('managed: a bundle with another SHA-256 than was signed is refused, and the version before goes on', async () => {
+test('managed: a bundle with another SHA-256 than the signed one is refused, and the previous version keeps running', async () => {
   center.gives(v1.bundle)
   center.says(await center.key.sign(stateOf(12, wanted(v2))))
   await restart()
@@ -115,7 +115,7 @@ test('managed: a bundle with another SHA-256 than was signed is refused, and the
   await expect.poll(() => center.reports.at(-1)?.results[0]?.code, OFTEN).toBe('ERR_BUNDLE_ALTERED')
 })
 
-test('managed: a key that the operator pinned counts instead of the one of the first contact', async () => {
+test('managed: a key pinned by the operator takes precedence over that of the first contact', async () => {
   const pinned = await signingKey()
   center.gives(v2.bundle)
   center.says(await center.key.sign(stateOf(13, wanted(v2))))
@@ -126,7 +126,7 @@ test('managed: a key that the operator pinned counts instead of the one of the f
   await expect.poll(() => activeOf(satellite), OFTEN).toBe('2.0.0')
 })
 
-test('managed: with a new token a Satellite moves to another environment, whose numbers are its own', async () => {
+test('managed: with a new token a Satellite moves to another environment, which has separate numbers', async () => {
   const environment = randomUUID()
   center.gives(v1.bundle)
   center.says(await center.key.sign(stateOf(1, { ...wanted(v1), environment })))

@@ -44,14 +44,14 @@ describe.skipIf(postgresPath === undefined)('a Satellite of two nodes, and its c
     expect(applied).toHaveLength(1)
   })
 
-  test('settings hold on both', async () => {
+  test('settings apply on both', async () => {
     const settings = { defaultSolution: 'crm' }
     await center.api('PUT', 'organisations/acme/environments/both/desired/settings', settings)
     const startOf = async (node: TestHost) => (await fetch(`${node.url}/`, { redirect: 'manual' })).status
     for (const node of nodes) await expect.poll(() => startOf(node), OFTEN).toBe(302)
   })
 
-  test('changes at the same time get numbers of their own', async () => {
+  test('simultaneous changes get different numbers', async () => {
     const { parts } = center
     const { id } = await parts.environments.need((await parts.organisations.find('acme'))?.id ?? '', 'both')
     const change = (level: 'info' | 'warn') =>

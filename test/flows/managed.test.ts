@@ -58,7 +58,7 @@ function stateOf({ state, steps }: { state: string; steps: { environment: string
   return [state, ...steps.map((step) => `${step.environment} ${step.state}`)].join(', ')
 }
 
-test('managed: a version and settings that are asked for are in force, are reported, and hold after a restart', async () => {
+test('managed: a desired version and settings are applied, reported, and kept after a restart', async () => {
   const home = mkdtempSync(join(tmpdir(), 'managed-test-'))
   const { token } = await center.environment('kept')
   const first = await startSatellite(center, token, {}, { home })
@@ -93,7 +93,7 @@ test('managed: a version and settings that are asked for are in force, are repor
   }
 })
 
-test('managed: OAuth settings of the control center are in force, and shown as its own, until the operator sets some', async () => {
+test('managed: OAuth settings of the control center apply, and are shown as its own, until the operator sets some', async () => {
   const satellite = await satelliteOf('oauth', { BUNDLE_FILES: '100' })
   const oauth = { api: 'Google', clientId: 'of the manifest', apiSecret: '%%GOOGLE%%' }
   const bundle = await bundleOf(
@@ -118,7 +118,7 @@ test('managed: OAuth settings of the control center are in force, and shown as i
   expect(await page()).not.toContain('of-the-center')
 })
 
-test('managed: OAuth settings with an address, or with anything that is no setting, are refused', async () => {
+test('managed: OAuth settings with a URL, or with an unknown setting, are refused', async () => {
   await center.environment('addresses')
   for (const more of [
     { issuer: 'https://evil.example' },
@@ -142,7 +142,7 @@ test('managed: OAuth settings with an address, or with anything that is no setti
   }
 })
 
-test('managed: a rollout goes from one environment to the next, halts at the one that refuses, and can be rolled back', async () => {
+test('managed: a rollout continues from one environment to the next, halts at one that refuses, and can be rolled back', async () => {
   const [north, south, west] = [
     await satelliteOf('north', { BUNDLE_FILES: '100' }),
     await satelliteOf('south'),
@@ -189,7 +189,7 @@ test('managed: a rollout goes from one environment to the next, halts at the one
   expect((await move(second, 'continue')).body.code).toBe('ERR_CHANGED_MEANWHILE')
 })
 
-test('managed: a revoked token is told once, shown by the health page, and nothing that runs ends', async () => {
+test('managed: a revoked token is reported once and shown on the health page, and running solutions continue', async () => {
   const { id, token } = await center.environment('revoked')
   const satellite = await startSatellite(center, token)
   satellites.push(satellite)
@@ -209,7 +209,7 @@ test('managed: a revoked token is told once, shown by the health page, and nothi
   expect(page.status).toBe(200)
 })
 
-test('managed: a control center that was killed takes its rollouts up again, and Satellites catch up by themselves', async () => {
+test('managed: a killed control center resumes its rollouts, and Satellites catch up automatically', async () => {
   const home = mkdtempSync(join(tmpdir(), 'center-again-'))
   let one = await startTestCenter({}, { home })
   const port = new URL(one.url).port

@@ -54,7 +54,7 @@ async function guess(host: TestHost, forwardedFor: string): Promise<number> {
 
 // --- forwarding headers and host names -----------------------------------------------------------------------------------
 
-test('X-Forwarded-* of who is no trusted proxy count for nothing: neither host name, nor https, nor another address', async () => {
+test('X-Forwarded-* of an untrusted sender is ignored: neither host name, https nor address changes', async () => {
   const lies = {
     'x-forwarded-host': 'localhost',
     'x-forwarded-proto': 'https',
@@ -71,14 +71,14 @@ test('X-Forwarded-* of who is no trusted proxy count for nothing: neither host n
   expect(answers).toEqual([401, 401, 401, 429])
 })
 
-test('behind a trusted proxy the address counts that the proxy saw, whatever the browser wrote in front of it', async () => {
+test('behind a trusted proxy the address that the proxy saw counts, whatever the browser sent before it', async () => {
   const answers: number[] = []
   for (let tried = 1; tried <= 4; tried++) answers.push(await guess(proxied, `198.51.100.${tried}, 203.0.113.7`))
   expect(answers).toEqual([401, 401, 401, 429])
   expect(await guess(proxied, '203.0.113.8')).toBe(401)
 })
 
-test('a trusted proxy is believed its host name, but where PUBLIC_URL is https it cannot make a cookie without Secure', async () => {
+test('the host name of a trusted proxy is used, but if PUBLIC_URL is https, cookies are always Secure', async () => {
   const said = { host: 'evil.example', 'x-forwarded-host': 'apps.example.org', 'x-forwarded-proto': 'http' }
   const { status, headers } = await ask(`${proxied.url}${PAGE}`, { headers: said })
   expect(status).toBe(200)
@@ -88,7 +88,7 @@ test('a trusted proxy is believed its host name, but where PUBLIC_URL is https i
   expect((await ask(`${proxied.url}${PAGE}`, { headers: added })).status).toBe(421)
 })
 
-test('a page that made its host name point to the admin port reaches neither the page nor the API, even with the account', async () => {
+test('a page that points its host name to the admin port reaches neither pages nor API, even with credentials', async () => {
   for (const host of ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example', 'evil.example:8081']) {
     const headers = { host, authorization: open.admin }
     for (const path of ['/admin/', '/admin/api/solutions']) {
@@ -97,7 +97,7 @@ test('a page that made its host name point to the admin port reaches neither the
   }
 })
 
-test('such a page from the address of a trusted proxy does not get there by forwarding another name', async () => {
+test('such a page cannot get there through a trusted proxy by forwarding another name', async () => {
   for (const name of ['localhost', '127.0.0.1', 'apps.example.org']) {
     const headers = { host: 'evil.example:8081', 'x-forwarded-host': name, authorization: proxied.admin }
     for (const path of ['/admin/', '/admin/api/solutions']) {
@@ -132,7 +132,7 @@ test.each([
   ['a space before the colon', `Content-Length : ${HIDDEN.length}\r\n`, HIDDEN],
   ['a line that ends in LF alone', `X: y\nContent-Length: ${HIDDEN.length}\r\n`, HIDDEN],
 ])(
-  'a request that two servers read differently is refused whole, and what it hides is not answered: %s',
+  'a request that two servers could read differently is refused completely, and its hidden part is not answered: %s',
   async (_case, headers, body) => {
     for (const url of [open.url, open.adminUrl]) {
       const text = await raw(url, `POST / HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n${body}`)
@@ -145,7 +145,7 @@ test.each([
   ['one header of 20 kB', `X-Long: ${'x'.repeat(20_000)}\r\n`, '/'],
   ['2,000 headers of 20 bytes', 'X-Many: 0123456789\r\n'.repeat(2000), '/'],
   ['an address of 20 kB', '', `/${'x'.repeat(20_000)}`],
-])('%s: 431, with the header set, on both ports', async (_case, headers, path) => {
+])('%s: 431, with the standard headers, on both ports', async (_case, headers, path) => {
   for (const url of [open.url, open.adminUrl]) {
     const text = await raw(url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`)
     expect(statuses(text)).toEqual([431])
@@ -157,7 +157,7 @@ test.each([
   }
 })
 
-test('what is too large, or from nobody who may, is refused before its body is sent', async () => {
+test('a request that is too large, or not allowed, is refused before its body is sent', async () => {
   const form = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000000\r\nConnection: close'
   expect(statuses(await raw(open.url, `POST ${PAGE} HTTP/1.1\r\nHost: localhost\r\n${form}\r\n\r\n`))).toEqual([413])
   const zip = 'Content-Type: application/zip\r\nContent-Length: 9000000\r\nConnection: close'
@@ -165,7 +165,7 @@ test('what is too large, or from nobody who may, is refused before its body is s
   for (const url of [open.url, open.adminUrl]) expect(statuses(await raw(url, upload))).toEqual([401])
 })
 
-test('a slow client keeps nobody waiting, and has a minute for its headers and five for its request', async () => {
+test('a slow client blocks nobody, and has a minute for its headers and five for its request', async () => {
   const slow = Array.from({ length: 50 }, () => connect(Number(new URL(open.url).port), '127.0.0.1'))
   for (const socket of slow) socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nx')
   expect((await ask(`${open.url}/health/live`)).status).toBe(200)
@@ -184,7 +184,7 @@ test('a slow client keeps nobody waiting, and has a minute for its headers and f
 
 // --- the same machine ----------------------------------------------------------------------------------------------------
 
-test('no other account of the machine can read what the platform keeps', () => {
+test('no other account on the machine can read the data of the platform', () => {
   const files = readdirSync(open.home)
   expect(files).toEqual(expect.arrayContaining(['platform-key', 'platform.sqlite', 'platform.sqlite-wal']))
   expect(files.filter((file) => statSync(join(open.home, file)).mode & 0o077)).toEqual([])
@@ -192,7 +192,7 @@ test('no other account of the machine can read what the platform keeps', () => {
 
 // --- settings -----------------------------------------------------------------------------------------------------------
 
-test('a database of an unknown kind and a control center of no address are faults of the settings', () => {
+test('a database of an unknown kind and a control center with an invalid URL are errors in the settings', () => {
   const set = { PLATFORM_DATABASE: 'delta', ENVIRONMENT: 'onprem', REMOTE_ENVIRONMENT_TOKEN: 'token' }
   expect(() => readSettings(set)).toThrow(
     /PLATFORM_DATABASE must be one of embedded, alpha, beta, gamma.*REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but/s,

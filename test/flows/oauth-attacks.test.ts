@@ -28,7 +28,7 @@ async function signIn(visitor: Visitor, query = ''): Promise<Page> {
   return visitor.person.open(await goToProvider(visitor, query), { from: played.provider.base })
 }
 
-test('a refresh token and the secret are not for a revocation endpoint elsewhere', async () => {
+test('refresh token and client secret are not sent to a revocation endpoint elsewhere', async () => {
   const { thief, host } = played
   const { visitor, answer } = await played.playSignIn('query', {
     discovery: (document) => json({ ...document, revocation_endpoint: `${thief.base}/revoke` }),
@@ -39,7 +39,7 @@ test('a refresh token and the secret are not for a revocation endpoint elsewhere
   expect(thief.got).toEqual([])
 })
 
-test('an author cannot lead users elsewhere once the operator says where the provider is, nor keep them at a former one', async () => {
+test('once the operator sets the provider, the author can neither redirect users elsewhere nor keep a former provider', async () => {
   const { provider, host, thief } = played
   const [before, after] = [provider.play(), provider.play()]
   const author = { issuer: 'https://author.example', authorizationBaseUrl: `${thief.base}/phish`, jwks_uri: thief.base }
@@ -62,7 +62,7 @@ test('an author cannot lead users elsewhere once the operator says where the pro
   expect((await signIn(anna)).status).toBe(303)
 })
 
-test('no connection is made to an address inside that a discovery document names', async () => {
+test('no connection is made to an internal address that a discovery document names', async () => {
   let connections = 0
   const canary = createServer((socket) => {
     connections++
@@ -86,7 +86,7 @@ test('no connection is made to an address inside that a discovery document names
   }
 })
 
-test('a provider cannot say to scripts what the platform says: uid, permissions and last_login of an earlier sign-in', async () => {
+test('a provider cannot set the fields that the platform sets: uid, permissions and last_login of an earlier sign-in', async () => {
   const forged = { uid: 'root', permissions: ['Admins'], last_login: 'now', username: 'root' }
   const { answer } = await played.playSignIn('query', { claims: (sound) => ({ ...sound, ...forged }) })
   expect(answer.status).toBe(303)
@@ -94,7 +94,7 @@ test('a provider cannot say to scripts what the platform says: uid, permissions 
   expect(lines.at(-1)?.message).toBe('shown [null,null,"number"]')
 })
 
-test('a provider that hangs holds up ten tabs of a remembered user once, not one after the other', async () => {
+test('a hanging provider delays ten tabs of a remembered user with one request, not ten', async () => {
   const { stage, visitor } = await played.playSignIn('query', {})
   visitor.person.close()
   stage.change({ refresh: { tokenEndpoint: slow } })
@@ -105,7 +105,7 @@ test('a provider that hangs holds up ten tabs of a remembered user once, not one
   expect(asked()).toBe(before + 1)
 })
 
-test('a sign-out at the provider is asked for by an address that servers take, however long the ID token is', async () => {
+test('the sign-out URL at the provider stays short enough, however long the ID token is', async () => {
   const { visitor, answer } = await played.playSignIn('query', {
     claims: (sound) => ({ ...sound, groups: 'g'.repeat(20_000) }),
   })
@@ -116,7 +116,7 @@ test('a sign-out at the provider is asked for by an address that servers take, h
   expect((await visitor.session()).status).toBe(401)
 })
 
-test('twenty returns at once with one code make one session', async () => {
+test('twenty simultaneous returns with one code create one session', async () => {
   const { host, provider } = played
   const solution = played.solutionOf('query')
   const sessionsOf = async () => {
@@ -138,7 +138,7 @@ test('twenty returns at once with one code make one session', async () => {
   expect(await sessionsOf()).toBe(before + 1)
 })
 
-test('a browser remembered by one tenant’s provider does not come in as another tenant by its address', async () => {
+test('a browser remembered by the provider of one tenant cannot sign in to another tenant by its URL', async () => {
   const { issuer } = played.provider.play()
   await addOAuthSolution(played.host, {
     name: 'tenants',
@@ -162,7 +162,7 @@ test('a browser remembered by one tenant’s provider does not come in as anothe
   expect(await tenantOf()).toEqual(['north', -1])
 })
 
-test('after all of this, no log has the client’s secret, a code or a token', () => {
+test('after all of this, no log contains the client secret, a code or a token', () => {
   expect(played.host.logged()).not.toContain(CLIENT_SECRET)
   expect(played.host.logged()).not.toMatch(/[?&](code|id_token)=|Bearer |Basic |eyJ[A-Za-z0-9_-]{10}/)
 })

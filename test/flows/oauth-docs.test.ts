@@ -76,7 +76,7 @@ async function uploadFirst(): Promise<void> {
   await setSecret()
 }
 
-test('docs, a first example: the account that it names signs in, another one does not', async () => {
+test('docs, a first example: the account that it names signs in, another account does not', async () => {
   await uploadFirst()
   const anna = comeTo(host, 'crm')
   expect((await anna.signIn()).status).toBe(303)
@@ -85,7 +85,7 @@ test('docs, a first example: the account that it names signs in, another one doe
   expect([back.status, textOf(back.text).includes('This account has no access')]).toEqual([403, true])
 })
 
-test('docs, Custom: single addresses suffice, and the signed-out page says where one may still be signed in', async () => {
+test('docs, Custom: single endpoints suffice, and the signed-out page says where the user may still be signed in', async () => {
   const { issuer, ...oauth } = firstManifest().oauth as Record<string, unknown>
   const found = await fetch(`${provider.issuer}/.well-known/openid-configuration`)
   const { authorization_endpoint, token_endpoint, jwks_uri } = (await found.json()) as Record<string, string>
@@ -109,7 +109,7 @@ async function askedWith(): Promise<Record<string, Record<string, unknown>>[]> {
   return lines.slice(-2).map(({ message }) => JSON.parse(message.slice('asked '.length)).q)
 }
 
-test('docs, what the authenticator gets and stay signed in: at the first sign-in and at the next, and nothing that could sign in', async () => {
+test('docs, what the authenticator gets: the documented fields at the first and at the next sign-in, and no credentials', async () => {
   const { oauth, ...manifest } = firstManifest()
   const settings = /^\| others with OpenID Connect \| `(.*)` \|$/m.exec(GUIDE)?.[1]
   await upload(
@@ -146,7 +146,7 @@ test('docs, what the authenticator gets and stay signed in: at the first sign-in
   expect(tokens.filter((token) => [given, ...files].some((text) => text.includes(token)))).toEqual([])
 })
 
-test('docs, getOAuthConfig: the tenant’s provider, none for an unknown one, an error without', async () => {
+test('docs, getOAuthConfig: it returns the provider of the tenant, none for an unknown tenant, an error without one', async () => {
   const { oauth: _, ...manifest } = firstManifest()
   await upload(
     { ...manifest, authenticator: 'OAUTH_AUTHENTICATOR' },
@@ -168,7 +168,7 @@ test('docs, getOAuthConfig: the tenant’s provider, none for an unknown one, an
   expect(log).toContain('the tenant may have letters, digits')
 })
 
-test('docs, why an e-mail alone is risky: who was invited is found by e-mail once, and by issuer and subject from then on', async () => {
+test('docs, why an e-mail alone is risky: an invited user is matched by e-mail once, then by issuer and subject', async () => {
   const databases = { own: { server: 'embedded' } }
   const rows = `INSERT INTO person VALUES ('u-1', 'anna', '["Users"]', 'anna@example.org', NULL, NULL)`
   await upload(
@@ -218,7 +218,7 @@ if (hasCommand('curl') && hasCommand('jq')) {
     return run('sh', ['-c', script], { cwd, env: { PATH: process.env.PATH ?? '', PASSWORD: password } })
   }
 
-  test('docs, curl: the secret, the operator’s settings and Apple’s key are set', async () => {
+  test('docs, curl: the commands set the secret, the settings of the operator and the key of Apple', async () => {
     await uploadFirst()
     await askAdmin(host, 'DELETE', 'solutions/crm/secrets/CRM_SECRET', undefined, 204)
     expect((await comeTo(host, 'crm').open()).status).toBe(503)
@@ -238,7 +238,7 @@ if (hasCommand('curl') && hasCommand('jq')) {
   console.warn('docs/oauth.md: its curl lines were not tried, since curl or jq is missing')
 }
 
-test('docs: every provider, setting and problem is there, with its status, and no other', () => {
+test('docs: exactly the existing providers, settings and problems are listed, with their status', () => {
   expect(firstColumn('Providers')).toEqual(Object.keys(PROVIDERS))
   expect(firstColumn('Settings').sort()).toEqual([...OAUTH_SETTING_NAMES].sort())
   expect(firstColumn('When it goes wrong')).toEqual(Object.keys(OAUTH_PROBLEMS))
@@ -246,7 +246,7 @@ test('docs: every provider, setting and problem is there, with its status, and n
   expect(statuses).toEqual(Object.values(OAUTH_PROBLEMS).map(({ status }) => status))
 })
 
-test('docs: the parameters that it calls refused are', () => {
+test('docs: the parameters documented as refused are refused', () => {
   const [, list = ''] = /^The platform sets these itself and refuses them: (.*?)\.$/ms.exec(GUIDE) ?? []
   const names = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '')
   expect(names).toHaveLength(15)

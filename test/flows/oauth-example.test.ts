@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => example?.stop())
 
-test('many-providers: users of two tenants sign in at the provider of theirs, with tenant, permissions and language', async () => {
+test('many-providers: users of two tenants sign in at their own provider, with tenant, permissions and language', async () => {
   expect(await signInAs('north', 'anna')).toMatchObject({
     username: 'anna@north.example',
     uid: 'n-1',
@@ -29,7 +29,7 @@ test('many-providers: users of two tenants sign in at the provider of theirs, wi
   })
 })
 
-test('many-providers: a known e-mail from the other tenant’s provider, and an unknown one, are not let in', async () => {
+test('many-providers: a known e-mail from the provider of the other tenant, and an unknown e-mail, are refused', async () => {
   for (const [tenant, account] of [
     ['south', 'eve'],
     ['north', 'nils'],
@@ -40,13 +40,13 @@ test('many-providers: a known e-mail from the other tenant’s provider, and an 
   }
 })
 
-test('many-providers: a changed tenant in the address does not change whose user it is', async () => {
+test('many-providers: a changed tenant in the URL does not change the tenant of the user', async () => {
   const { person } = await arrive('north', 'anna')
   await person.open(addressOf('south'))
   expect((await sessionOf(person, 'north')).tenant).toEqual(['north', -1])
 })
 
-test('many-providers: without tenant, with an unknown one and with odd characters it says so, and the log why', async () => {
+test('many-providers: a missing, unknown or odd tenant shows a message, and the log has the reason', async () => {
   const place = addressOf('north').replace(/\?.*/, '')
   const person = createPerson()
   const statuses: number[] = []

@@ -31,7 +31,7 @@ function testFlows(): void {
   })
 
   for (const flow of Object.keys(FLOWS)) {
-    test(`the flow ${flow} signs in, and the page that was asked for comes`, async () => {
+    test(`the flow ${flow} signs in, and shows the requested page`, async () => {
       const anna = comeTo(host, NAME)
       const query = `?flow=${flow}&tenant=north`
       const back = await signIn(anna, 'anna', query)
@@ -44,13 +44,13 @@ function testFlows(): void {
     })
   }
 
-  test('an e-mail that is not verified there does not sign in', async () => {
+  test('an unverified e-mail does not sign in', async () => {
     const bram = comeTo(host, NAME)
     expect((await signIn(bram, 'bram', '?flow=query')).status).toBe(403)
     expect((await bram.session()).status).toBe(401)
   })
 
-  test('a remembered login is checked again with a refresh token, each time with the next one', async () => {
+  test('a remembered sign-in is checked with a refresh token, each time with the next one', async () => {
     const anna = comeTo(host, NAME)
     await signIn(anna, 'anna', '?flow=query')
     for (let time = 0; time < 2; time++) {
@@ -60,7 +60,7 @@ function testFlows(): void {
     }
   })
 
-  test('signing out leads there, and back to the page that says so', async () => {
+  test('signing out redirects to Glewlwyd, and back to the signed-out page', async () => {
     const anna = comeTo(host, NAME)
     await signIn(anna, 'anna', '?flow=query')
     const page = await anna.logOut()

@@ -25,7 +25,7 @@ function leadsTo(html: string): string {
   return (/href="(http[^"]+)"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&')
 }
 
-test('signing out leads to the provider, which ends its session, and from there to the signed-out page', async () => {
+test('signing out redirects to the provider, which ends its session, and from there to the signed-out page', async () => {
   const anna = comeTo(host, 'offline')
   await anna.signIn()
   const page = await anna.logOut()
@@ -38,12 +38,12 @@ test('signing out leads to the provider, which ends its session, and from there 
   const signedOut = await anna.person.open(back.url, { from: back.from })
   expect(signedOut.status).toBe(200)
   expect(textOf(signedOut.text)).toContain('You are signed out')
-  // Nobody is signed in at the provider any more, so it asks for the password again.
+  // The session at the provider has ended, so it asks for the password again.
   expect((await anna.session()).status).toBe(401)
   expect((await anna.signIn()).status).toBe(303)
 })
 
-test('whoever signed in for a page with a query signs in again for that page, of which the provider learns nothing', async () => {
+test('after a sign-out the link to sign in again returns to the page with its query, which the provider does not see', async () => {
   const anna = comeTo(host, 'offline')
   await anna.signIn({}, '?tenant=north')
   const page = await anna.logOut()
@@ -56,7 +56,7 @@ test('whoever signed in for a page with a query signs in again for that page, of
   expect(signedOut.text).toContain('href="/solution/offline/index.html?tenant=north"')
 })
 
-test('signing out revokes the refresh token and forgets the remembered login', async () => {
+test('signing out revokes the refresh token and forgets the remembered sign-in', async () => {
   const anna = comeTo(host, 'offline')
   await anna.signIn()
   const count = () => provider.requests.filter(({ path }) => path.endsWith('/revocation')).length
@@ -67,7 +67,7 @@ test('signing out revokes the refresh token and forgets the remembered login', a
   expect((await anna.open()).status).toBe(302)
 })
 
-test('a script’s showURL at logout is where the browser is in the end, by way of the provider', async () => {
+test('showURL of a script at logout is where the browser ends up, after the provider', async () => {
   const anna = comeTo(host, 'byebye')
   await anna.signIn()
   const { token } = await (await anna.openClient('?leave=1')).frame('sign-out')
@@ -80,7 +80,7 @@ test('a script’s showURL at logout is where the browser is in the end, by way 
   expect([end.status, end.headers.location]).toEqual([303, 'https://example.org/goodbye'])
 })
 
-test('a state of the signed-out page that is not ours leads nowhere', async () => {
+test('a forged state on the signed-out page redirects nowhere', async () => {
   const anna = comeTo(host, 'byebye')
   const text = Buffer.from(JSON.stringify({ target: 'https://evil.example/', provider: null, expiresAt: 9e15 }))
   for (const state of [`${text.toString('base64url')}.AAAA`, 'x', '.', 'https://evil.example/']) {
@@ -89,7 +89,7 @@ test('a state of the signed-out page that is not ours leads nowhere', async () =
   }
 })
 
-test('the provider’s own sign-out ends the sessions of all browsers of that user, and of nobody else', async () => {
+test('a sign-out at the provider ends the sessions of all browsers of that user, and of nobody else', async () => {
   const [one, two] = [comeTo(host, 'offline'), comeTo(host, 'byebye', createPerson())]
   const bram = comeTo(host, 'offline')
   await one.signIn()
@@ -105,7 +105,7 @@ test('the provider’s own sign-out ends the sessions of all browsers of that us
   expect((await one.open()).status).toBe(302)
 })
 
-test('the provider being away keeps nobody signed in here', async () => {
+test('users can sign out while the provider is down', async () => {
   const anna = comeTo(host, 'offline')
   await anna.signIn()
   await provider.down()
@@ -117,7 +117,7 @@ test('the provider being away keeps nobody signed in here', async () => {
   }
 })
 
-test('signing out is a POST of our own page: another site’s is refused', async () => {
+test('signing out is a POST from our own page: one from another site is refused', async () => {
   const anna = comeTo(host, 'offline')
   await anna.signIn()
   const foreign = await anna.person.open(`${anna.base}/logout`, { method: 'POST', from: 'https://evil.example/' })
@@ -135,7 +135,7 @@ async function addWithoutEndSession(name: string): Promise<void> {
 
 const promptOf = (location: string) => new URL(location).searchParams.get('prompt')
 
-test('after a sign-out that the provider does not follow it is asked to prompt, until somebody signed in', async () => {
+test('after a sign-out that the provider does not support, it is asked to prompt until someone signs in', async () => {
   await addWithoutEndSession('lasting')
   const anna = comeTo(host, 'lasting')
   expect(promptOf((await anna.start()).location)).toBeNull()
@@ -156,7 +156,7 @@ test('after a sign-out that the provider does not follow it is asked to prompt, 
   expect(promptOf((await bram.start()).location)).toBe('login consent')
 })
 
-test('a sign-out at the provider asks for no prompt', async () => {
+test('after a sign-out at the provider no prompt is requested', async () => {
   const anna = comeTo(host, 'byebye')
   await anna.signIn()
   expect(leadsTo((await anna.logOut()).text)).toContain(provider.issuer)

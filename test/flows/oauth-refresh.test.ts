@@ -38,13 +38,13 @@ function refreshes() {
   return provider.requests.filter(({ body }) => body?.grant_type === 'refresh_token')
 }
 
-test('without a refresh token nobody is remembered', async () => {
+test('without a refresh token no browser is remembered', async () => {
   const anna = comeTo(host, 'flows')
   await anna.signIn()
   expect(anna.cookie('remember')).toBeUndefined()
 })
 
-test('a remembered user is signed in by the refresh token, and the authenticator is asked again', async () => {
+test('a remembered user is signed in with the refresh token, and the authenticator is called again', async () => {
   const anna = await closedBrowser()
   const before = refreshes().length
   expect(textOf((await anna.open('?tenant=south')).text)).toContain('Signed in as anna@example.org')
@@ -66,7 +66,7 @@ test('a remembered user is signed in by the refresh token, and the authenticator
   })
 })
 
-test('a return through another address keeps the tenant, the language and the custom fields of the sign-in', async () => {
+test('a return through another URL keeps tenant, language and custom fields of the sign-in', async () => {
   const anna = comeTo(host, 'tenants')
   expect((await anna.signIn({}, '?tenant=south&custom_desk=7')).status).toBe(303)
   anna.person.close()
@@ -99,7 +99,7 @@ test('each refresh token is used once: the next return uses the next one', async
   expect(new Set(used).size).toBe(3)
 })
 
-test('a user whom the authenticator does not take any more has to sign in at the provider', async () => {
+test('a user whom the authenticator no longer accepts must sign in at the provider', async () => {
   const anna = await closedBrowser()
   const place = provider.accounts.findIndex(({ name }) => name === 'anna')
   const account = provider.accounts[place] as (typeof ACCOUNTS)[number]
@@ -113,7 +113,7 @@ test('a user whom the authenticator does not take any more has to sign in at the
   }
 })
 
-test('while the provider is away the page says so, and the remembered login is as it was', async () => {
+test('while the provider is down the page says so, and the remembered sign-in is kept', async () => {
   const anna = await closedBrowser()
   const cookie = anna.cookie('remember')
   await provider.down()
@@ -124,7 +124,7 @@ test('while the provider is away the page says so, and the remembered login is a
   expect(textOf((await anna.open()).text)).toContain('Signed in as anna@example.org')
 })
 
-test('a refresh token that the provider has revoked ends the remembered login', async () => {
+test('a refresh token that the provider revoked ends the remembered sign-in', async () => {
   const anna = await closedBrowser()
   await provider.sessionsEnd('sub-of-anna')
   const answer = await anna.open()

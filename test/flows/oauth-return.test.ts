@@ -17,7 +17,7 @@ beforeAll(async () => {
   await addDefaultSolution(host, 'plain')
 })
 
-test('a HEAD of the return uses nothing up', async () => {
+test('a HEAD request to the return URL uses nothing up', async () => {
   const anna = comeTo(host, 'offline')
   const { location } = await anna.start()
   const back = await signInAtProvider(anna.person, location, { account: 'anna' })
@@ -26,7 +26,7 @@ test('a HEAD of the return uses nothing up', async () => {
   expect((await deliver(anna.person, back)).status).toBe(303)
 })
 
-test('in maintenance a return waits: after it the same address signs in', async () => {
+test('during maintenance a return waits: afterwards the same URL signs in', async () => {
   const anna = comeTo(host, 'offline')
   const { location } = await anna.start()
   const back = await signInAtProvider(anna.person, location, { account: 'anna' })
@@ -39,7 +39,7 @@ test('in maintenance a return waits: after it the same address signs in', async 
   expect((await deliver(anna.person, back)).status).toBe(303)
 })
 
-test('who declined comes to the page of login_failed_url, with what it was and the reference', async () => {
+test('a user who declines is sent to login_failed_url, with the error and the reference', async () => {
   const back = await comeTo(host, 'sorry').signIn({ cancel: true })
   expect(back.status).toBe(303)
   const target = new URL(back.headers.location ?? '', host.url)
@@ -51,7 +51,7 @@ test('who declined comes to the page of login_failed_url, with what it was and t
   })
 })
 
-test('a login_failed_url that would only sign in again is not followed', async () => {
+test('a login_failed_url that would start the sign-in again is not followed', async () => {
   await askAdmin(host, 'PUT', 'solutions/sorry/oauth', { login_failed_url: '/solution/sorry/index.html?x' })
   const back = await comeTo(host, 'sorry').signIn({ cancel: true })
   await askAdmin(host, 'DELETE', 'solutions/sorry/oauth', undefined, 204)
@@ -59,19 +59,19 @@ test('a login_failed_url that would only sign in again is not followed', async (
   expect(textOf(back.text)).toContain('Try again')
 })
 
-test('a return that nobody began does not lead to login_failed_url', async () => {
+test('a return without a started sign-in is not redirected to login_failed_url', async () => {
   const anna = comeTo(host, 'sorry')
   const answer = await anna.person.open(`${anna.base}/app_oauth/index.html?state=x&error=access_denied`)
   expect([answer.status, answer.headers.location]).toEqual([400, undefined])
 })
 
-test('signing out after an ID token in the fragment names it to the provider', async () => {
+test('signing out after a fragment sign-in sends the ID token as a hint to the provider', async () => {
   const anna = comeTo(host, 'flows')
   await anna.signIn({}, '?flow=id-token')
   expect((await anna.logOut()).text).toContain('id_token_hint=')
 })
 
-test('a solution whose users sign in by the login page has no return', async () => {
+test('a solution with a login page has no return URL', async () => {
   const visitor = comeTo(host, 'plain')
   for (const path of ['app_oauth/index.html', 'app_oauth/index.html?state=x&code=y']) {
     expect((await visitor.person.open(`${visitor.base}/${path}`)).status).toBe(404)

@@ -45,7 +45,7 @@ async function bearerWith(scopes: readonly string[]): Promise<string> {
   return `Bearer ${(made.json() as { token: string }).token}`
 }
 
-test('oauth settings: what is put is shown, and deleted once', async () => {
+test('oauth settings: they are returned as set, and deleted once', async () => {
   const path = '/solutions/set-crm/oauth'
   const settings = { clientId: 'of the operator', tenant: 'common', api: 'Microsoft', prompt: 'login', max_age: 60 }
   expect((await send('GET', path)).json()).toMatchObject({ settings: null })
@@ -58,7 +58,7 @@ test('oauth settings: what is put is shown, and deleted once', async () => {
   expect((await send('GET', path)).json()).toMatchObject({ settings: null })
 })
 
-test('oauth settings: the answer warns of what would keep people from signing in', async () => {
+test('oauth settings: the response warns of settings that would prevent sign-ins', async () => {
   const warnings = async (name: string, settings: object) => {
     const answer = await send('PUT', `/solutions/${name}/oauth`, settings)
     expect(answer.status).toBe(200)
@@ -92,7 +92,7 @@ test('oauth settings: the answer warns of what would keep people from signing in
   expect(await warnings('set-crm', {})).toEqual([])
 })
 
-test('oauth settings: of a solution that has none anywhere, GET says that nobody can sign in', async () => {
+test('oauth settings: for a solution without any, GET reports that nobody can sign in', async () => {
   await send('DELETE', '/solutions/set-bare/oauth')
   expect((await send('GET', '/solutions/set-bare/oauth')).json()).toEqual({
     settings: null,
@@ -112,13 +112,13 @@ test.each([
   ['null', { prompt: null }],
   ['61 settings', Object.fromEntries(Array.from({ length: 61 }, (_, n) => [`a${n}`, 1]))],
   ['a list', []],
-])('oauth settings: %s is refused, and the value not quoted', async (_what, settings) => {
+])('oauth settings: %s is refused, without showing the value', async (_what, settings) => {
   const answer = await send('PUT', '/solutions/set-crm/oauth', settings)
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
   expect(answer.text).not.toContain('hunter2')
 })
 
-test('oauth settings: only the admin account sets them, a token may read those of its solution', async () => {
+test('oauth settings: only the admin account can set them; a token can read those of its solution', async () => {
   const bearer = await bearerWith(['solutions:set-crm:write'])
   expect(codeOf(await send('PUT', '/solutions/set-crm/oauth', {}, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
   expect(codeOf(await send('DELETE', '/solutions/set-crm/oauth', undefined, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
@@ -146,7 +146,7 @@ test('oauth settings: changes and refusals are audited, without the settings', a
   expect(host.logged()).not.toContain('seen-nowhere')
 })
 
-test('oauth settings: OpenAPI names them', async () => {
+test('oauth settings: OpenAPI describes them', async () => {
   const { paths, components } = (await send('GET', '/openapi.json')).json() as {
     paths: Record<string, object>
     components: { schemas: Record<string, { properties: object }> }
@@ -157,7 +157,7 @@ test('oauth settings: OpenAPI names them', async () => {
 
 // What an upload reports about them
 
-test('upload: OAUTH without settings, and a secret in the manifest, are warned of', async () => {
+test('upload: OAUTH without settings, and a secret in the manifest, cause warnings', async () => {
   const codes = async (name: string, manifest: object) =>
     ((await upload(name, manifest)).body.warnings as { code: string; message: string }[]).map(({ code }) => code)
   expect(await codes('none', { authenticator: 'OAUTH' })).toEqual(['oauth_missing'])
@@ -174,7 +174,7 @@ test.each([
   [{ hint: '%%IDP%%' }],
   [{ state: 'x' }],
   [{ hint: 'a\r\nb' }],
-])('upload: the manifest’s oauth with %j is refused', async (change) => {
+])('upload: oauth in the manifest with %j is refused', async (change) => {
   const oauth = { api: 'Google', clientId: 'x', ...change }
   const { status, body } = await upload('refused', { authenticator: 'OAUTH', oauth })
   expect(status).toBe(422)
@@ -183,7 +183,7 @@ test.each([
   ])
 })
 
-test('upload: getOAuthConfig may be in the authenticator or in main’s own scripts, not in another module', async () => {
+test('upload: getOAuthConfig can be in the authenticator or in the scripts of main, not in another module', async () => {
   const manifest = { authenticator: 'OAUTH_AUTHENTICATOR', modules: ['auth', 'base'] }
   const base = moduleFile('base')
   const configure = 'function getOAuthConfig() { return null }'

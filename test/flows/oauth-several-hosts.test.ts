@@ -38,7 +38,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
 
   const tokenRequests = () => provider.requests.filter(({ path }) => path.endsWith('/token')).length
 
-  test('what one host began the other ends', async () => {
+  test('a sign-in that one host started can be completed on the other', async () => {
     for (let n = 0; n < 4; n++) {
       const anna = comeTo(group, 'crm')
       // The balancer alternates between the hosts. One more request every second time swaps the host that starts a
@@ -49,7 +49,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
     }
   })
 
-  test('ten returns at once, on both hosts, are one sign-in and one question to the provider', async () => {
+  test('ten simultaneous returns on both hosts are one sign-in and one request to the provider', async () => {
     const anna = comeTo(group, 'crm')
     const { location } = await anna.start()
     const back = await signInAtProvider(anna.person, location, { account: 'anna' })
@@ -59,7 +59,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
     expect(tokenRequests()).toBe(asked + 1)
   })
 
-  test('a remembered user is let in by either host, each with the newest refresh token', async () => {
+  test('either host signs a remembered user in, each with the newest refresh token', async () => {
     const anna = comeTo(group, 'crm')
     await anna.signIn()
     for (let n = 0; n < 4; n++) {
@@ -69,7 +69,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
     }
   })
 
-  test('the provider’s own sign-out ends the session on both hosts', async () => {
+  test('a sign-out at the provider ends the session on both hosts', async () => {
     const anna = comeTo(group, 'crm')
     await anna.signIn()
     // These requests reach both hosts, so both have loaded the session afterwards.

@@ -29,7 +29,7 @@ function tokenRequests(at = provider): number {
   return at.requests.filter(({ path }) => path.endsWith('/token')).length
 }
 
-test('ten tabs that were opened at once all end in a sign-in, in any order', async () => {
+test('ten tabs opened together all complete a sign-in, in any order', async () => {
   const anna = comeTo(host, 'offline')
   const starts = await Promise.all(Array.from({ length: 10 }, (_, tab) => anna.start(`?tab=${tab}`)))
   for (const tab of [7, 0, 9, 3, 1, 2, 4, 5, 6, 8]) {
@@ -40,7 +40,7 @@ test('ten tabs that were opened at once all end in a sign-in, in any order', asy
   expect((await anna.session()).status).toBe(200)
 })
 
-test('thirty tabs do not add up to more cookies than a request may have; the last ones work', async () => {
+test('thirty tabs do not exceed the cookies that a request can have; the last ones work', async () => {
   const anna = comeTo(host, 'offline')
   let last = ''
   for (let tab = 0; tab < 30; tab++) last = (await anna.start()).location
@@ -49,7 +49,7 @@ test('thirty tabs do not add up to more cookies than a request may have; the las
   expect(answer.status).toBe(303)
 })
 
-test('the same return again goes on to the page where the user is signed in, and asks the provider nothing', async () => {
+test('the same return again redirects to the page of the signed-in user, without a request to the provider', async () => {
   const anna = comeTo(host, 'offline')
   const { location } = await anna.start('?page=2')
   const back = await signInAtProvider(anna.person, location, { account: 'anna' })
@@ -60,7 +60,7 @@ test('the same return again goes on to the page where the user is signed in, and
   expect(tokenRequests()).toBe(asked)
 })
 
-test('a return that is used again by one who is signed out gets a page that begins anew', async () => {
+test('a return that is used again after signing out shows a page that starts over', async () => {
   const anna = comeTo(host, 'offline')
   const { location } = await anna.start()
   const back = await signInAtProvider(anna.person, location, { account: 'anna' })
@@ -72,7 +72,7 @@ test('a return that is used again by one who is signed out gets a page that begi
   expect((await anna.session()).status).toBe(401)
 })
 
-test('login CSRF: a return in a browser that did not begin it signs nobody in and uses nothing up', async () => {
+test('login CSRF: a return in a browser that did not start it signs nobody in and uses nothing up', async () => {
   const attacker = comeTo(host, 'offline')
   const { location } = await attacker.start()
   const back = await signInAtProvider(attacker.person, location, { account: 'bram' })
@@ -81,7 +81,7 @@ test('login CSRF: a return in a browser that did not begin it signs nobody in an
   const fooled = await deliver(anna.person, back)
   expect(fooled.status).toBe(400)
   expect(fooled.text).toContain('href="/solution/offline/index.html"')
-  // The victim also has a sign-in of her own in progress.
+  // The victim also has a sign-in in progress.
   await anna.start()
   expect((await deliver(anna.person, back)).status).toBe(400)
   // The victim has a cookie of that name with another value.
@@ -94,7 +94,7 @@ test('login CSRF: a return in a browser that did not begin it signs nobody in an
   expect((await deliver(attacker.person, back)).status).toBe(303)
 })
 
-test('a return without state, with two, or with one that nobody began, asks the provider nothing', async () => {
+test('a return without state, with two, or with an unknown one, causes no request to the provider', async () => {
   const anna = comeTo(host, 'offline')
   await anna.start()
   const asked = tokenRequests()
@@ -138,7 +138,7 @@ test('the return of one solution signs in to no other', async () => {
   expect((await elsewhere.session()).status).toBe(401)
 })
 
-test('mix-up: the answer of one provider to a sign-in at another is refused, and the code goes nowhere', async () => {
+test('mix-up: the response of one provider to a sign-in at another is refused, and the code is not sent', async () => {
   const anna = comeTo(host, 'choice')
   await other.setClient({ client_id: 'choice', redirect_uris: [`${anna.base}/app_oauth/index.html`] })
   const [one, two] = [await anna.start('?at=one'), await anna.start('?at=two')]
@@ -153,7 +153,7 @@ test('mix-up: the answer of one provider to a sign-in at another is refused, and
   expect(lines.at(-1)).toMatchObject({ code: 'oauth_token', message: expect.stringContaining(other.issuer) })
 })
 
-test('OAUTH_AUTHENTICATOR: each address leads to its provider; without a match a page says so', async () => {
+test('OAUTH_AUTHENTICATOR: each URL leads to its provider; without a match a page says so', async () => {
   const anna = comeTo(host, 'choice')
   expect((await anna.signIn({}, '?at=one')).status).toBe(303)
   expect((await anna.session()).json()).toMatchObject({ uid: provider.issuer })

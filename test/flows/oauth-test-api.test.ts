@@ -24,13 +24,13 @@ async function stepsOf(body?: object): Promise<Record<string, string>> {
 
 const SOUND = { settings: 'ok', discovery: 'ok', endpoints: 'ok', keys: 'ok', secret: 'skipped', clock: 'ok' }
 
-test('oauth test: settings that are sent are tried with the provider, and not kept', async () => {
+test('oauth test: settings in the body are tried with the provider, and not stored', async () => {
   const { issuer } = provider.play()
   expect(await stepsOf({ api: 'Custom', clientId: 'one', issuer })).toEqual(SOUND)
   expect(await get('/solutions/tested/oauth')).toMatchObject({ settings: null })
 })
 
-test('oauth test: without a body those that are set are tried', async () => {
+test('oauth test: without a body the stored settings are tried', async () => {
   const { issuer } = provider.play()
   expect(await stepsOf()).toMatchObject({ settings: 'failed', discovery: 'skipped' })
   await send('PUT', '/solutions/tested/oauth', { api: 'Custom', clientId: 'one', issuer })
@@ -38,13 +38,13 @@ test('oauth test: without a body those that are set are tried', async () => {
   await send('DELETE', '/solutions/tested/oauth')
 })
 
-test('oauth test: a key set that fails and a secret that is missing are told', async () => {
+test('oauth test: a failing key set and a missing secret are reported', async () => {
   const { issuer } = provider.play({ keySet: failure })
   const steps = await stepsOf({ api: 'Custom', clientId: 'one', apiSecret: '%%IDP%%', issuer })
   expect(steps).toEqual({ ...SOUND, keys: 'failed', secret: 'failed' })
 })
 
-test('oauth test: a host in a private network that the operator did not list is not asked', async () => {
+test('oauth test: a host in a private network that the operator did not list is not contacted', async () => {
   const body = { api: 'Custom', clientId: 'one', issuer: 'https://127.0.0.1:1' }
   const answer = await send('POST', '/solutions/tested/oauth/test', body)
   const { steps } = answer.json() as { steps: { step: string; result: string; message: string }[] }
@@ -54,12 +54,12 @@ test('oauth test: a host in a private network that the operator did not list is 
   })
 })
 
-test('oauth test: what PUT would refuse is refused', async () => {
+test('oauth test: settings that PUT would refuse are refused', async () => {
   const answer = await send('POST', '/solutions/tested/oauth/test', { api: 'Custom', apiSecret: 'in the clear' })
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
 })
 
-test('oauth: the address to register is that of the pages, on the admin port too', async () => {
+test('oauth: the redirect URL to register has the address of the pages, on the admin port too', async () => {
   const redirectAddress = `${host.url}/solution/tested/app_oauth/index.html`
   expect(await get('/solutions/tested/oauth/redirect-address')).toEqual({ redirectAddress })
   const onAdminPort = await fetch(`${host.adminUrl}/admin/api/solutions/tested/oauth/redirect-address`, {
@@ -68,7 +68,7 @@ test('oauth: the address to register is that of the pages, on the admin port too
   expect(await onAdminPort.json()).toEqual({ redirectAddress })
 })
 
-test('oauth: the providers are listed with what they ask for', async () => {
+test('oauth: the providers are listed with the settings that they need', async () => {
   expect((await items('/oauth-providers')).map(({ api }) => api)).toEqual([
     'Google',
     'Microsoft',

@@ -11,20 +11,20 @@ const SEED = 47
 const KILLS = scaled(1, 3)
 const SIZE = { beforeKill: scaled(15, 40), away: scaled(500, 2000) }
 
-describe('kill -9 of the host in mid-load, with the embedded database', () => {
+describe('kill -9 of the host under load, with the embedded database', () => {
   let kills: HostKills
   beforeAll(async () => {
     kills = await killHosts(KILLS, seededRandom(SEED), SIZE)
   })
 
-  test('what was answered for is there after the next start', () => {
+  test('confirmed data exists after the next start', () => {
     expect(kills.sessions).toBeGreaterThan(scaled(6, 60))
     expect(kills.users).toBeGreaterThan(scaled(2, 20))
     expect(kills.lost).toEqual([])
     expect(kills.unexpected).toEqual([])
   })
 
-  test('the database is sound as the kill left it', () => {
+  test('the database is intact after the kill', () => {
     expect(kills.integrity).toEqual(Array(KILLS).fill('ok'))
   })
 })
@@ -42,7 +42,7 @@ describe.each([
     }, SERVER_START + 60_000)
     afterAll(() => server?.stop())
 
-    test('the login form says in the user’s language that signing in is not possible now, and when to come back', () => {
+    test('the login form says in the language of the user that signing in is not possible now, and when to retry', () => {
       expect(new Set(kills.formStatuses)).toEqual(new Set([503]))
       expect(kills.poorAnswers).toEqual([])
       expect(kills.formTime).toBeLessThan(6000)
@@ -57,7 +57,7 @@ describe.each([
       expect(new Set(kills.liveStatuses)).toEqual(new Set([200]))
     })
 
-    test('the host goes on by itself when the server is back', () => {
+    test('the host recovers automatically when the server is back', () => {
       expect(kills.recovery).toBeLessThan(10_000)
       expect(kills.unexpected).toEqual([])
     })
@@ -66,7 +66,7 @@ describe.each([
       expect(kills.forgotten).toEqual([])
     })
 
-    test('nothing is lost that was answered for', () => {
+    test('no confirmed data is lost', () => {
       expect(kills.sessions).toBeGreaterThan(scaled(14, 40))
       expect(kills.users).toBeGreaterThan(scaled(4, 10))
       expect(kills.lost).toEqual([])

@@ -46,7 +46,7 @@ const PLACES: readonly [string, Planted][] = [
   ['for the page alone', { first: 1, path: PAGE }],
 ]
 
-test.each(PLACES)('cookies planted %s hide no session, and signing out ends it', async (_, place) => {
+test.each(PLACES)('cookies planted %s do not hide a session, and signing out ends it', async (_, place) => {
   const plants = { ...place, on: false }
   const anna = visit(plants)
   await anna.get(PAGE)
@@ -61,7 +61,7 @@ test.each(PLACES)('cookies planted %s hide no session, and signing out ends it',
 })
 
 test.each(PLACES)(
-  'cookies planted %s keep nobody from signing in, or from coming back remembered',
+  'cookies planted %s do not prevent a sign-in or a remembered return',
   async (_, place) => {
     const anna = visit({ ...place, on: true })
     await anna.get(PAGE)
@@ -72,7 +72,7 @@ test.each(PLACES)(
   },
 )
 
-test('a planted cookie does not make a known browser a stranger', async () => {
+test('a planted cookie does not make a known browser unknown', async () => {
   const plants = { first: 1, on: false }
   const anna = visit(plants)
   await anna.get(PAGE)

@@ -57,7 +57,7 @@ async function remembered(on: TestHost, solution = 'crm', username = 'anna', pas
   return browser
 }
 
-test('a remembered browser is signed in without seeing the login page, each time with a new cookie', async () => {
+test('a remembered browser is signed in without the login page, each time with a new cookie', async () => {
   const browser = await remembered(host)
   const first = browser.cookie('remember')
   const page = await browser.open()
@@ -71,7 +71,7 @@ test('a remembered browser is signed in without seeing the login page, each time
   expect(line).toMatch(/samesite=lax/i)
 })
 
-test('without the checkbox nobody is remembered', async () => {
+test('without the checkbox no browser is remembered', async () => {
   const browser = await visit(host, 'crm')
   await browser.signIn('anna')
   expect(browser.cookie('remember')).toBeUndefined()
@@ -79,7 +79,7 @@ test('without the checkbox nobody is remembered', async () => {
   expect((await browser.open()).text).toContain('name="password"')
 })
 
-test('two tabs that open at once both get in', async () => {
+test('two tabs opened at the same time are both signed in', async () => {
   const browser = await remembered(host)
   const pages = await Promise.all([browser.open(), browser.open(), browser.open()])
   expect(pages.map(({ text }) => text.includes('Signed in as anna'))).toEqual([true, true, true])
@@ -87,7 +87,7 @@ test('two tabs that open at once both get in', async () => {
   expect((await browser.open()).text).toContain('Signed in as anna')
 })
 
-test('a stolen cookie ends the series and every session that was made from it, and is audited', async () => {
+test('a stolen cookie ends the series and every session created from it, and is audited', async () => {
   const owner = await remembered(strict)
   const stolen = owner.cookie('remember') ?? ''
   const other = await visit(strict, 'crm')
@@ -106,7 +106,7 @@ test('a stolen cookie ends the series and every session that was made from it, a
   expect(items).toMatchObject([{ actor: 'user:anna', outcome: 'refused', solution: 'crm' }])
 })
 
-test('signing out forgets the browser, and other browsers of the user stay remembered', async () => {
+test('signing out forgets the browser; other browsers of the user stay remembered', async () => {
   const other = await remembered(host)
   const browser = await remembered(host)
   await browser.open()
@@ -118,7 +118,7 @@ test('signing out forgets the browser, and other browsers of the user stay remem
   expect((await other.open()).text).toContain('Signed in as anna')
 })
 
-test('the page after signing out signs nobody in by itself, and neither does what a browser loads ahead', async () => {
+test('neither the page after signing out nor a prefetch signs anyone in automatically', async () => {
   const browser = await remembered(host)
   const before = browser.cookie('remember')
   expect((await browser.get(`${browser.page}?signed-out`)).text).toContain('You are signed out')
@@ -127,7 +127,7 @@ test('the page after signing out signs nobody in by itself, and neither does wha
   expect(browser.cookie('remember')).toBe(before)
 })
 
-test('the authenticator is asked again with last_login, and its answer is what counts', async () => {
+test('the authenticator is called again with last_login, and its result counts', async () => {
   const browser = await remembered(host, 'auth', 'bea', 'sesame')
   await browser.open()
   const session = (await browser.session()).json() as { permissions: string[]; tenant: number[] }
@@ -138,7 +138,7 @@ test('the authenticator is asked again with last_login, and its answer is what c
   expect(gone.cookie('remember')).toBeUndefined()
 })
 
-test('an authenticator that fails leaves cookie and series as they were', async () => {
+test('a failing authenticator leaves cookie and series unchanged', async () => {
   const browser = await remembered(host, 'auth', 'throws', 'sesame')
   const before = browser.cookie('remember')
   const page = await browser.open()
@@ -148,7 +148,7 @@ test('an authenticator that fails leaves cookie and series as they were', async 
   expect((await browser.open()).text).toContain('Something went wrong while signing in')
 })
 
-test('a locked user, and one whose permissions changed, is looked up anew', async () => {
+test('a locked user, and one with changed permissions, is looked up again', async () => {
   const uid = await addUser(host, 'carl', { permissions: ['Users'] })
   const browser = await remembered(host, 'crm', 'carl')
   await askAdmin(host, 'PATCH', `users/${uid}`, { permissions: ['Users', 'Editors'] })
@@ -159,7 +159,7 @@ test('a locked user, and one whose permissions changed, is looked up anew', asyn
   expect((await browser.open()).text).toContain('name="password"')
 })
 
-test('a remembered login belongs to one solution', async () => {
+test('a remembered sign-in belongs to one solution', async () => {
   await addDefaultSolution(host, 'other')
   const browser = await remembered(host)
   const stranger = await visit(host, 'other')
@@ -168,7 +168,7 @@ test('a remembered login belongs to one solution', async () => {
   expect((await browser.open()).text).toContain('Signed in as anna')
 })
 
-test('a new sign-in without the checkbox forgets what was remembered before', async () => {
+test('a new sign-in without the checkbox forgets the previous remembered one', async () => {
   const browser = await remembered(host)
   const before = browser.cookie('remember') ?? ''
   await browser.get(`${browser.page}?signed-out`)
@@ -180,14 +180,14 @@ test('a new sign-in without the checkbox forgets what was remembered before', as
   expect((await browser.open()).text).toContain('name="password"')
 })
 
-test('last_login is the platform’s word: a form or an address that names it signs nobody in', async () => {
+test('only the platform sets last_login: a form or a URL that names it signs nobody in', async () => {
   const browser = await visit(host, 'auth')
   expect((await browser.signIn('admin', 'wrong', { last_login: '1' })).status).toBe(401)
   const fields = { username: 'admin', password: 'wrong' }
   expect((await browser.post('/solution/auth/index.html?last_login=1', fields)).status).toBe(401)
 })
 
-test('a solution that is deleted remembers nobody, also when it is uploaded again', async () => {
+test('a deleted solution remembers nobody, even when it is uploaded again', async () => {
   await addDefaultSolution(host, 'again')
   const browser = await visit(host, 'again')
   await browser.signIn('anna', undefined, { remember: 'on' })
@@ -197,7 +197,7 @@ test('a solution that is deleted remembers nobody, also when it is uploaded agai
   expect((await browser.open()).text).toContain('name="password"')
 })
 
-test('a session that an operator ends does not come back by its remembered login, neither one it came from nor one made with it', async () => {
+test('a session that an operator ends does not return through its remembered sign-in, whichever of them came first', async () => {
   for (const comesBack of [false, true]) {
     const browser = await visit(host, 'crm')
     await browser.signIn('anna', undefined, { remember: 'on' })
@@ -253,7 +253,7 @@ test('at a remembered return the authenticator gets custom fields, tenant and lo
   ])
 })
 
-test('a remembered return has tenant and locale of the sign-in where the script sets none, also the next time', async () => {
+test('a remembered return keeps tenant and locale of the sign-in if the script sets none, also the next time', async () => {
   const browser = await visit(host, 'tenants')
   await browser.signIn('bea', 'sesame', { remember: 'on', custom_tenant: 'acme' })
   for (const _ of [1, 2]) {
@@ -263,7 +263,7 @@ test('a remembered return has tenant and locale of the sign-in where the script 
   }
 })
 
-test('a tenant that the script sets at a return counts from then on; another uid inherits none', async () => {
+test('a tenant set by the script at a return applies from then on; another uid inherits none', async () => {
   const browser = await visit(host, 'tenants')
   await browser.signIn('moves', 'sesame', { remember: 'on', custom_tenant: 'acme' })
   browser.close()
@@ -280,7 +280,7 @@ test('a tenant that the script sets at a return counts from then on; another uid
   expect((await heir.session()).json()).toMatchObject({ uid: 'another', tenant: null, locale: 'en' })
 })
 
-test('tenant-login: a remembered user comes back, with tenant and language', async () => {
+test('tenant-login: a remembered user returns with tenant and language', async () => {
   const uploaded = await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
   expect(uploaded.status).toBe(201)
   const browser = await visit(host, 'tenant-login')

@@ -46,16 +46,16 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     await server?.stop()
   })
 
-  test('each operation got the answer that it should', () => {
+  test('each operation got the expected response', () => {
     expect(result.operations).toBe(184 * TIMES + 20 * (NARROW + WIDE))
     expect(result.unexpected).toEqual([])
   })
 
-  test('no answer is 500 or above', () => {
+  test('no response is 500 or above', () => {
     expect(result.serverErrors).toBe(0)
   })
 
-  test('each session that was answered for is found on both hosts within a second', () => {
+  test('each confirmed session is found on both hosts within a second', () => {
     expect(result.found.length).toBeGreaterThan(150 * TIMES)
     expect(Math.max(...result.found)).toBeLessThanOrEqual(WITHIN)
   })
@@ -66,17 +66,17 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     expect(Math.max(...result.gone)).toBeLessThanOrEqual(WITHIN)
   })
 
-  test('a version that was uploaded or activated is served by the other host within a second', () => {
+  test('a version uploaded or activated on one host is served by the other within a second', () => {
     expect(result.served.length).toBeGreaterThan(scaled(3, 25))
     expect(Math.max(...result.served)).toBeLessThanOrEqual(WITHIN)
   })
 
-  test('each remembered cookie was exchanged for one new one, by two tabs at once too', () => {
+  test('each remembered cookie was exchanged for one new one, even by two simultaneous tabs', () => {
     expect(result.exchanges.length).toBeGreaterThan(scaled(20, 300))
     expect(new Set(result.exchanges)).toEqual(new Set([1]))
   })
 
-  test('each login token let one browser in, of two at once', () => {
+  test('each login token signed in one browser, even if two used it together', () => {
     expect(result.tokens).toEqual(Array(8 * TIMES).fill(1))
   })
 
@@ -97,7 +97,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     }
   })
 
-  test('in the end nobody is lost: both hosts know each session that did not end, and list no others', async () => {
+  test('at the end no session is lost: both hosts know each session that did not end, and list no others', async () => {
     for (const { url } of group.hosts) {
       const lost: string[] = []
       for (const [cookie, { solution, username }] of result.live) {
@@ -110,7 +110,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     }
   })
 
-  test('a remembered cookie that was exchanged on one host is a theft on the other: the series ends on both', async () => {
+  test('a remembered cookie that was exchanged on one host counts as theft on the other: the series ends on both', async () => {
     const [one, other] = group.hosts.map(({ url }) => ({ url, admin: group.admin }))
     if (one === undefined || other === undefined) throw new TypeError('there are two hosts')
     const owner = await visit(one, 'crm', { 'x-forwarded-for': '10.252.0.1' })

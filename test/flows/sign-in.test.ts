@@ -42,7 +42,7 @@ async function signedIn(fields: Record<string, string> = ANNA, page = PAGE) {
 }
 
 test.skipIf(!hasCommand('zip') || !hasCommand('curl'))(
-  'a bundle zipped by zip -r and uploaded by curl signs a user in through a form POST',
+  'a bundle zipped with zip -r and uploaded with curl signs a user in through a form POST',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'solhost-zip-'))
     const zip = join(folder, 'bundle.zip')
@@ -58,7 +58,7 @@ test.skipIf(!hasCommand('zip') || !hasCommand('curl'))(
   },
 )
 
-test('GET index.html shows the solution’s own login page in the browser’s language', async () => {
+test('GET index.html shows the login page of the solution in the language of the browser', async () => {
   const answer = await createVisitor(host.url).get(PAGE, { 'accept-language': 'de-AT,de;q=0.9' })
   expect(answer.status).toBe(200)
   expect(answer.text).toContain('<h1>Am Arbeitsplatz anmelden</h1>')
@@ -66,7 +66,7 @@ test('GET index.html shows the solution’s own login page in the browser’s la
   expect(answer.text).not.toContain('#errorlabel{display:block')
 })
 
-test('a login that the script accepts becomes a session with permissions, tenant and locale of the script', async () => {
+test('a login accepted by the script becomes a session with its permissions, tenant and locale', async () => {
   const { visitor, answer } = await signedIn(BRAM)
   expect([answer.status, answer.headers.location]).toEqual([303, PAGE])
   const session = await visitor.get('/solution/tenant-login/session')
@@ -85,7 +85,7 @@ test('a login that the script accepts becomes a session with permissions, tenant
   }
 })
 
-test('a wrong password is refused with 401, the translated message, and what was typed', async () => {
+test('a wrong password is refused with 401 and the translated message, and the input is kept', async () => {
   const visitor = createVisitor(host.url)
   await visitor.get(PAGE)
   const headers = { 'accept-language': 'nl' }
@@ -111,7 +111,7 @@ test.each([
   expect(answer.text).toContain(message)
 })
 
-test('a deep link chooses the tenant, and its query is kept through the login', async () => {
+test('a deep link selects the tenant, and its query is kept during the sign-in', async () => {
   const page = `${PAGE}?custom_tenant=van-dijk&argument=order-5&x=%20y`
   const visitor = createVisitor(host.url)
   expect((await visitor.get(page)).text).toMatch(/<option value="van-dijk" selected/)
@@ -126,7 +126,7 @@ test('user name and password in the URL never reach the script', async () => {
   expect(answer.status).toBe(401)
 })
 
-test('a new login gets a new session id and ends the one before', async () => {
+test('a new sign-in gets a new session id and ends the previous session', async () => {
   const { visitor } = await signedIn()
   const before = visitor.cookies.get('session-tenant-login')?.value ?? ''
   const tokenBefore = visitor.cookies.get('login-tenant-login')?.value
@@ -138,7 +138,7 @@ test('a new login gets a new session id and ends the one before', async () => {
   expect((await ask(`${host.url}/solution/tenant-login/session`, { headers: old })).status).toBe(401)
 })
 
-test('cookies are HttpOnly, SameSite=Lax and belong to the path of the solution on a shared origin', async () => {
+test('cookies are HttpOnly, SameSite=Lax and limited to the path of the solution on a shared origin', async () => {
   const { answer } = await signedIn()
   const line = answer.headers['set-cookie']?.find((cookie) => cookie.startsWith('session-tenant-login='))
   expect(line).toMatch(/^session-tenant-login=[\w-]{43}; path=\/solution\/tenant-login\/; samesite=lax; httponly$/i)
@@ -170,7 +170,7 @@ test.each([
   ['from another port of the host (Fetch Metadata)', { headers: { 'sec-fetch-site': 'same-site' } }],
   ['from another site (Origin)', { headers: { origin: 'https://evil.example' } }],
   ['from an opaque origin', { headers: { origin: 'null' } }],
-])('a form whose token or origin is %s gets 403 and a page that lets the person try again', async (_case, options) => {
+])('a form whose token or origin is %s gets 403 and a page to try again', async (_case, options) => {
   const visitor = createVisitor(host.url)
   await visitor.get(PAGE)
   const refused = await visitor.post(PAGE, ANNA, options)
@@ -181,7 +181,7 @@ test.each([
   expect((await visitor.post(PAGE, ANNA)).status).toBe(303)
 })
 
-test('the token of one solution is worth nothing in another, and its session is nobody there', async () => {
+test('the token of one solution is invalid in another, and so is its session', async () => {
   const visitor = createVisitor(host.url)
   await visitor.get(PAGE)
   const token = visitor.token()
@@ -193,7 +193,7 @@ test('the token of one solution is worth nothing in another, and its session is 
   expect((await visitor.post('/solution/other/index.html', ANNA, { token })).status).toBe(403)
 })
 
-test('logout ends the session on the server, clears the cookie and leads to a page that signs nobody in', async () => {
+test('logout ends the session on the server, clears the cookie and redirects to a page that signs nobody in', async () => {
   const { visitor } = await signedIn()
   const stolen = visitor.cookies.get('session-tenant-login')?.value ?? ''
   await visitor.get(PAGE)
@@ -206,7 +206,7 @@ test('logout ends the session on the server, clears the cookie and leads to a pa
   expect([after.status, after.text.includes('csrf_token')]).toEqual([200, false])
 })
 
-test('logout from another site or without any sign of the page is refused', async () => {
+test('logout from another site, or without any proof of the page, is refused', async () => {
   const { visitor } = await signedIn()
   const foreign = { headers: { 'sec-fetch-site': 'cross-site' } }
   expect((await visitor.post('/solution/tenant-login/logout', {}, foreign)).status).toBe(403)
@@ -225,7 +225,7 @@ test.each([
   ['in', 'https://sso.example/start?a="b"', 200, undefined],
   ['nobody', 'mailto:help@example.org', 200, undefined],
 ])(
-  'application.showURL in a login of "%s" to %s: a redirect on the own origin, else a page that goes on',
+  'application.showURL in a login of "%s" to %s: a redirect within the origin, else an intermediate page',
   async (username, address, status, path) => {
     const page = `/solution/leaves/index.html?argument=${encodeURIComponent(address)}`
     const visitor = createVisitor(host.url)
@@ -238,7 +238,7 @@ test.each([
   },
 )
 
-test('security.logout(solution, argument) of an open solution signs out and goes to that solution', async () => {
+test('security.logout(solution, argument) in an open solution signs out and opens that solution', async () => {
   const page = '/solution/outs/index.html'
   for (const [target, location] of [
     ['outs', `${host.url}${page}?argument=from+here`],

@@ -57,14 +57,14 @@ describe('the bundles', () => {
   })
   afterAll(() => host.stop())
 
-  test.each(['orders', 'orders-login-form'])('%s is uploaded without faults and warnings', async (name) => {
+  test.each(['orders', 'orders-login-form'])('%s is uploaded without errors and warnings', async (name) => {
     expect(exampleNames()).toContain(name)
     const answer = await host.upload(name, await packFolder(exampleFolder(name)))
     expect([answer.status, await answer.json()]).toEqual([201, expect.objectContaining({ name, warnings: [] })])
   })
 
   test.each(['orders', 'orders/modules/approval', 'orders-login-form'])(
-    '%s has each text in both languages, with the same places for values',
+    '%s has each text in both languages, with the same placeholders',
     (folder) => {
       const [english, dutch] = ['default', 'nl'].map((locale) => {
         const file = join(exampleFolder(folder), 'i18n', `${locale}.json`)
@@ -79,7 +79,7 @@ describe('the bundles', () => {
 })
 
 describe('the list', () => {
-  test('the first client fills the embedded database, and further ones, at the same time too, find it filled', async () => {
+  test('the first client fills the embedded database; later and simultaneous ones find it filled', async () => {
     const [one, other] = await Promise.all([openOrders(VIEWER), openOrders(VIEWER)])
     expect(one.form()).toBe('orders')
     const rows = rowsOf(one)
@@ -96,7 +96,7 @@ describe('the list', () => {
     expect(lab.lines).toEqual([])
   })
 
-  test('search and status choose among the orders, and the totals say how many and how much', async () => {
+  test('search and status filter the orders, and the totals show count and amount', async () => {
     const person = await openOrders(VIEWER)
     const all = rowsOf(person)
     const found = all.filter(({ customer }) => customer === 'Bakkerij De Halm')
@@ -113,7 +113,7 @@ describe('the list', () => {
     expect(rowsOf(person)).toEqual(all)
   })
 
-  test('the link for the language changes all that is shown, rows and totals included, and back', async () => {
+  test('the language link changes everything shown, including rows and totals, and back', async () => {
     const person = await openOrders(VIEWER)
     const before = person.page()
     expect(before).toContain('Nederlands')
@@ -127,7 +127,7 @@ describe('the list', () => {
     expect(person.page()).toBe(before)
   })
 
-  test('Open takes one selected row, Approve any number', async () => {
+  test('Open requires one selected row, Approve any number', async () => {
     const person = await openOrders(EDITOR)
     const can = () => [person.see('open').enabled, person.see('approve').enabled]
     expect(can()).toEqual([false, false])
@@ -140,7 +140,7 @@ describe('the list', () => {
 })
 
 describe('the approval', () => {
-  test('an editor approves small orders; for large ones the module’s listener asks for the permission Approve', async () => {
+  test('an editor approves small orders; for large ones the listener of the module requires the permission Approve', async () => {
     const person = await openOrders(EDITOR)
     const small = orderWith(person, isSmall)
     const large = orderWith(person, isLarge)
@@ -154,7 +154,7 @@ describe('the approval', () => {
     expect(person.see('list').selected).toEqual([])
   })
 
-  test('with the permission it asks for a note; once that is saved the order is approved, and its history says by whom', async () => {
+  test('with the permission a note is required; once it is saved the order is approved, and its history shows by whom', async () => {
     const person = await openOrders(APPROVER, 'marco')
     const large = orderWith(person, isLarge)
     await person.openRow('list', large.id)
@@ -181,7 +181,7 @@ describe('the approval', () => {
     ])
   })
 
-  test('what is not new is not approved again', async () => {
+  test('an order that is not new cannot be approved again', async () => {
     const person = await openOrders(APPROVER)
     const shipped = orderWith(person, ({ status }) => status === 'Shipped')
     await person.enter('status', 'shipped')
@@ -190,7 +190,7 @@ describe('the approval', () => {
     expect(messageOf(person)).toBe(`0 of 1 approved. ${shipped.number} is not new any more.`)
   })
 
-  test('its listener of the form’s changes keeps a new order’s status and an approved order’s amount', async () => {
+  test('its listener for changes of the form protects the status of a new order and the amount of an approved one', async () => {
     const person = await openOrders(APPROVER)
     await person.openRow('list', orderWith(person, isSmall).id)
     await person.enter('status', 'approved')
@@ -213,7 +213,7 @@ describe('the approval', () => {
 })
 
 describe('an order', () => {
-  test('a new one is saved and is found in the list', async () => {
+  test('a new order is saved and appears in the list', async () => {
     const person = await openOrders(EDITOR)
     await person.press('create')
     expect(person.form()).toBe('order')
@@ -228,7 +228,7 @@ describe('an order', () => {
     expect(rowsOf(person)).toMatchObject([{ number: 'O-1061', customer: 'Example & Sons', amount: 250, status: 'New' }])
   })
 
-  test('a day in the future is refused by the form’s own function', async () => {
+  test('a day in the future is refused by the function of the form', async () => {
     const person = await openOrders(EDITOR)
     await person.press('create')
     const before = person.see('ordered').value
@@ -236,7 +236,7 @@ describe('an order', () => {
     expect(person.see('ordered')).toMatchObject({ value: before, error: 'i18n:order.in_future' })
   })
 
-  test('unsaved changes keep the form once; a second time it is left, and nothing is saved', async () => {
+  test('unsaved changes prevent leaving once; the second time the form is left, and nothing is saved', async () => {
     const person = await openOrders(EDITOR)
     const { id, customer } = orderWith(person, isSmall)
     await person.openRow('list', id)
@@ -254,7 +254,7 @@ describe('an order', () => {
     expect(orderWith(person, (row) => row.id === id).customer).toBe(customer)
   })
 
-  test('of two users who change the same order the second is told, and overwrites nothing', async () => {
+  test('if two users change the same order, the second is told, and overwrites nothing', async () => {
     const [anna, bram] = await Promise.all([openOrders(EDITOR, 'anna'), openOrders(EDITOR, 'bram')])
     const { id } = orderWith(anna, isSmall)
     await anna.openRow('list', id)
@@ -278,7 +278,7 @@ describe('permissions', () => {
     ['a viewer', VIEWER, []],
     ['an editor', EDITOR, ['orders-create', 'orders-approve', 'order-save']],
     ['an approver', APPROVER, PARTS],
-  ])('%s gets the elements of the own permissions and no others', async (_who, permissions, expected) => {
+  ])('%s gets only the elements that the permissions allow', async (_who, permissions, expected) => {
     const person = await openOrders(permissions)
     let page = person.page()
     await person.openRow('list', rowsOf(person)[0]?.id as number)
@@ -287,7 +287,7 @@ describe('permissions', () => {
     expect(page.includes('sample')).toBe(permissions === APPROVER)
   })
 
-  test('a viewer reads an order, and can neither change it nor press what is not there', async () => {
+  test('a viewer can read an order, but neither change it nor press missing buttons', async () => {
     const person = await openOrders(VIEWER)
     const { id, customer } = rowsOf(person)[0] as Row
     await expect(person.press('create')).rejects.toThrow('onAction of orders.create is forged')
@@ -298,7 +298,7 @@ describe('permissions', () => {
     await expect(person.press('save')).rejects.toThrow('onAction of order.save is forged')
   })
 
-  test('who has none of the solution’s permissions gets neither form', async () => {
+  test('a user without any permission of the solution gets neither form', async () => {
     const person = await openOrders(['Strangers'])
     expect(person.page()).toBe('')
   })
@@ -318,7 +318,7 @@ describe('orders-login-form', () => {
     return person.press('submit')
   }
 
-  test('without the grant nobody signs in, and the author is told', async () => {
+  test('without the grant nobody can sign in, and the author is told', async () => {
     const person = await lab.open(solution, 'anna', null)
     await expect(signIn(person, 'anna', PASSWORD)).rejects.toThrow('the operator has not granted the users table')
     expect(lab.lines.at(-1)?.message).toContain('the operator has not granted the users table')
@@ -332,7 +332,7 @@ describe('orders-login-form', () => {
     expect(login).toEqual({ username: 'anna', uid: expect.any(String), permissions: ['Approve', 'Orders'] })
   })
 
-  test('a wrong password, an unknown name and a user without a permission here are told at the password, which is emptied', async () => {
+  test('a wrong password, an unknown name and a user without permissions are refused at the password, which is cleared', async () => {
     await lab.grantUsers(solution.name)
     const person = await lab.open(solution, 'anna', null)
     for (const [username, password, error] of [
@@ -345,7 +345,7 @@ describe('orders-login-form', () => {
     }
   })
 
-  test('the first form greets whoever came in', async () => {
+  test('the first form greets the user who signed in', async () => {
     const person = await lab.open(solution, 'anna', ['Approve', 'Orders'])
     expect(person.form()).toBe('welcome')
     expect(person.see('greeting').label).toBe('You are signed in as anna. Your permissions: Approve, Orders.')

@@ -93,7 +93,7 @@ async function untilItRuns(child: ChildProcess, ended: Promise<unknown>): Promis
   return () => output
 }
 
-test('an empty PLATFORM_HOME gets the examples; the start prints addresses, users to try, and where the password is; what is there, or was deleted, is so at the next start', async () => {
+test('an empty PLATFORM_HOME gets the examples; the start prints addresses, test users and the password file; changes survive restarts', async () => {
   const first = await start()
   const { child, output, code, url } = first
   expect(output()).toContain(`${url}/solution/hello/`)
@@ -136,7 +136,7 @@ test('an empty PLATFORM_HOME gets the examples; the start prints addresses, user
   await third.code
 })
 
-test('with ENVIRONMENT=prod an empty PLATFORM_HOME gets no examples; SIGTERM while a login runs: it is answered, and the end comes within 5 s', async () => {
+test('with ENVIRONMENT=prod an empty PLATFORM_HOME gets no examples; SIGTERM during a sign-in answers it and stops within 5 s', async () => {
   const host = await start({ ENVIRONMENT: 'prod', SERVLET_PASSWORD: 'given' })
   const { child, output, code, url } = host
   expect(output()).toContain('No solution is listed yet')
@@ -155,7 +155,7 @@ test('with ENVIRONMENT=prod an empty PLATFORM_HOME gets no examples; SIGTERM whi
   expect(performance.now() - before).toBeLessThan(endsWithin(host))
 })
 
-test('SIGTERM and the launcher’s death while the host starts end it as well', async () => {
+test('SIGTERM or the death of the launcher during the start also ends the host', async () => {
   const places = { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, ENVIRONMENT: 'prod' }
   const env = { PATH: process.env.PATH ?? '', ...compileCache(), ...places }
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
@@ -168,7 +168,7 @@ test('SIGTERM and the launcher’s death while the host starts end it as well', 
   }
 })
 
-test('npm start passes SIGTERM on; with HOST=0.0.0.0 an empty PLATFORM_HOME gets no examples', async () => {
+test('npm start forwards SIGTERM; with HOST=0.0.0.0 an empty PLATFORM_HOME gets no examples', async () => {
   const env = {
     ...process.env,
     HOST: '0.0.0.0',
@@ -189,7 +189,7 @@ test('npm start passes SIGTERM on; with HOST=0.0.0.0 an empty PLATFORM_HOME gets
   await expect(ask(`${url}/health/ready`)).rejects.toThrow()
 })
 
-test('wrong settings stop the start with one line per fault', async () => {
+test('invalid settings prevent the start with one line per error', async () => {
   const env = {
     PORT: 'http',
     SOLUTION_ORIGIN: 'https://example.org',
@@ -209,7 +209,7 @@ test('wrong settings stop the start with one line per fault', async () => {
   ])
 })
 
-test('a port in use and a foreign key stop the start with a sentence that says what to do; the next start tells the admin password; the host ends when the launcher dies', async () => {
+test('a port in use and a foreign key prevent the start with advice; the host ends when the launcher dies', async () => {
   const others = createServer()
   await new Promise<void>((resolve) => others.listen(0, '127.0.0.1', resolve))
   const { port } = others.address() as AddressInfo
@@ -234,7 +234,7 @@ test('a port in use and a foreign key stop the start with a sentence that says w
   expect(foreign.output()).toContain("The platform's key is not the one that the platform's database")
 })
 
-test('the launcher takes Node 24.11 and later and 26, and nothing older', () => {
+test('the launcher accepts Node.js 24.11 and later and 26, and nothing older', () => {
   expect(['20.20.2', '22.1.0', '24.10.0', '25.0.0'].map(fits)).toEqual([false, false, false, false])
   expect(['24.11.0', '26.0.0', '26.10.0', '28.0.0'].map(fits)).toEqual([true, true, true, true])
 })

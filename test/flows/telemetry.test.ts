@@ -54,7 +54,7 @@ describe('a host with a collector', () => {
     await collector.stop()
   })
 
-  test('logins are counted by solution, mode and result', async () => {
+  test('sign-ins are counted by solution, mode and result', async () => {
     await waitUntil(() => expect(logins()).toHaveLength(2), OFTEN)
     const labels = { solution: 'tenant-login', mode: 'authenticator' }
     expect(logins()).toEqual([
@@ -63,7 +63,7 @@ describe('a host with a collector', () => {
     ])
   })
 
-  test('a login’s trace goes from the request through the sandbox to the session', async () => {
+  test('the trace of a sign-in extends from the request through the sandbox to the session', async () => {
     await waitUntil(() => expect(spansOf(collector).map(({ name }) => name)).toContain('start session'), OFTEN)
     const spans = spansOf(collector)
     const session = spans.find(({ name }) => name === 'start session')
@@ -95,7 +95,7 @@ describe('a host with a collector', () => {
     })
   })
 
-  test('nothing that arrives names a user, an address, a password or what was typed', async () => {
+  test('no telemetry contains a user name, an address, a password or other input', async () => {
     await waitUntil(() => expect(spansOf(collector).length).toBeGreaterThan(5), OFTEN)
     const everything = JSON.stringify(collector.received.map(({ body }) => body))
     expect(everything).toContain('tenant-login')
@@ -103,7 +103,7 @@ describe('a host with a collector', () => {
       expect(everything).not.toContain(secret)
   })
 
-  test('the metrics are read without a token on their own port, but not by pages of a browser', async () => {
+  test('the metrics can be read without a token on their own port, but not by pages in a browser', async () => {
     const url = host.metricsUrl ?? ''
     const { status, headers, text } = await ask(url)
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
@@ -133,7 +133,7 @@ describe('a host with a collector', () => {
     expect((await ask(url.replace('/metrics', '/admin'))).status).toBe(404)
   })
 
-  test('on the admin port the metrics take a token with health:read', async () => {
+  test('on the admin port the metrics require a token with health:read', async () => {
     const url = `${host.adminUrl}/metrics`
     expect((await ask(url)).status).toBe(401)
     expect((await ask(`${host.url}/metrics`, { headers: { authorization: host.admin } })).status).toBe(404)
@@ -162,7 +162,7 @@ describe('a host with a collector', () => {
   })
 })
 
-describe('what a collector does', () => {
+describe('behavior of a collector', () => {
   beforeEach(async () => {
     collector = await startCollector()
   })
@@ -171,7 +171,7 @@ describe('what a collector does', () => {
     await collector.stop()
   })
 
-  test('a trusted proxy chooses the trace', async () => {
+  test('a trusted proxy can choose the trace', async () => {
     await startHost({ TRUSTED_PROXIES: '127.0.0.1', OTEL_TRACES_SAMPLER_ARG: '0' }, false)
     const traceId = 'cccccccccccccccccccccccccccccccc'
     await ask(`${host.url}${PAGE}`, { headers: { traceparent: `00-${traceId}-bbbbbbbbbbbbbbbb-01` } })
@@ -181,7 +181,7 @@ describe('what a collector does', () => {
     expect(spansOf(collector).find(({ name }) => name.startsWith('GET'))?.parent).toBe('bbbbbbbbbbbbbbbb')
   })
 
-  test('away and back: every export of that time arrives, in order, also what an earlier process left', async () => {
+  test('down and back up: every export of that time arrives in order, including those of an earlier process', async () => {
     await startHost()
     await signIn()
     await waitUntil(() => expect(logins()).toHaveLength(1), OFTEN)
@@ -199,7 +199,7 @@ describe('what a collector does', () => {
     await waitUntil(() => expect(host.logged()).toContain('takes telemetry again'), OFTEN)
   })
 
-  test('a wrong token is said once, without the token, and sign-ins go on', async () => {
+  test('a wrong token is logged once, without the token, and sign-ins keep working', async () => {
     collector.reply = () => ({ status: 401 })
     const token = 'a-wrong-environment-token'
     await startHost({
@@ -221,7 +221,7 @@ describe('what a collector does', () => {
     expect(host.logged()).not.toContain(token)
   })
 
-  test('the token goes to CLOUD_URL as bearer, and to no other collector', async () => {
+  test('the token is sent to CLOUD_URL as bearer, and to no other collector', async () => {
     const other = await startCollector()
     const properties = {
       ENVIRONMENT: 'onprem',
@@ -248,7 +248,7 @@ describe('what a collector does', () => {
     expect(other.received.map(({ headers }) => headers.authorization)).toEqual(other.received.map(() => undefined))
   })
 
-  test('one that answers nothing holds up no sign-in and no stop', async () => {
+  test('one that does not answer delays neither a sign-in nor a stop', async () => {
     collector.reply = () => 'hang'
     // Longer than a test's timeout: a test that waited for the answer would fail.
     await startHost({ OTEL_EXPORTER_OTLP_TIMEOUT: '60000' })
@@ -262,7 +262,7 @@ describe('what a collector does', () => {
   test.each([
     ['true', ['the script says hello']],
     ['false', []],
-  ])('with TELEMETRY_SOLUTION_LOGS=%s lines that scripts write arrive: %j', async (value, wanted) => {
+  ])('with TELEMETRY_SOLUTION_LOGS=%s log lines of scripts arrive: %j', async (value, wanted) => {
     await startHost({ TELEMETRY_SOLUTION_LOGS: value }, false)
     await host.upload('talking', await talkingSolution())
     const visitor = createVisitor(host.url)
@@ -280,7 +280,7 @@ describe('what a collector does', () => {
   })
 })
 
-test('an event of an open client is a trace of its own, with the lines and requests of its scripts in it', async () => {
+test('an event of an open client is a separate trace, with the log lines and requests of its scripts', async () => {
   collector = await startCollector()
   await startHost({}, false)
   const script = `

@@ -35,7 +35,7 @@ async function signedIn(fields: Record<string, string> = {}) {
   return visitor
 }
 
-test('testing mode: the clock set forward ends a session that was idle too long, and only that', async () => {
+test('testing mode: moving the clock forward ends an idle session, and nothing else', async () => {
   const visitor = await signedIn()
   expect((await set({ clockOffsetMs: 29 * 60_000 })).json()).toEqual({ clockOffsetMs: 29 * 60_000, throttles: true })
   expect((await visitor.get(SESSION)).status).toBe(200)
@@ -44,7 +44,7 @@ test('testing mode: the clock set forward ends a session that was idle too long,
   await set({ clockOffsetMs: 0 })
 })
 
-test('testing mode: a remembered login is there after six days and gone after eight', async () => {
+test('testing mode: a remembered sign-in exists after six days and is gone after eight', async () => {
   const visitor = await signedIn({ remember: 'on' })
   await set({ clockOffsetMs: 6 * DAY })
   // The example's script requires the tenant at each request.
@@ -76,7 +76,7 @@ test.each([
   expect((await set(state)).status).toBe(422)
 })
 
-test('testing mode: the admin account alone may set it, and the audit says who did', async () => {
+test('testing mode: only the admin account can set it, and the audit records it', async () => {
   const made = await ask(`${host.url}/admin/api/tokens`, {
     method: 'POST',
     headers: { authorization: host.admin, 'content-type': 'application/json' },
@@ -90,7 +90,7 @@ test('testing mode: the admin account alone may set it, and the audit says who d
   expect(audit.json()).toMatchObject({ items: [{ action: 'testing', outcome: 'ERR_FORBIDDEN' }] })
 })
 
-test('testing mode: without it there is nothing at the address', async () => {
+test('testing mode: without it the route does not exist', async () => {
   const own = await startTestHost()
   const answer = await ask(`${own.url}/admin/api/testing`, {
     method: 'POST',
@@ -101,7 +101,7 @@ test('testing mode: without it there is nothing at the address', async () => {
   await own.stop()
 })
 
-test('testing mode: a Satellite that others can reach does not start with it', () => {
+test('testing mode: a Satellite that others can reach does not start in this mode', () => {
   const onprem = { PLATFORM_TESTING_MODE: 'true', ENVIRONMENT: 'onprem', SERVLET_PASSWORD: 'x' }
   expect(() => readSettings({ ...onprem, HOST: '0.0.0.0' })).toThrow('PLATFORM_TESTING_MODE must not be true')
   expect(readSettings({ ...onprem, HOST: '127.0.0.1' }).isTesting).toBe(true)

@@ -23,7 +23,7 @@ afterAll(() => host.stop())
 /** A browser in its own network. */
 const from = (network: number, solution = 'crm') => visit(host, solution, { 'x-forwarded-for': `192.0.2.${network}` })
 
-test('the sixth try on an account from one network gets 429 with Retry-After, in the user’s language, before anything is checked', async () => {
+test('the sixth attempt on an account from one network gets 429 with Retry-After before anything is checked', async () => {
   await addUser(host, 'anna')
   const browser = await from(1)
   for (let guess = 0; guess < 5; guess++) expect((await browser.signIn('anna', `guess ${guess}`)).status).toBe(401)
@@ -42,7 +42,7 @@ test('the sixth try on an account from one network gets 429 with Retry-After, in
   expect(items).toMatchObject([{ outcome: 'throttled', address: '192.0.2.1' }])
 })
 
-test('50 guesses at once cost 50: five are checked', async () => {
+test('of 50 simultaneous guesses five are checked', async () => {
   await addUser(host, 'bea')
   const browser = await from(3)
   const answers = await Promise.all(Array.from({ length: 50 }, (_, guess) => browser.signIn('bea', `guess ${guess}`)))
@@ -50,7 +50,7 @@ test('50 guesses at once cost 50: five are checked', async () => {
   expect([count(401), count(429)]).toEqual([5, 45])
 })
 
-test('the users table is one for all solutions, an authenticator counts its own', async () => {
+test('all solutions share one counter for the users table; an authenticator has a separate one', async () => {
   await addUser(host, 'carl')
   const browser = await from(4)
   for (let guess = 0; guess < 5; guess++) await browser.signIn('carl', `guess ${guess}`)
@@ -58,7 +58,7 @@ test('the users table is one for all solutions, an authenticator counts its own'
   expect((await (await from(4, 'auth')).signIn('carl', 'sesame')).status).toBe(303)
 })
 
-test('twenty tries from many networks hold up an account, but not a browser that signed in to it before', async () => {
+test('twenty attempts from many networks block an account, except in a browser that signed in to it before', async () => {
   await addUser(host, 'dora')
   const own = await from(10)
   expect((await own.signIn('dora')).status).toBe(303)

@@ -71,7 +71,7 @@ afterAll(async () => {
 
 const codeOf = (answer: Answer) => [answer.status, (answer.json() as { code: string }).code]
 
-describe('what is served', () => {
+describe('what the host serves', () => {
   test('the host names its https address, and the loopback admin port stays without TLS', () => {
     expect([host.url, host.publicUrl, host.adminUrl].map((url) => new URL(url).protocol)).toEqual([
       'https:',
@@ -82,7 +82,7 @@ describe('what is served', () => {
   })
 
   test.each(['HTTP/1.1', 'HTTP/2'])(
-    'a user signs in by %s: cookies are Secure, and the session is there',
+    'a user signs in over %s: cookies are Secure, and the session exists',
     async (version) => {
       const visitor = createVisitor(host.url, {}, version === 'HTTP/2' ? by2.ask : by1)
       const page = await visitor.get(PAGE)
@@ -101,7 +101,7 @@ describe('what is served', () => {
     },
   )
 
-  test.skipIf(!hasCommand('curl'))('curl gets the list by HTTP/2 and by HTTP/1.1', async () => {
+  test.skipIf(!hasCommand('curl'))('curl gets the list over HTTP/2 and HTTP/1.1', async () => {
     const curl = async (version: string) => {
       const words = [
         '-sS',
@@ -118,7 +118,7 @@ describe('what is served', () => {
     expect([await curl('--http2'), await curl('--http1.1')]).toEqual(['2 200', '1.1 200'])
   })
 
-  test('a client opens its WebSocket by wss, while HTTP/2 offers none', async () => {
+  test('a client opens its WebSocket over wss; HTTP/2 does not offer any', async () => {
     const page = await openClient(host.url, 'open', { cookies: new Map() }, { ca })
     expect(page.words()).toBe('main0')
     page.close()
@@ -126,7 +126,7 @@ describe('what is served', () => {
     expect((await by2.ask(`${host.url}/solution/open/client`)).status).toBe(426)
   })
 
-  test('a bundle is uploaded by HTTP/2, with its length said before and without', async () => {
+  test('a bundle is uploaded over HTTP/2, with and without a Content-Length', async () => {
     const headers = { authorization: host.admin, 'content-type': 'application/zip' }
     const url = `${host.url}/admin/api/solutions/tenant-login`
     const said = await by2.ask(url, {
@@ -141,7 +141,7 @@ describe('what is served', () => {
     ])
   })
 
-  test('the events of a log come by HTTP/2 as they happen', async () => {
+  test('log events arrive over HTTP/2 as they happen', async () => {
     const stream = by2.session.request({
       ':path': '/admin/api/solutions/open/log',
       accept: 'text/event-stream',
@@ -152,7 +152,7 @@ describe('what is served', () => {
     stream.close(constants.NGHTTP2_CANCEL)
   })
 
-  test('TLS 1.2 and 1.3 are spoken, older ones are not', async () => {
+  test('TLS 1.2 and 1.3 are supported, older versions are not', async () => {
     const spoken = (version: SecureVersion) =>
       new Promise((resolve) => {
         const { port, hostname } = new URL(host.url)
@@ -172,7 +172,7 @@ describe('what is served', () => {
     ])
   })
 
-  test('who speaks without TLS to the port gets nothing, and the host goes on', async () => {
+  test('a connection without TLS gets no response, and the host keeps running', async () => {
     const socket = connectTcp(Number(new URL(host.url).port), '127.0.0.1')
     let got = ''
     socket.on('data', (chunk) => (got += String(chunk)))
@@ -182,7 +182,7 @@ describe('what is served', () => {
     expect((await by1(`${host.url}/health/live`)).status).toBe(200)
   })
 
-  test('an admin port beyond loopback has TLS too, and its pages a Secure cookie', async () => {
+  test('an admin port beyond loopback also has TLS, and its pages a Secure cookie', async () => {
     const beyond = await startTestHost(properties({ ADMIN_HOST: '0.0.0.0', PORT: '0' }))
     try {
       expect(beyond.adminUrl).toMatch(/^https:\/\/127\.0\.0\.1:/)
@@ -199,14 +199,14 @@ describe('what is served', () => {
 describe('HSTS and the port without TLS', () => {
   const hsts = (answer: Answer) => answer.headers['strict-transport-security']
 
-  test('answers under a public name say it, also of errors; those under a loopback name do not', async () => {
+  test('responses under a public name have HSTS, also errors; those under a loopback name do not', async () => {
     const year = `max-age=${365 * 86_400}`
     expect(hsts(await by2.ask(`${host.url}/`, { headers: NAMED }))).toBe(year)
     expect(hsts(await by1(`${host.url}/nothing`, { headers: NAMED }))).toBe(year)
     expect(hsts(await by2.ask(`${host.url}/`))).toBe(undefined)
   })
 
-  test('behind a proxy with TLS it is said where PUBLIC_URL is https and the browser came by it', async () => {
+  test('behind a proxy with TLS, HSTS is sent if PUBLIC_URL is https and the browser used https', async () => {
     const proxied = await startTestHost({
       TRUSTED_PROXIES: '127.0.0.1',
       PUBLIC_URL: 'https://apps.example.test',
@@ -224,7 +224,7 @@ describe('HSTS and the port without TLS', () => {
   const plain = (path: string, options: Parameters<typeof ask>[1] = {}) =>
     ask(`http://127.0.0.1:${host.redirectPort}/`, { ...options, path })
 
-  test('who reads is led to the same address by https', async () => {
+  test('GET and HEAD are redirected to the same URL over https', async () => {
     const port = new URL(host.url).port
     const answers = [
       await plain('/solution/open/index.html?a=b%20c'),
@@ -240,7 +240,7 @@ describe('HSTS and the port without TLS', () => {
     ])
   })
 
-  test('it leads to no host that is not the platform’s, and takes no form and no credentials', async () => {
+  test('it redirects to no foreign host, and accepts no form and no credentials', async () => {
     const foreign = [
       await plain('/', { headers: { host: 'evil.example' } }),
       await plain('/', { headers: { host: 'apps.example.test@evil.example' } }),
@@ -256,7 +256,7 @@ describe('HSTS and the port without TLS', () => {
     expect((await plain('/health/live')).status).toBe(200)
   })
 
-  test('with PUBLIC_URL and SOLUTION_ORIGIN it leads to these, whatever the ports behind', async () => {
+  test('with PUBLIC_URL and SOLUTION_ORIGIN it redirects to these, whatever the internal ports', async () => {
     const named = await startTestHost(
       properties({
         HTTP_REDIRECT_PORT: '0',
@@ -276,7 +276,7 @@ describe('HSTS and the port without TLS', () => {
   })
 })
 
-describe('what HTTP/2 brings besides', () => {
+describe('HTTP/2', () => {
   /** A separate connection. @returns its session, and a promise of the GOAWAY code when it closes */
   async function hostile(): Promise<{ session: ClientHttp2Session; ended: Promise<number | null> }> {
     const session = connectHttp2(host.url, { ca })
@@ -297,7 +297,7 @@ describe('what HTTP/2 brings besides', () => {
       stream.resume()
     })
 
-  test('a request that names two hosts, one of nobody, a tunnel or too long headers is refused; many cookies are not', async () => {
+  test('a request with two hosts, an unknown host, a tunnel or overlong headers is refused; many cookies are accepted', async () => {
     const { session } = await hostile()
     const authority = new URL(host.url).host
     expect(await tried(session, { ':authority': authority, host: 'evil.example' })).toBe(400)
@@ -312,7 +312,7 @@ describe('what HTTP/2 brings besides', () => {
     session.destroy()
   })
 
-  test('too long or too many headers are answered with 431, and those of twice the size end the request; the connection goes on', async () => {
+  test('overlong or too many headers get 431, twice the size ends the request, and the connection stays open', async () => {
     const long = await by2.ask(`${host.url}/`, { headers: { 'x-long': 'a'.repeat(40_000) } })
     expect([long.status, long.headers['content-type'], long.headers['x-content-type-options'], long.json()]).toEqual([
       431,
@@ -335,7 +335,7 @@ describe('what HTTP/2 brings besides', () => {
     session.destroy()
   })
 
-  test('a body that is too large is answered with 413, and the connection goes on', async () => {
+  test('a body that is too large gets 413, and the connection stays open', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: host.url }
     const visitor = createVisitor(host.url, headers, by2.ask)
     await visitor.get(PAGE)
@@ -343,7 +343,7 @@ describe('what HTTP/2 brings besides', () => {
     expect((await by2.ask(`${host.url}/health/live`)).status).toBe(200)
   })
 
-  test('one address with unfinished requests on all the connections it may have keeps no other address out', async () => {
+  test('an address with unfinished requests on all its allowed connections blocks no other address', async () => {
     const own = await startTestHost(properties({ HTTP2_CONNECTIONS_ADDRESS: '4' }))
     const { port } = new URL(own.url)
     const to = { host: '127.0.0.1', servername: 'localhost', port: Number(port), ca, ALPNProtocols: ['h2'] }
@@ -372,7 +372,7 @@ describe('what HTTP/2 brings besides', () => {
     await own.stop()
   })
 
-  test('requests that are cancelled by the thousand end their connection, and no other', async () => {
+  test('thousands of cancelled requests end their own connection, and no other', async () => {
     const { session, ended } = await hostile()
     const cancel = () => {
       for (let count = 0; count < 50 && !session.closed && !session.destroyed; count++) {
@@ -404,7 +404,7 @@ describe('the certificate', () => {
       socket.on('error', reject)
     })
 
-  test('is replaced without a restart: new connections get it, open ones go on; a broken file changes nothing', async () => {
+  test('it is replaced without a restart: new connections get it, open ones stay; an invalid file changes nothing', async () => {
     put('live.p12', 'site.p12')
     const own = await startTestHost(properties({ CERTIFICATE_NAME: 'live.p12' }))
     const before = askByHttp2(own.url, ca)
@@ -422,7 +422,7 @@ describe('the certificate', () => {
     await own.stop()
   })
 
-  test('a start with a file that is refused lists it with all other faults, and never the password', () => {
+  test('a start with an invalid certificate file lists it with all other errors, and never the password', () => {
     const faultsOf = (more: Record<string, string>) => {
       try {
         readSettings(properties(more))
@@ -457,7 +457,7 @@ describe('the certificate', () => {
     ])
   })
 
-  test('solhost doctor tells of one that ends soon, and of names that it is not for', async () => {
+  test('solhost doctor reports a certificate that expires soon, and names that it does not cover', async () => {
     const env = properties({
       PORT: '0',
       ADMIN_PORT: '0',
@@ -480,7 +480,7 @@ describe('the certificate', () => {
   })
 })
 
-test('the command line speaks to a host whose authority NODE_EXTRA_CA_CERTS names, and says so to whoever did not', async () => {
+test('the command line trusts the authority in NODE_EXTRA_CA_CERTS, and suggests it otherwise', async () => {
   const env = { SOLHOST_PASSWORD: ADMIN_PASSWORD }
   const words = ['deploy', exampleFolder('tenant-login'), host.url, '--user', 'admin']
   const without = await runCli(words, { cwd: folder.path, env })
@@ -493,7 +493,7 @@ test('the command line speaks to a host whose authority NODE_EXTRA_CA_CERTS name
   expect([trusting.code, trusting.err]).toEqual([0, ''])
 })
 
-test('a stop ends while connections hold a request of HTTP/2 that does not end, or never begin with TLS', async () => {
+test('a stop completes while connections hold an endless HTTP/2 request, or never start TLS', async () => {
   const own = await startTestHost(properties())
   const { session, ask: asks } = askByHttp2(own.url, ca)
   await asks(`${own.url}/`)

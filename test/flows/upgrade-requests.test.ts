@@ -100,13 +100,13 @@ const NAMES = [
 ]
 
 test.each(NAMES.flatMap((name) => Object.keys(BODIES).map((body) => [name, body] as const)))(
-  '%s: a WebSocket handshake with %s is answered with 400, and the connection is closed',
+  '%s: a WebSocket handshake with %s gets 400, and the connection is closed',
   async (name, body) => {
     expect(await send(servers[name] ?? '', BODIES[body] ?? '', 1, true)).toEqual([400, 'closed'])
   },
 )
 
-test.each(NAMES)('%s: a handshake behind a request without an answer is refused in its turn', async (name) => {
+test.each(NAMES)('%s: a handshake behind an unanswered request is refused in order', async (name) => {
   const first = 'GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n'
   expect(await send(servers[name] ?? '', `${first}${HANDSHAKE}\r\n`, 2, true)).toEqual([
     expect.any(Number),
@@ -115,7 +115,7 @@ test.each(NAMES)('%s: a handshake behind a request without an answer is refused 
   ])
 })
 
-test.each(Object.keys(BODIES))('metrics port: a handshake with %s is a request like any other', async (body) => {
+test.each(Object.keys(BODIES))('metrics port: a handshake with %s is handled like any other request', async (body) => {
   expect(await send(servers['metrics port'] ?? '', BODIES[body] ?? '', 1, false)).toContain(404)
 })
 

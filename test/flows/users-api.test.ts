@@ -31,7 +31,7 @@ const audit = async (action: string) => {
   return items[0]
 }
 
-test('POST makes a user: 201 with Location and the user, whose password is nowhere', async () => {
+test('POST creates a user: 201 with Location and the user, without the password', async () => {
   const made = await send('POST', '/users', {
     username: 'Anna-API',
     displayName: 'Anna Jansen',
@@ -72,7 +72,7 @@ test.each([
   expect(problemOf(await send('POST', '/users', body))).toEqual([422, 'ERR_REQUEST_INVALID'])
 })
 
-test('a password that is not good enough is 422 with the reason, for people and for programs', async () => {
+test('a weak password is 422 with the reason, for people and for programs', async () => {
   const answer = await send('POST', '/users', { username: 'weak', password: 'Passw0rd!' })
   expect(answer.json()).toMatchObject({
     status: 422,
@@ -83,7 +83,7 @@ test('a password that is not good enough is 422 with the reason, for people and 
   expect(answer.text).not.toContain('Passw0rd')
 })
 
-test('GET pages by name and searches by what the name begins with', async () => {
+test('GET lists pages by name and searches by the beginning of the name', async () => {
   for (const username of ['page-c', 'Page-a', 'page-B']) await make({ username })
   const first = (await api('/users?search=PAGE-&limit=2')).json() as { items: User[]; next: string }
   expect(first.items.map(({ username }) => username)).toEqual(['Page-a', 'page-B'])
@@ -94,7 +94,7 @@ test('GET pages by name and searches by what the name begins with', async () => 
   expect((await api('/users?limit=1001')).status).toBe(422)
 })
 
-test('PATCH changes what is sent, 404 for nobody', async () => {
+test('PATCH changes only what is sent; an unknown user is 404', async () => {
   const { uid } = await make({ username: 'patched', email: 'p@example.org', permissions: ['Users'] })
   const answer = await send('PATCH', `/users/${uid}`, { enabled: false, permissions: [] })
   expect([answer.status, answer.json()]).toEqual([
@@ -116,7 +116,7 @@ test('DELETE and erase are 204, then 404', async () => {
   expect(await audit('user-erase')).toMatchObject({ outcome: 'ERR_USER_NOT_FOUND' })
 })
 
-test('CSV: import, dry run and export; faults come with their lines', async () => {
+test('CSV: import, dry run and export work; errors include their lines', async () => {
   const text = 'username,displayName,permissions\r\ncsv-a,"A, B",Users;Sales@crm\r\ncsv-b,,\r\n'
   const dry = await sendCsv('/users.csv?dry-run', text)
   expect([dry.status, dry.json()]).toEqual([200, { created: 2, changed: 0, unchanged: 0, dryRun: true }])
@@ -155,7 +155,7 @@ test.each([
   expect((await browser.session()).status).toBe(401)
 })
 
-test('erase: the audit tells of the sign-in of somebody, but no longer of whom', async () => {
+test('erase: the audit keeps the sign-in but no longer the name', async () => {
   const uid = await addUser(host, 'Forget Me')
   await (await visit(host, 'forget')).signIn('forget me')
   const entries = async () =>
@@ -166,7 +166,7 @@ test('erase: the audit tells of the sign-in of somebody, but no longer of whom',
   expect((await api('/audit?limit=1000')).text).not.toMatch(/forget me/i)
 })
 
-test('scopes: users:read reads, users:write writes, another scope does neither', async () => {
+test('scopes: users:read can read, users:write can write, another scope can do neither', async () => {
   const tokenFor = async (scope: string) => {
     const made = await send('POST', '/tokens', { name: scope, scopes: [scope] })
     return { authorization: `Bearer ${(made.json() as { token: string }).token}` }

@@ -23,7 +23,7 @@ beforeAll(async () => {
   for (const bundle of [first, second]) expect((await host.upload('versioned', bundle)).status).toBe(201)
 })
 
-test('versions: the difference of two tells files, lines and what of the manifest decides who comes in', async () => {
+test('versions: the difference of two shows files, lines and manifest changes that affect access', async () => {
   const [from, to] = [sha256Of(first), sha256Of(second)]
   const difference = await get(`/solutions/versioned/diff?from=${from}&to=${to}`)
   expect(difference).toEqual({
@@ -46,14 +46,14 @@ test('versions: the difference of two tells files, lines and what of the manifes
   })
 })
 
-test('versions: a difference needs two versions that are there', async () => {
+test('versions: a difference requires two existing versions', async () => {
   const from = sha256Of(first)
   expect(codeOf(await send('GET', `/solutions/versioned/diff?from=${from}`))).toEqual([422, 'ERR_REQUEST_INVALID'])
   const unknown = await send('GET', `/solutions/versioned/diff?from=${from}&to=${'0'.repeat(64)}`)
   expect(codeOf(unknown)).toEqual([404, 'ERR_VERSION_NOT_FOUND'])
 })
 
-test('versions: a bundle comes back byte by byte', async () => {
+test('versions: a bundle is returned byte by byte', async () => {
   const response = await fetch(`${host.url}/admin/api/solutions/versioned/versions/${sha256Of(first)}/bundle`, {
     headers: { authorization: host.admin },
   })
@@ -64,7 +64,7 @@ test('versions: a bundle comes back byte by byte', async () => {
   expect(Buffer.from(await response.arrayBuffer()).equals(first)).toBe(true)
 })
 
-test('versions: the active one stays, another one is erased once, and both are written down', async () => {
+test('versions: the active one cannot be erased, another one can be once, and both attempts are recorded', async () => {
   const third = await bundleOf({ name: 'versioned', authenticator: 'NONE', version: '3.0.0' })
   await host.upload('versioned', third)
   const path = (packed: Buffer) => `/solutions/versioned/versions/${sha256Of(packed)}`
