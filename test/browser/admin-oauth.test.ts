@@ -75,7 +75,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     return items.map((text) => text.split('\n')[0]?.trim().replace(/\s+/g, ' ') ?? '')
   }
 
-  test('the wizard leads to a user at the provider; the secret is stored, and is in no setting or URL', async () => {
+  test('completing the wizard lets a user sign in at the provider; the secret is stored, and is in no setting or URL', async () => {
     await using opened = await open('bare')
     const { page } = opened
     const redirect = `${host.url}/solution/bare/app_oauth/index.html`

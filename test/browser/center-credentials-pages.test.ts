@@ -84,7 +84,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     expect(complaints).toEqual([])
   })
 
-  test('the last owner who tries to drop the role is told why it is not possible', async () => {
+  test('the last owner who tries to drop the role sees why that is not possible', async () => {
     await open('/o/acme/members')
     await page.selectOption('select[aria-label="Role of owner@example.org"]', 'viewer')
     await page.click('button[aria-label="Save role of owner@example.org"]')

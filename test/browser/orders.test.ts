@@ -197,8 +197,8 @@ describe('an order', () => {
 
   test.each([
     ['the function of the form', 1055, 'ordered', '2999-01-01', 'The day must not be in the future.'],
-    ['the module’s listener', 1054, 'status', 'approved', 'A new order goes on by its approval: choose Approve'],
-    ['the module’s listener', 1048, 'amount', '5', 'The amount of an approved order stays as it is.'],
+    ['the listener of the module', 1054, 'status', 'approved', 'A new order goes on by its approval: choose Approve'],
+    ['the listener of the module', 1048, 'amount', '5', 'The amount of an approved order stays as it is.'],
   ] as const)(
     '%s refuses a value: O-%i gets the old %s back, with the reason',
     async (_who, number, name, value, why) => {

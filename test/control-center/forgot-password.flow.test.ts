@@ -212,7 +212,7 @@ describe('the link for a new password', () => {
     expect(await signIn(username, PASSWORD)).toBe(true)
   })
 
-  test('works for only one of two simultaneous requests; the other is told that it expired', async () => {
+  test('works for only one of two simultaneous requests; the other is refused as expired', async () => {
     const token = await tokenFor(await account())
     const both = await Promise.all([choose(token, PASSWORD), choose(token, 'another good password')])
     expect(statuses(both).toSorted()).toEqual([303, 404])

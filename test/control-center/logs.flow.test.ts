@@ -33,9 +33,9 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     (await telemetry.logs.read(filter, { limit: 100, ...place })).map(({ message }) => message)
 
   test.each([
-    ['order', ['An order came in', 'A second ORDER']],
+    ['order', ['An order arrived', 'A second ORDER']],
     ['second order', ['A second ORDER']],
-    ['ord*', ['An order came in', 'A second ORDER']],
+    ['ord*', ['An order arrived', 'A second ORDER']],
     ['ord', []],
     ['cafe', ['Das Café ist zu']],
     ['CAFÉ zu', ['Das Café ist zu']],
@@ -47,7 +47,7 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     ['---', []],
   ])('a search for %j finds %j', async (words, expected) => {
     const environment = await environmentWith(
-      'An order came in',
+      'An order arrived',
       'A second ORDER',
       'Das Café ist zu',
       '日本 1',

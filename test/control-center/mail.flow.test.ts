@@ -83,7 +83,7 @@ describe('handing over', () => {
 
   test.each<[string, number, HandedOver['outcome']]>([
     ['permanently', 550, 'refused'],
-    ['for now', 451, 'failed'],
+    ['temporarily', 451, 'failed'],
   ])('a server that refuses the address %s', async (_case, responseCode, outcome) => {
     const server = closing(
       await startMailServer({

@@ -75,23 +75,23 @@ function nested(depth: number): string {
 
 test.each([
   ['a body that is not OTLP', 'application/x-protobuf', '', Buffer.from('hello'), 400],
-  ['JSON that is none', 'application/json', '', Buffer.from('{'), 400],
-  ['JSON of another form', 'application/json', '', Buffer.from('{"resourceLogs":[{"scopeLogs":7}]}'), 400],
+  ['invalid JSON', 'application/json', '', Buffer.from('{'), 400],
+  ['JSON with another structure', 'application/json', '', Buffer.from('{"resourceLogs":[{"scopeLogs":7}]}'), 400],
   [
-    'an id that is none',
+    'an invalid id',
     'application/json',
     '',
     Buffer.from('{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"traceId":"xyz"}]}]}]}'),
     400,
   ],
   ['a list', 'application/json', '', Buffer.from('[]'), 400],
-  ['values nested without end', 'application/json', '', Buffer.from(nested(50_000)), 400],
-  ['what is not compressed', 'application/json', 'gzip', Buffer.from('{}'), 400],
+  ['deeply nested values', 'application/json', '', Buffer.from(nested(50_000)), 400],
+  ['uncompressed data declared as gzip', 'application/json', 'gzip', Buffer.from('{}'), 400],
   ['another compression', 'application/json', 'br', Buffer.from('{}'), 415],
   ['another type', 'text/plain', '', Buffer.from('{}'), 415],
-  ['a body that is too long', 'application/json', '', Buffer.alloc(5 * 1024 * 1024, ' '), 413],
+  ['a body that is too large', 'application/json', '', Buffer.alloc(5 * 1024 * 1024, ' '), 413],
   [
-    'a body of which too much is made',
+    'a body that expands to too many objects',
     'application/x-protobuf',
     'gzip',
     gzipSync(Buffer.alloc(16_000_000, Buffer.from([0x0a, 0x00]))),
@@ -99,7 +99,7 @@ test.each([
   ],
   ['the same in JSON', 'application/json', 'gzip', gzipSync(`{"resourceLogs":[${'{},'.repeat(2_000_000)}{}]}`), 413],
   ['a field longer than its message', 'application/x-protobuf', '', Buffer.from([0x0a, 0x02, 0x12, 0x7f]), 400],
-  ['a body that unpacks to too much', 'application/json', 'gzip', gzipSync(Buffer.alloc(20 * 1024 * 1024, ' ')), 413],
+  ['a body that unpacks to too many bytes', 'application/json', 'gzip', gzipSync(Buffer.alloc(20 * 1024 * 1024, ' ')), 413],
 ])('otlp: %s is refused', async (_, type, encoding, body, status) => {
   const headers = { 'content-type': type, ...(encoding === '' ? {} : { 'content-encoding': encoding }) }
   const answer = await sendOtlp(center.url, token, 'logs', body, { headers })

@@ -286,7 +286,7 @@ describe('links', () => {
     expect(center.logged()).not.toContain(link.split('=').at(-1))
   })
 
-  test('if two requests use a link at the same time, one is told that it expired', async () => {
+  test('if two requests use a link at the same time, one is refused as expired', async () => {
     const { email } = await user({ invite: true })
     await mailTo(email)
     const link = linkOf(server)

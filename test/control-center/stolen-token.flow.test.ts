@@ -142,7 +142,7 @@ test('it opens neither the API nor a page', async () => {
   }
 })
 
-test('once it is revoked it is worth nothing, at once', async () => {
+test('after it is revoked, the token is refused immediately', async () => {
   const one = 'organisations/acme/environments/mine/tokens'
   const { body } = await center.api('GET', one)
   for (const { id } of body.items) await center.api('DELETE', `${one}/${id}`)

@@ -78,8 +78,8 @@ test('tokens: one without an expiry never expires, and duplicate scopes are merg
 test.each([
   ['an unknown scope', { name: 'a', scopes: ['tokens:write'] }, 'then :read or :write'],
   ['no scope', { name: 'a', scopes: [] }, 'scopes'],
-  ['a time that is over', { name: 'a', scopes: ['users:read'], expiresAt: 1000 }, 'in the future'],
-  ['a name with a new line', { name: 'a\r\nb', scopes: ['users:read'] }, 'no control characters'],
+  ['an expiry in the past', { name: 'a', scopes: ['users:read'], expiresAt: 1000 }, 'in the future'],
+  ['a name with a line break', { name: 'a\r\nb', scopes: ['users:read'] }, 'no control characters'],
   ['no name', { scopes: ['users:read'] }, 'name'],
   ['an unknown key', { name: 'a', scopes: ['users:read'], admin: true }, 'admin'],
 ])('tokens: %s is refused with the reason', async (_case, body, reason) => {
@@ -221,16 +221,16 @@ test.each([
   ['an unknown server', database({ server: 'delta' })],
   ['the embedded server', database({ server: 'embedded' })],
   ['a database name with a semicolon', database({ database: 'crm;x' })],
-  ['a database name with a new line', database({ database: 'crm\nx' })],
-  ['a username with a new line', database({ username: 'a\r\nb' })],
+  ['a database name with a line break', database({ database: 'crm\nx' })],
+  ['a username with a line break', database({ username: 'a\r\nb' })],
   ['a password without a username', database({ password: 'secret-in-error' })],
-  ['a password that is no text', database({ username: 'a', password: 12345 })],
-  ['a name that scripts cannot write', { databases: { 'a-b': { server: 'alpha', database: 'a' } } }],
-  ['a name of every object', { databases: { constructor: { server: 'alpha', database: 'a' } } }],
-  ['an address as host', { http: ['https://a.org/'] }],
+  ['a password that is not a string', database({ username: 'a', password: 12345 })],
+  ['a name that is not an identifier', { databases: { 'a-b': { server: 'alpha', database: 'a' } } }],
+  ['a name that every object has', { databases: { constructor: { server: 'alpha', database: 'a' } } }],
+  ['a URL as host', { http: ['https://a.org/'] }],
   ['a pattern as host', { http: ['*.a.org'] }],
-  ['a host with a new line', { http: ['a.org\r\nX: y'] }],
-  ['users that is no truth value', { users: 'yes' }],
+  ['a host with a line break', { http: ['a.org\r\nX: y'] }],
+  ['users that is not a boolean', { users: 'yes' }],
   ['an unknown key', { hosts: [] }],
   ['a list', []],
 ])('grants: %s is refused', async (_case, body) => {
@@ -266,13 +266,13 @@ test('secrets: they are set and deleted with 204, and listed only with their hos
 })
 
 test.each([
-  ['a name in small letters', 'idp', SECRET],
-  ['a name with a new line', 'IDP%0d%0aX', SECRET],
+  ['a lowercase name', 'idp', SECRET],
+  ['a name with a line break', 'IDP%0d%0aX', SECRET],
   ['a name that is too long', 'A'.repeat(65), SECRET],
   ['no host', 'IDP', { value: 'hidden-value', hosts: [] }],
-  ['an address as host', 'IDP', { value: 'hidden-value', hosts: ['https://a.org'] }],
+  ['a URL as host', 'IDP', { value: 'hidden-value', hosts: ['https://a.org'] }],
   ['an empty value', 'IDP', { value: '', hosts: ['a.org'] }],
-  ['a value that is no text', 'IDP', { value: 987654, hosts: ['a.org'] }],
+  ['a value that is not a string', 'IDP', { value: 987654, hosts: ['a.org'] }],
   ['an unknown key', 'IDP', { ...SECRET, more: 1 }],
 ])('secrets: %s is refused, without showing the value', async (_case, name, body) => {
   const answer = await send('PUT', `/solutions/crm/secrets/${name}`, body)
@@ -302,11 +302,11 @@ test.each([
   ['no permission', { permissions: [] }, 'permissions'],
   ['a permission that no manifest lists', { permissions: ['Root'] }, 'list no permission "Root"'],
   ['an empty user name', { username: '' }, 'username'],
-  ['a user name with a new line', { username: 'a\r\nb' }, 'no control characters'],
-  ['a uid that turns the text around', { uid: 'a\u202eb' }, 'direction'],
+  ['a user name with a line break', { username: 'a\r\nb' }, 'no control characters'],
+  ['a uid that reverses the text direction', { uid: 'a\u202eb' }, 'direction'],
   ['a uid of 201 characters', { uid: 'a'.repeat(201) }, 'uid'],
-  ['more than a day', { expiresIn: 86_400_001 }, 'expiresIn'],
-  ['seconds instead of milliseconds', { expiresIn: 300 }, 'expiresIn'],
+  ['a lifetime of more than a day', { expiresIn: 86_400_001 }, 'expiresIn'],
+  ['an expiry in seconds instead of milliseconds', { expiresIn: 300 }, 'expiresIn'],
 ])('login tokens: %s is refused with the reason', async (_case, change, reason) => {
   const answer = await send('POST', '/solutions/crm/login-tokens', { ...TOKEN_FOR, ...change })
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])

@@ -27,7 +27,7 @@ async function signedIn(these: readonly Browser[]): Promise<number> {
 test.each([
   ['a user who is disabled', { enabled: false }],
   ['a user who loses the permission', { permissions: [] }],
-  ['a user whose password the operator changes', { password: 'one blue boat sails', mustChangePassword: false }],
+  ['a user whose password is changed by the operator', { password: 'one blue boat sails', mustChangePassword: false }],
 ])('%s during sign-ins has no session afterwards, whichever came first', async (_case, change) => {
   for (let round = 0; round < ROUNDS; round++) {
     const uid = await addUser(host, `racer-${round}-${Object.keys(change)[0]}`)

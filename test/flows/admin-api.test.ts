@@ -209,12 +209,12 @@ test.each([
   ['throws while it loads', 'boom()', 'script_load'],
   ['loops while it loads', 'for (;;);', 'script_timeout'],
   [
-    'eats the heap while it loads',
+    'fills the heap while it loads',
     'const a = []; for (;;) a.push(new Array(1e5).fill({}))',
     /script_memory|script_crashed|script_timeout/,
   ],
   [
-    'ends the process while it loads',
+    'crashes the process while it loads',
     "String('ab'.repeat(1.5e8).split('').length)",
     /script_crashed|script_memory|script_timeout/,
   ],
@@ -250,11 +250,11 @@ test('TypeScript: types are removed and positions stay correct', async () => {
 })
 
 test.each([
-  ['another name than the address', 'other', () => bundleOf(manifest()), 409, 'ERR_NAME_DIFFERS'],
-  ['no zip', 'crm', async () => Buffer.from('hello'), 422, 'ERR_BUNDLE_REFUSED'],
-  ['too large', 'crm', async () => Buffer.alloc(10 * 1024 ** 2 + 1), 413, 'ERR_BODY_TOO_LARGE'],
+  ['a name that differs from the URL', 'other', () => bundleOf(manifest()), 409, 'ERR_NAME_DIFFERS'],
+  ['a file that is not a zip', 'crm', async () => Buffer.from('hello'), 422, 'ERR_BUNDLE_REFUSED'],
+  ['a bundle that is too large', 'crm', async () => Buffer.alloc(10 * 1024 ** 2 + 1), 413, 'ERR_BODY_TOO_LARGE'],
   [
-    'a bomb',
+    'a zip bomb',
     'crm',
     () => zipOf({ 'solution.json': '{}', 'media/a': Buffer.alloc(51 * 1024 ** 2) }),
     413,

@@ -66,7 +66,7 @@ test('login page: titles, template lines and parameters of the URL are escaped',
   expect(page.headers['content-security-policy']).toContain("; frame-src 'self'")
 })
 
-test('login page: for PLATFORM_CLOUD without a control center, the operator is told which setting is missing', async () => {
+test('login page: for PLATFORM_CLOUD without a control center, the page names the missing setting', async () => {
   await upload({ name: 'harbour', authenticator: 'PLATFORM_CLOUD' }, {})
   const { text } = await admin.get('/admin/solutions/harbour/login-page')
   expect(text).toContain('Set ENVIRONMENT=onprem, CLOUD_URL and REMOTE_ENVIRONMENT_TOKEN')

@@ -260,7 +260,7 @@ test('to: line breaks in it cannot create a header', async () => {
   expect(answer.headers['set-cookie']).toHaveLength(1)
 })
 
-test('sign-in: a tool that does not send the source of the form is told to use the API', async () => {
+test('sign-in: a tool that does not send the source of the form is referred to the API', async () => {
   const answer = await signIn(host, RIGHT, { 'content-type': 'application/x-www-form-urlencoded' })
   expect(answer.headers['set-cookie']).toBeUndefined()
   expect(answer.json()).toMatchObject({

@@ -81,7 +81,7 @@ test('a handler that kills its process: its client and the others in the process
   }
 })
 
-test('a handler that runs out of memory: all clients of the isolate are reopened; no press runs twice, and its user is told', async () => {
+test('a handler that runs out of memory: all clients of the isolate are reopened; no press runs twice, and its user sees a message', async () => {
   await addClientSolution(small, 'eats', {
     elements: [label('count'), ...['up', 'eat', 'wait', 'write'].map(button)],
     script: `${SCRIPT}
@@ -124,7 +124,7 @@ test('a handler that runs out of memory: all clients of the isolate are reopened
   }
 })
 
-test('a client whose scripts crash it more than three times within a minute is closed, and the page is told', async () => {
+test('a client whose scripts crash it more than three times within a minute is closed with a reason', async () => {
   await addFragile('again', small)
   const page = await open('again', 'x', small)
   for (let time = 1; time <= 3; time++) {

@@ -33,12 +33,12 @@ const problem = async (path: string, options: Ask) => {
 }
 
 test.each([
-  ['of another site', { origin: 'https://evil.example' }],
-  ['of a null origin', { origin: 'null' }],
-  ['of another port of the host', { origin: 'http://127.0.0.1:1' }],
-  ['that says neither Origin nor Sec-Fetch-Site', {}],
-  ['of another site by Fetch Metadata, whatever its origin says', { 'sec-fetch-site': 'cross-site', origin: 'own' }],
-  ['of the address bar', { 'sec-fetch-site': 'none' }],
+  ['from another site', { origin: 'https://evil.example' }],
+  ['from a null origin', { origin: 'null' }],
+  ['from another port of the host', { origin: 'http://127.0.0.1:1' }],
+  ['with neither Origin nor Sec-Fetch-Site', {}],
+  ['from another site by Fetch Metadata, whatever its origin', { 'sec-fetch-site': 'cross-site', origin: 'own' }],
+  ['from the address bar', { 'sec-fetch-site': 'none' }],
 ])('handshake %s: 403', async (_case, headers: Record<string, string>) => {
   const origin = headers.origin === 'own' ? own() : {}
   const answer = await problem(CLIENT, { headers: handshake({ ...headers, ...origin }) })
@@ -61,7 +61,7 @@ test('handshake: another method is 405', async () => {
 
 test.each([
   ['no key', 'sec-websocket-key', null, 400],
-  ['a key that is none', 'sec-websocket-key', 'short', 400],
+  ['an invalid key', 'sec-websocket-key', 'short', 400],
   ['no version', 'sec-websocket-version', null, 400],
 ])('handshake with %s: refused, and nothing hangs', async (_case, name, value, status) => {
   const headers = handshake(own())

@@ -110,7 +110,7 @@ async function browse(name: string, at = host, headers = network) {
 
 const open = async (name = shop) => openClient(host.url, name, await browse(name))
 
-/** Loads a page again that knows the id of a client. */
+/** Reloads a page that knows the id of a client. */
 async function rejoin(name: string, visitor: Visitor, client: string): Promise<ClientPage> {
   const page = await openClientPage(host.url, name, visitor, { client })
   page.hello()
@@ -329,7 +329,7 @@ describe('floods', () => {
 
   test.each<[string, readonly number[], (page: ClientPage) => void, isAlone?: boolean]>([
     [
-      '10,000 events at once',
+      '10,000 events together',
       [1008],
       (page) => {
         page.hello()
@@ -338,7 +338,7 @@ describe('floods', () => {
       true,
     ],
     [
-      '10,000 frames at once that are none',
+      '10,000 invalid frames together',
       [1008],
       (page) => {
         page.hello()
@@ -347,7 +347,7 @@ describe('floods', () => {
       true,
     ],
     [
-      '400 frames as large as may be',
+      '400 frames of the maximum size',
       [1008],
       (page) => {
         page.hello()
@@ -365,7 +365,7 @@ describe('floods', () => {
       },
     ],
     [
-      'a message in parts without end',
+      'a message in endless parts',
       [1008, 1006],
       (page) => {
         for (let sent = 0; sent < 1000; sent++) page.socket.send('{', { fin: false })

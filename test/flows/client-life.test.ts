@@ -11,7 +11,7 @@ import { addUser, askAdmin, visit } from '../support/users.ts'
 // How long a client lives, who owns it, and what happens when its browser, its version or its host goes away.
 
 let host: TestHost
-/** A host that allows few clients and ends them soon after their browser disconnects. */
+/** A host that allows few clients and closes clients soon after their browser disconnects. */
 let hasty: TestHost
 beforeAll(async () => {
   host = await startTestHost({ CALL_TIME: '10s' })

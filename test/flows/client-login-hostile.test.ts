@@ -155,7 +155,7 @@ describe('before somebody is signed in', () => {
     )
   })
 
-  test('presses over THROTTLE_NETWORK do not run, in any client; the user is told', async () => {
+  test('presses over THROTTLE_NETWORK do not run, in any client, and the user gets an error message', async () => {
     const strict = await startTestHost({ THROTTLE_NETWORK: '3' })
     try {
       const name = await addOffice(strict)

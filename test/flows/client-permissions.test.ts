@@ -82,7 +82,7 @@ const FILES = {
     let count = 0
     const e = () => forms.main.elements
     function say(text) { e().said.label = text + ' ' + ++count }
-    /** Careless: it says what it does in every element, whoever looks. */
+    /** A careless script: it writes what it does into every element, for every user. */
     function change() {
       for (const name of ['SECRETtext', 'SECRETselect', 'SECRETlink', 'SECRETimage', 'SECRETtable', 'SECRETbutton',
         'SECRETpanel', 'inPanel', 'SECRETinTab', 'inTab']) {

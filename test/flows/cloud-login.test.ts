@@ -112,7 +112,7 @@ test('429 from the control center shows the throttled page, with its wait', asyn
   expect(answer.text).toContain('value="anna"')
 })
 
-test('while the control center is down, signed-in users continue, others are told in their language, and nothing is lost', async () => {
+test('while the control center is down, signed-in users continue, others get a message in their language, and nothing is lost', async () => {
   const { browser } = await signIn({ remember: 'on' })
   const cookie = browser.cookie('remember')
   await cloud.goAway()
@@ -177,7 +177,7 @@ test('a remembered browser that is checked too often waits as the control center
 })
 
 const HOSTILE: [string, AuthenticateAnswer | object | string][] = [
-  ['another user than was asked about', { ...ANNA, uid: 'c-2' }],
+  ['another user than requested', { ...ANNA, uid: 'c-2' }],
   ['HTML', '<html><script>alert(1)</script>'],
   ['wrong types', { outcome: 'accepted', uid: {}, username: [], permissions: 'all', tenant: {} }],
   ['a name with control characters', { ...ANNA, username: 'an\u202ena' }],
@@ -195,7 +195,7 @@ test.each(HOSTILE)('a hostile response shows an error page, and the cookie stays
   expect(page.text).toContain('does not accept this server')
   expect(page.text).toContain('<h1>Harbour sign-in</h1>')
   expect(browser.cookie('remember')).toBe(cookie)
-  if (what === 'another user than was asked about') return
+  if (what === 'another user than requested') return
   const answer = await browser.signIn('anna', CLOUD_PASSWORD)
   expect(answer.status).toBe(503)
   expect(answer.text).toContain('value="anna"')
@@ -227,7 +227,7 @@ test('a changed page is shown after at most a minute, and not requested more oft
   expect(cloud.asked('login-page').at(-1)?.tag).toMatch(/^"\d+"$/)
 })
 
-test('an invalid page is not used: the previous one stays, and the operator is told', async () => {
+test('an invalid page is not used: the previous one stays, and the operator gets a warning', async () => {
   await laterByAMinute()
   await expect.poll(() => title(), SLOW).toBe('Harbour sign-in')
   const faultsAndTitle = async () => [await title(), await healthOf()]
@@ -259,7 +259,7 @@ const HOSTILE_PAGES: [string, LoginPageAnswer | string, string][] = [
     "form-action 'self'",
   ],
   ['250,000 open elements', { template: '<b>'.repeat(80_000), texts: {} }, 'Harbour sign-in'],
-  ['more than the protocol has room for', { template: 'x'.repeat(300_000), texts: {} }, 'Harbour sign-in'],
+  ['more than the protocol allows', { template: 'x'.repeat(300_000), texts: {} }, 'Harbour sign-in'],
   ['HTML', '<html></html>', 'Harbour sign-in'],
 ]
 test.each(HOSTILE_PAGES)('a hostile page does no harm: %s', async (_, design, expected) => {
@@ -294,7 +294,7 @@ test('a restart while the control center is down shows the page as before', asyn
   rmSync(home, { recursive: true })
 })
 
-test('a solution that the environment does not have: the operator is told, users get a 503 with the default page', async () => {
+test('a solution that the environment does not have: the operator gets a warning, users a 503 with the default page', async () => {
   await addCloudSolution(host, 'lost')
   const browser = await visit(host, 'lost')
   const answer = await browser.signIn('anna', CLOUD_PASSWORD)
@@ -308,7 +308,7 @@ test('a solution that the environment does not have: the operator is told, users
   expect(await healthOf()).not.toContainEqual({ solution: 'lost', problem: 'unknown' })
 })
 
-test('a revoked token: the operator is told which property to set', async () => {
+test('a revoked token: the operator sees which property to set', async () => {
   const revoked = await startSatellite(cloud, { REMOTE_ENVIRONMENT_TOKEN: 'revoked' })
   await addCloudSolution(revoked)
   const browser = await visit(revoked, 'harbour')

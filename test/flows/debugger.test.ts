@@ -259,9 +259,9 @@ test('debugger: the list has the data that Chrome needs, and hides everything el
 
 test.each([
   ['another host name', { host: 'example.org' }, 403],
-  ['a name that only begins well', { host: '127.0.0.1.example.org' }, 403],
+  ['a name that only begins with an allowed one', { host: '127.0.0.1.example.org' }, 403],
   ['the origin of a web page', { origin: 'https://example.org' }, 403],
-  ['the origin of a page of this machine', { origin: 'http://127.0.0.1:8080' }, 403],
+  ['the origin of a page on this machine', { origin: 'http://127.0.0.1:8080' }, 403],
   ['the origin of an opaque page', { origin: 'null' }, 403],
 ])('debugger: %s is refused, for the list and for a session', async (_what, headers, status) => {
   await add('refused')

@@ -120,7 +120,7 @@ test('changing your own password ends all your sessions and remembered sign-ins'
 test.each([
   ['disabled', { enabled: false }],
   ['given another password', { password: 'three red kites fly' }],
-  ['left with one permission less', { permissions: ['Editors'] }],
+  ['deprived of a permission', { permissions: ['Editors'] }],
 ])('a user who is %s by the operator is signed out', async (_how, change) => {
   const name = `jo-${_how.replaceAll(' ', '-')}`
   const uid = await addUser(host, name, { permissions: ['Users', 'Editors'] })

@@ -171,14 +171,14 @@ test('login form: a uid of the users table that a script names does not become t
 
 type Browser = ReturnType<typeof openBrowser>
 test.each<[string, (browser: Browser) => Record<string, string> | Promise<Record<string, string>>]>([
-  ['made in another browser', () => ({ id_token: openBrowser().issue() })],
+  ['issued in another browser', () => ({ id_token: openBrowser().issue() })],
   [
     'for another solution',
     (browser) => ({ id_token: browser.issue({ solution: 'other', page: '/solution/other/index.html' }) }),
   ],
   ['with a permission that the solution does not list', (browser) => ({ id_token: browser.issue(withPermission) })],
-  ['that was changed', (browser) => ({ id_token: `${browser.issue().slice(0, -3)}xxx` })],
-  ['that is none', () => ({ id_token: 'x'.repeat(60_000) })],
+  ['that was modified', (browser) => ({ id_token: `${browser.issue().slice(0, -3)}xxx` })],
+  ['that is invalid', () => ({ id_token: 'x'.repeat(60_000) })],
   [
     'that was used',
     async (browser) => {
@@ -223,9 +223,9 @@ test('login form: of ten simultaneous posts of one token one signs in', async ()
 
 test.each<[string, (browser: Browser, fields: Record<string, string>) => ReturnType<Browser['post']>]>([
   ['without the hidden token', (browser, fields) => browser.postBare(PAGE, fields, { token: null })],
-  ['with another one', (browser, fields) => browser.postBare(PAGE, fields, { token: 'x' })],
-  ['of another site', (browser, fields) => browser.post(PAGE, fields, { 'sec-fetch-site': 'cross-site' })],
-  ['of another origin', (browser, fields) => browser.post(PAGE, fields, { origin: 'https://example.org' })],
+  ['with another hidden token', (browser, fields) => browser.postBare(PAGE, fields, { token: 'x' })],
+  ['from another site', (browser, fields) => browser.post(PAGE, fields, { 'sec-fetch-site': 'cross-site' })],
+  ['from another origin', (browser, fields) => browser.post(PAGE, fields, { origin: 'https://example.org' })],
 ])('login form: a post %s is refused with a page, and uses nothing up', async (_case, send) => {
   const browser = openBrowser()
   const id_token = browser.issue()
@@ -292,9 +292,9 @@ test.each<[string, SignOutTarget, (url: string) => string]>([
     (url) => `${url}/solution/other/index.html?argument=a+b%26c`,
   ],
   ['another solution', { solution: 'other', argument: null }, (url) => `${url}/solution/other/index.html`],
-  ['no address that scripts may name: the signed-out page', { address: 'javascript:alert(1)' }, () => SIGNED_OUT],
-  ['another host by its bare name: the signed-out page', { address: '//example.org/' }, () => SIGNED_OUT],
-  ['a solution that is not there: the signed-out page', { solution: 'nobodys', argument: null }, () => SIGNED_OUT],
+  ['the signed-out page instead of a URL that scripts cannot use', { address: 'javascript:alert(1)' }, () => SIGNED_OUT],
+  ['the signed-out page instead of a protocol-relative URL', { address: '//example.org/' }, () => SIGNED_OUT],
+  ['the signed-out page instead of a missing solution', { solution: 'nobodys', argument: null }, () => SIGNED_OUT],
 ])('logout: it continues to %s', async (_case, target, location) => {
   await endAll()
   const browser = openBrowser()

@@ -34,8 +34,8 @@ test('of ten browsers with one token at the same time, one is signed in', async 
 
 test.each([
   ['for another solution', () => makeToken('token-other')],
-  ['that was changed', async () => `${(await makeToken()).slice(0, -2)}xx`],
-  ['that is none', async () => 'x'.repeat(5000)],
+  ['that was modified', async () => `${(await makeToken()).slice(0, -2)}xx`],
+  ['that is invalid', async () => 'x'.repeat(5000)],
 ])('a token %s is refused, is in the audit, and no script sees it', async (_case, make) => {
   const browser = await visit(host, 'token-crm')
   const id_token = await make()

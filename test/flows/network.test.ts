@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([open.stop(), proxied.stop()]))
 
-/** Sends bytes as they are. @returns all that came back until the host closed the connection */
+/** Sends bytes as they are. @returns everything received until the host closed the connection */
 async function raw(url: string, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.write(bytes)
@@ -124,13 +124,13 @@ test('without a host name, or with two, nothing is served', async () => {
 const HIDDEN = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 
 test.each([
-  ['a length and chunks', 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${HIDDEN}`],
-  ['two lengths', `Content-Length: 0\r\nContent-Length: ${HIDDEN.length}\r\n`, HIDDEN],
-  ['a length that is no number', 'Content-Length: +0\r\n', HIDDEN],
-  ['an encoding that nobody knows', 'Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${HIDDEN}`],
-  ['chunks that are not last', 'Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${HIDDEN}`],
+  ['Content-Length and chunks', 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${HIDDEN}`],
+  ['two Content-Length headers', `Content-Length: 0\r\nContent-Length: ${HIDDEN.length}\r\n`, HIDDEN],
+  ['an invalid Content-Length', 'Content-Length: +0\r\n', HIDDEN],
+  ['an unknown encoding', 'Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${HIDDEN}`],
+  ['chunked as a non-final encoding', 'Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${HIDDEN}`],
   ['a space before the colon', `Content-Length : ${HIDDEN.length}\r\n`, HIDDEN],
-  ['a line that ends in LF alone', `X: y\nContent-Length: ${HIDDEN.length}\r\n`, HIDDEN],
+  ['a line that ends in only LF', `X: y\nContent-Length: ${HIDDEN.length}\r\n`, HIDDEN],
 ])(
   'a request that two servers could read differently is refused completely, and its hidden part is not answered: %s',
   async (_case, headers, body) => {
@@ -144,7 +144,7 @@ test.each([
 test.each([
   ['one header of 20 kB', `X-Long: ${'x'.repeat(20_000)}\r\n`, '/'],
   ['2,000 headers of 20 bytes', 'X-Many: 0123456789\r\n'.repeat(2000), '/'],
-  ['an address of 20 kB', '', `/${'x'.repeat(20_000)}`],
+  ['a URL of 20 kB', '', `/${'x'.repeat(20_000)}`],
 ])('%s: 431, with the standard headers, on both ports', async (_case, headers, path) => {
   for (const url of [open.url, open.adminUrl]) {
     const text = await raw(url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`)

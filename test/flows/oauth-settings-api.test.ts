@@ -106,7 +106,7 @@ test.each([
   ['a placeholder elsewhere', { prompt: '%%IDP%%' }],
   ['a parameter of the platform', { redirect_uri: 'https://evil.example/hunter2' }],
   ['an unknown provider', { api: 'Gogle' }],
-  ['an address with another scheme', { issuer: 'javascript:alert(1)' }],
+  ['a URL with another scheme', { issuer: 'javascript:alert(1)' }],
   ['a line break', { prompt: 'hunter2\r\n' }],
   ['an object', { prompt: { hunter2: 1 } }],
   ['null', { prompt: null }],

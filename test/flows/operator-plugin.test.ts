@@ -78,14 +78,14 @@ test('a plugin from a folder outside the source tree provides scripts with a glo
 
 test.each([
   [
-    'a name that exists',
+    'the name of an existing global',
     "export default () => ({ name: 'security', guest: new URL('./guest.ts', import.meta.url), commands: {} })",
     'which exists',
   ],
-  ['no plugin', 'export default () => ({ name: 5 })', 'cannot be used'],
+  ['an invalid definition', 'export default () => ({ name: 5 })', 'cannot be used'],
   ['code that throws', "throw new Error('broken')", 'broken'],
   [
-    'a guest part that is missing',
+    'a missing guest part',
     "export default () => ({ name: 'x', guest: new URL('./none.ts', import.meta.url), commands: {} })",
     'is missing',
   ],
@@ -111,7 +111,7 @@ test.each([
 
 test.each([
   ['while it builds its global', "throw new Error('broken in clients')"],
-  ['when it is given its settings', "api.onLoad(() => { throw new Error('broken in clients') })"],
+  ['when it receives its settings', "api.onLoad(() => { throw new Error('broken in clients') })"],
 ])('a guest part that fails only in clients, %s, prevents the start', async (_case, statement) => {
   const plugin = (more: string) =>
     `export default () => ({ name: 'x', guest: new URL('./guest.ts', import.meta.url), commands: {}${more} })`

@@ -32,7 +32,7 @@ describe('kill -9 of the host under load, with the embedded database', () => {
 describe.each([
   { product: 'PostgreSQL', kind: 'alpha', path: postgresPath, start: sharedPostgres, rounds: scaled(1, 2) },
   { product: 'MariaDB', kind: 'gamma', path: mariadbPath, start: sharedMariadb, rounds: 1 },
-] as const)('kill -9 of $product in mid-load', ({ kind, path, start, rounds }) => {
+] as const)('kill -9 of $product under load', ({ kind, path, start, rounds }) => {
   describe.skipIf(path === undefined)(`(needs ${kind})`, () => {
     let server: TestServer
     let kills: ServerKills
@@ -76,7 +76,7 @@ describe.each([
 
 // At full scale only: waits for the host's timeouts, which are real seconds.
 testAtFullScale(
-  'a PostgreSQL that stands still: pages come in time, the form says no, and the host goes on when it does',
+  'a PostgreSQL server that hangs: pages respond in time, the form reports the failure, and the host recovers with the server',
   async () => {
     const server = await sharedPostgres()
     try {

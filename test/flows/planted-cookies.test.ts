@@ -43,7 +43,7 @@ const PLACES: readonly [string, Planted][] = [
   ['with a longer path', { first: 1 }],
   ['thirty with a longer path', { first: 30 }],
   ['with a shorter path', { last: 1 }],
-  ['for the page alone', { first: 1, path: PAGE }],
+  ['for only the page', { first: 1, path: PAGE }],
 ]
 
 test.each(PLACES)('cookies planted %s do not hide a session, and signing out ends it', async (_, place) => {

@@ -61,7 +61,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
   })
 
   test('each session that ended is gone on both hosts within a second', () => {
-    // Two for each sign-out; how many there are depends on who is signed in when the mix asks for one.
+    // Two for each sign-out; how many there are depends on who is signed in when the mix plays one.
     expect(result.gone.length).toBeGreaterThan(20 * TIMES)
     expect(Math.max(...result.gone)).toBeLessThanOrEqual(WITHIN)
   })

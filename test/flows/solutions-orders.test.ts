@@ -254,7 +254,7 @@ describe('an order', () => {
     expect(orderWith(person, (row) => row.id === id).customer).toBe(customer)
   })
 
-  test('if two users change the same order, the second is told, and overwrites nothing', async () => {
+  test('if two users change the same order, the second is refused with a message, and overwrites nothing', async () => {
     const [anna, bram] = await Promise.all([openOrders(EDITOR, 'anna'), openOrders(EDITOR, 'bram')])
     const { id } = orderWith(anna, isSmall)
     await anna.openRow('list', id)
@@ -271,7 +271,7 @@ describe('an order', () => {
 })
 
 describe('permissions', () => {
-  /** Those of these parts that each page contains. */
+  /** The parts of this list that each page contains. */
   const PARTS = ['orders-create', 'orders-approve', 'order-save', 'order-history', 'tab.past']
 
   test.each<[string, string[], string[]]>([
@@ -318,7 +318,7 @@ describe('orders-login-form', () => {
     return person.press('submit')
   }
 
-  test('without the grant nobody can sign in, and the author is told', async () => {
+  test('without the grant nobody can sign in, and the log informs the author', async () => {
     const person = await lab.open(solution, 'anna', null)
     await expect(signIn(person, 'anna', PASSWORD)).rejects.toThrow('the operator has not granted the users table')
     expect(lab.lines.at(-1)?.message).toContain('the operator has not granted the users table')

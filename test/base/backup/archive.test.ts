@@ -98,21 +98,21 @@ test('archive: a truncated file, or one with any changed byte of content, is ref
 
 test.each([
   ['a file that is not a zip', async () => Buffer.from('text')],
-  ['another zip', () => zipOf({ 'solution.json': '{}' })],
-  ['a manifest that is none', () => zipOf({ 'manifest.json': '{"format":1}' })],
+  ['a zip that is not a backup', () => zipOf({ 'solution.json': '{}' })],
+  ['an invalid manifest', () => zipOf({ 'manifest.json': '{"format":1}' })],
   ['a newer format', () => zipOf({ 'manifest.json': '{"format":2}' }), /newer version/],
   ['a part that its manifest does not list', () => zipOf({ 'manifest.json': manifest({}), 'plugins/x': 'x' })],
-  ['a part less', () => zipOf({ 'manifest.json': manifest({ 'plugins/x': { bytes: 0, sha256: SHA } }) })],
+  ['a missing part', () => zipOf({ 'manifest.json': manifest({ 'plugins/x': { bytes: 0, sha256: SHA } }) })],
   [
-    'a part that leads out',
+    'a part with a path out of its folder',
     () => zipOf({ 'manifest.json': manifest({ 'plugins/../../x': { bytes: 0, sha256: SHA } }) }),
   ],
   [
-    'a part of any other name',
+    'a part with an unknown name',
     () => zipOf({ 'manifest.json': manifest({ 'admin-password': { bytes: 0, sha256: SHA } }) }),
   ],
   [
-    'a part that unpacks to more than it says',
+    'a part that unpacks to more than its declared size',
     () =>
       zipOf({ 'manifest.json': manifest({ 'plugins/x': { bytes: 1, sha256: SHA } }), 'plugins/x': 'x'.repeat(1e6) }),
   ],

@@ -17,15 +17,15 @@ test.each<[string, readonly unknown[]]>([
   ['a text', ['{}']],
   ['a list', [[]]],
   ['an unknown key', [{ layout: [], x: 1 }]],
-  ['an element of no type', [formWith({ name: 'a' })]],
-  ['an address that is not allowed', [formWith({ type: 'link', name: 'a', href: 'javascript:alert(1)' })]],
+  ['an element without a type', [formWith({ name: 'a' })]],
+  ['a URL that is not allowed', [formWith({ type: 'link', name: 'a', href: 'javascript:alert(1)' })]],
   ['too many elements', [formWith(...Array.from({ length: 1001 }, (_, i) => ({ ...label, name: `l${i}` })))]],
   [
-    'options without anything, in masses',
+    'huge numbers of empty options',
     [formWith(...Array(900).fill({ type: 'select', options: Array(900).fill({}) }))],
   ],
   [
-    'far more than the file held',
+    'far more data than the file contained',
     [
       formWith({
         type: 'table',

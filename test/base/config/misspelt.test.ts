@@ -59,7 +59,7 @@ test('settings: variables of other programs are ignored', () => {
   ).toMatchObject({ port: 8080 })
 })
 
-test('settings: a host does not report a control center property as a misspelling of its own', () => {
+test('settings: a host does not report a control center property as a misspelling', () => {
   const host = [...Object.keys(PROPERTIES), ...Object.keys(LIMITS)]
   const ofCenter = Object.keys(CENTER_PROPERTIES).filter((name) => !host.includes(name))
   expect(ofCenter).toContain('SMTP_URL')

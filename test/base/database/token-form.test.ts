@@ -21,8 +21,8 @@ test.each([
   ['another kind', `ret_${'a'.repeat(43)}`],
   ['one letter less', `sol_${'a'.repeat(42)}`],
   ['one letter more', `sol_${'a'.repeat(44)}`],
-  ['a line end behind it', `sol_${'a'.repeat(43)}\n`],
-  ['a letter that base64url has not', `sol_${'a'.repeat(42)}=`],
+  ['a trailing line break', `sol_${'a'.repeat(43)}\n`],
+  ['a letter that is not in base64url', `sol_${'a'.repeat(42)}=`],
   ['nothing', ''],
 ])('tokens: %s is not a token', (_case, text) => {
   expect(FORM.hashOf(text)).toBeNull()

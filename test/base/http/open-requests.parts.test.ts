@@ -8,7 +8,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop()
 })
 
-/** A server that answers when it is told to. */
+/** A server that answers on demand. */
 async function serve() {
   const open: { readonly path: string; readonly response: ServerResponse }[] = []
   const began: string[] = []

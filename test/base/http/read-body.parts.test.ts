@@ -101,7 +101,7 @@ test.each<[what: string, reader: string, body: string | Buffer, outcome: Outcome
   ['an empty body', 'json', '', { code: 'ERR_BAD_REQUEST', message: 'The body is not valid JSON.' }],
   ['blanks', 'json', ' \n', { code: 'ERR_BAD_REQUEST', message: 'The body is not valid JSON.' }],
   ['an optional body', 'optional', '{}', { value: {} }],
-  ['no optional body', 'optional', '', { value: null }],
+  ['a missing optional body', 'optional', '', { value: null }],
   [
     'a key that changes the prototype',
     'json',

@@ -81,7 +81,7 @@ test('sessions: a connection without requests ends after 60 s, one with requests
   expect(busy.isOpen()).toBe(true)
 })
 
-test('sessions: an idle connection that does not close when told to is cut off', async () => {
+test('sessions: an idle connection that does not close after GOAWAY is cut off', async () => {
   const { clock, watch, sessions, server } = await watched()
   const { port } = server.address() as AddressInfo
   const socket = connectTcp({ port, host: '127.0.0.1', allowHalfOpen: true })
