@@ -133,7 +133,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     })
   })
 
-  test('only the chosen provider’s fields are shown', async () => {
+  test('only the fields of the selected provider are shown', async () => {
     await using opened = await open('looks')
     const { page } = opened
     const shown = () => page.locator('fieldset[data-step="1"] [data-providers]:visible > label').allInnerTexts()
@@ -212,7 +212,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(opened.complaints).toEqual([])
   })
 
-  test('the redirect address can be copied', async () => {
+  test('the redirect URL can be copied', async () => {
     await using opened = await open('crm', { permissions: ['clipboard-read', 'clipboard-write'] })
     const { page } = opened
     await page.getByRole('button', { name: 'Copy: Redirect address' }).click()

@@ -544,7 +544,7 @@ describe('every screen: axe finds no violation, light and dark, 320 and 1280 px,
     expect(complaints).toEqual([])
   })
 
-  test('the notice of a session that an administrator ended', async () => {
+  test('the notice about a session that an administrator ended', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await openOrder(page, 1060)

@@ -184,7 +184,7 @@ function readWindow(opened) {
     return [opened.document.body.innerText, Object.keys(opened.localStorage)].join()
   })
 }
-// A 403 tells nothing: elements get it whether somebody is signed in or not.
+// A 403 reveals nothing: elements get it whether somebody is signed in or not.
 function statusOf(address) {
   const [entry] = performance.getEntriesByName(address)
   if (entry && entry.responseStatus === 403) return null

@@ -84,7 +84,7 @@ describe('handing over', () => {
   test.each<[string, number, HandedOver['outcome']]>([
     ['permanently', 550, 'refused'],
     ['temporarily', 451, 'failed'],
-  ])('a server that refuses the address %s', async (_case, responseCode, outcome) => {
+  ])('a mail server that refuses the address %s', async (_case, responseCode, outcome) => {
     const server = closing(
       await startMailServer({
         onRcptTo: (_address, _session, done) => done(Object.assign(new Error('no'), { responseCode })),

@@ -136,7 +136,7 @@ test('telemetry sent with a stolen token belongs to its own environment, whateve
   expect((await center.api('GET', 'organisations/acme/logs?environment=theirs')).text).not.toContain(line)
 })
 
-test('it opens neither the API nor a page', async () => {
+test('a stolen token opens neither the API nor a page', async () => {
   for (const path of ['/api/organisations/acme/environments', '/api/account', '/o/acme/environments']) {
     expect([path, (await askAs(mine.token, 'GET', path)).status]).toEqual([path, path.startsWith('/api') ? 401 : 302])
   }

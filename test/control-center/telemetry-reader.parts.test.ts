@@ -19,7 +19,7 @@ function logs(environment: string, lines: number, text: string): PackedBody {
   return { signal: 'logs', format: 'pb', isZipped: true, bytes, environment, now: Date.now(), forward: null }
 }
 
-test('a packed body of which much is made is read outside of the main thread', async () => {
+test('a compressed body that expands to many items is read outside the main thread', async () => {
   reader = createBodyReader()
   await reader.read(THIEF, logs('stolen', 1, 'the thread runs'))
   const body = logs('stolen', 500, '\ufdfa'.repeat(4096))
@@ -30,7 +30,7 @@ test('a packed body of which much is made is read outside of the main thread', a
   expect(ownUsed / allUsed).toBeLessThan(0.5)
 })
 
-test('who sends little does not wait for all of somebody who sends much', async () => {
+test('an environment that sends little does not wait for all requests of one that sends much', async () => {
   reader = createBodyReader()
   await reader.read(THIEF, logs('stolen', 1, 'the thread runs'))
   const order: string[] = []

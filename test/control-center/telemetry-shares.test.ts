@@ -4,7 +4,7 @@ import { createShares } from '../../control-center/telemetry/shares.ts'
 
 const owner = (id: string, organisation: string) => ({ id, organisation })
 
-test('shares: neither an environment nor an organisation takes what is everybody’s', () => {
+test('shares: neither an environment nor an organisation can use up the capacity of all', () => {
   const shares = createShares({ environment: 20, organisation: 30, all: 50 })
   shares.count(owner('a', 'one'), 20)
   expect(() => shares.need(owner('a', 'one'), 1)).toThrow(/environment has too much telemetry/)
@@ -17,7 +17,7 @@ test('shares: neither an environment nor an organisation takes what is everybody
   shares.need(owner('c', 'one'), 20)
 })
 
-test('fair queue: the organisation that used the least time is next, and in it the environment that did', () => {
+test('fair queue: the organisation that used the least time is next, and within it the environment that used the least', () => {
   let now = 0
   const queue = createFairQueue<{ readonly owner: ReturnType<typeof owner>; readonly name: string }>(() => now)
   const add = (name: string, id: string, organisation: string) => queue.add({ owner: owner(id, organisation), name })
@@ -35,7 +35,7 @@ test('fair queue: the organisation that used the least time is next, and in it t
   expect([next(), next()]).toEqual(['loud 3', 'other 2'])
 })
 
-test('fair queue: the next one stays where it is not wanted', () => {
+test('fair queue: an item that the filter rejects stays in the queue', () => {
   const queue = createFairQueue<{ readonly owner: ReturnType<typeof owner>; readonly size: number }>()
   queue.add({ owner: owner('a', 'one'), size: 7 })
   expect(queue.next(({ size }) => size < 5)).toBeNull()

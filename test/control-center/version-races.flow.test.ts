@@ -98,7 +98,7 @@ function raceOn(start: () => Promise<{ properties: Record<string, string>; stop:
           ...{ createdBy: 'test', environments: [environment] },
         }),
     },
-  ])('a version is deleted, or $what names it, never both', async ({ what, need }) => {
+  ])('either a version is deleted or $what refers to it, never both', async ({ what, need }) => {
     for (let round = 0; round < ROUNDS; round++) {
       const name = `${what.split(' ').at(-1)}-${round}`
       const [removed, named] = await race(name, need(name))
@@ -109,7 +109,7 @@ function raceOn(start: () => Promise<{ properties: Record<string, string>; stop:
     }
   })
 
-  test('what was there before comes back although its version was deleted', async () => {
+  test('a previous state can be restored even if its version was deleted', async () => {
     const gone = { gone: { sha256: A, version: '1.0.0' } }
     const made = await desiredStates.change(environment, ({ settings }) => ({ solutions: gone, settings }), true)
     expect(made.solutions).toEqual(gone)

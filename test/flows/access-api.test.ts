@@ -111,7 +111,7 @@ test.each([
   ['GET', '/audit', 'audit:read', undefined],
   ['GET', '/maintenance', 'maintenance:read', undefined],
   ['PUT', '/maintenance', 'maintenance:write', { on: false }],
-])('scopes: %s %s needs %s', async (method, path, scope, body) => {
+])('scopes: %s %s requires %s', async (method, path, scope, body) => {
   const all = ['solutions:other:write', 'users:write', 'sessions:write', 'audit:write', 'maintenance:write']
   const subject = scope.split(':')[0] as string
   const others = all.filter((one) => one.startsWith('solutions:other') || !one.startsWith(`${subject}:`))

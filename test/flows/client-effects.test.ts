@@ -157,7 +157,7 @@ test('a failing handler has no effects', async () => {
   expect(page.text('main', 'text')).toBe('hello')
 })
 
-test('security.logout to another solution: the page posts the token and goes there with the argument', async () => {
+test('security.logout to another solution: the page posts the token and opens that solution with the argument', async () => {
   const browser = await signedIn()
   const page = await clientOf(browser)
   page.fire('main', 'out', 'onAction')

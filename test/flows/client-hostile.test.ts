@@ -449,7 +449,7 @@ describe('many clients', () => {
   const FEW = { TRUSTED_PROXIES: '127.0.0.1', CLIENTS_ADDRESS: '3', CLIENTS_SESSION: '2' }
   /** Here a client without a page ends soon. */
   let small: TestHost
-  /** Here a client without a page is kept. */
+  /** Here a client without a page lives on. */
   let patient: TestHost
   let smallShop: string
   beforeAll(async () => {

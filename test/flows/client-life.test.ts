@@ -8,7 +8,8 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor, type Visitor } from '../support/http.ts'
 import { addUser, askAdmin, visit } from '../support/users.ts'
 
-// How long a client lives, who owns it, and what happens when its browser, its version or its host goes away.
+// How long a client lives, who owns it, and what happens when its browser disconnects, its version changes or its host
+// stops.
 
 let host: TestHost
 /** A host that allows few clients and closes clients soon after their browser disconnects. */

@@ -92,7 +92,7 @@ async function logOf(name: string): Promise<readonly { level: string; message: s
 const signsIn = (page: ClientPage) => page.frames.some(({ kind }) => kind === 'sign-in')
 const REFUSED = expect.stringMatching(/^security\.login returned false/)
 
-describe('before somebody is signed in', () => {
+describe('before a sign-in', () => {
   test('security.login works only in a button press: not during load, focus, input, resize or delayed calls', async () => {
     const before = (await logOf(office)).length
     const { page, session } = await open()

@@ -109,7 +109,7 @@ test('such a page cannot get there through a trusted proxy by forwarding another
   ).toBe(200)
 })
 
-test('without a host name, or with two, nothing is served', async () => {
+test('requests without a host name, or with two, are refused', async () => {
   expect(statuses(await raw(open.url, 'GET / HTTP/1.0\r\n\r\n'))).toEqual([421])
   expect(statuses(await raw(open.url, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'))).toEqual([400])
   const unreadable = await raw(open.url, 'GET http://[x/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')

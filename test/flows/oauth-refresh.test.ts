@@ -86,7 +86,7 @@ test('refreshTokenEndpoint and revokeTokenEndpoint: tokens are exchanged and rev
   expect(sent.filter((name) => /endpoint/i.test(name))).toEqual([])
 })
 
-test('each refresh token is used once: the next return uses the next one', async () => {
+test('each refresh token works once: the next return uses the next one', async () => {
   const anna = await closedBrowser()
   const from = refreshes().length
   for (const _ of [1, 2, 3]) {
