@@ -190,7 +190,7 @@ test('debugger: a script that is not stopped keeps its time limits', async () =>
   expect((await logIn('looping', 'anna')).status).toBe(303)
 })
 
-test('debugger: an authenticator that grows is stopped before its memory is used up, and is terminated after the session', async () => {
+test('debugger: a growing authenticator is stopped before its memory is used up; resuming terminates it and the session', async () => {
   await add('growing', { on: slowHost })
   const tools = await attach('solhost://growing/authenticator', slowHost)
   const login = logIn('growing', 'growing', slowHost)
@@ -202,7 +202,7 @@ test('debugger: an authenticator that grows is stopped before its memory is used
   expect((await logIn('growing', 'anna', slowHost)).status).toBe(303)
 })
 
-test('debugger: a client that grows is stopped before its memory is used up, and is terminated after the session', async () => {
+test('debugger: a growing client is stopped before its memory is used up; resuming terminates it and the session', async () => {
   await addClientSolution(slowHost, 'filling', {
     elements: [label('count'), button('grow'), button('look')],
     script:

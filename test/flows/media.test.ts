@@ -35,7 +35,7 @@ test('media: HEAD returns the length and the etag, and that etag gets 304', asyn
   expect([fresh.status, fresh.text, fresh.headers.etag]).toEqual([304, '', headers.etag])
 })
 
-test('media: 300 requests for a large file on a connection that reads nothing need a few megabytes and block nobody', async () => {
+test('media: 300 requests for a large file on a connection that reads nothing use little memory and block nobody', async () => {
   const { port } = new URL(host.url)
   const held = () => process.memoryUsage().arrayBuffers / MB
   const before = held()

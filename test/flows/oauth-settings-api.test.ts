@@ -45,7 +45,7 @@ async function bearerWith(scopes: readonly string[]): Promise<string> {
   return `Bearer ${(made.json() as { token: string }).token}`
 }
 
-test('oauth settings: they are returned as set, and deleted once', async () => {
+test('oauth settings: they are returned as set; after DELETE they are gone, and a second DELETE is 404', async () => {
   const path = '/solutions/set-crm/oauth'
   const settings = { clientId: 'of the operator', tenant: 'common', api: 'Microsoft', prompt: 'login', max_age: 60 }
   expect((await send('GET', path)).json()).toMatchObject({ settings: null })

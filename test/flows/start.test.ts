@@ -209,7 +209,7 @@ test('invalid settings prevent the start with one line per error', async () => {
   ])
 })
 
-test('a port in use and a foreign key prevent the start with advice; the host ends when the launcher dies', async () => {
+test('a port in use and a foreign key prevent the start; the next start names the password file; the host dies with its launcher', async () => {
   const others = createServer()
   await new Promise<void>((resolve) => others.listen(0, '127.0.0.1', resolve))
   const { port } = others.address() as AddressInfo
