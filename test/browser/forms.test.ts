@@ -208,7 +208,7 @@ else {
         if (post === undefined) throw new Error('nothing was posted')
         return post
       })
-    const goOn = (response: ServerResponse, to: string) => response.writeHead(303, { Location: to }).end()
+    const redirect = (response: ServerResponse, to: string) => response.writeHead(303, { Location: to }).end()
     const kept = (page: Page) => page.evaluate<object>('({ ...sessionStorage })')
 
     beforeAll(async () => {
@@ -848,7 +848,7 @@ else {
         await watched.isWorkingOnly()
         expect(host.events).toEqual([])
         host.comeBack()
-        goOn(response, '/')
+        redirect(response, '/')
         await page.waitForURL(`${origin}/`)
         await page.waitForSelector('#f-order')
         expect(host.hellos.map(({ client }) => client)).toEqual([null, null])
@@ -864,7 +864,7 @@ else {
         expect([url, fields]).toEqual(['/logout', { csrf_token: 'token', after: 'go-on' }])
         host.send({ kind: 'closed', why: 'signed-out' })
         await watched.isWorkingOnly()
-        goOn(response, '/signed-out')
+        redirect(response, '/signed-out')
         await page.waitForURL(`${origin}/signed-out`)
         expect(await kept(page)).toEqual({})
       })
@@ -887,7 +887,7 @@ else {
         expect([url, fields]).toEqual(['/logout', { csrf_token: 'token' }])
         host.send({ kind: 'closed', why: 'signed-out' })
         await watched.isWorkingOnly()
-        goOn(response, '/signed-out')
+        redirect(response, '/signed-out')
         await page.waitForURL(`${origin}/signed-out`)
         expect(await kept(page)).toEqual({})
       })

@@ -118,9 +118,9 @@ test('passwords, right or wrong, are in no frame from the host, no page and no l
   await page.waitForSelector('#f-welcome')
   const log = await ask(`${host.url}/admin/api/solutions/${NAME}/log`, { headers: { authorization: host.admin } })
   expect(log.status).toBe(200)
-  const told = [...frames().map((frame) => JSON.stringify(frame)), ...sources, log.text, host.logged()].join('\n')
-  expect(told).toContain('marco')
-  expect([PASSWORD, WRONG].filter((password) => told.includes(password))).toEqual([])
+  const everything = [...frames().map((frame) => JSON.stringify(frame)), ...sources, log.text, host.logged()].join('\n')
+  expect(everything).toContain('marco')
+  expect([PASSWORD, WRONG].filter((password) => everything.includes(password))).toEqual([])
 })
 
 test('too many attempts from one network: an alert says so, even with the right password', async () => {

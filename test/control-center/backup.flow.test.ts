@@ -108,8 +108,8 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
     expect(await messages(restored, 'łodz')).toEqual(hasTelemetry ? ['Łódź answered'] : [])
     // Sequences continue after the restored rows, and the Satellite's token works.
     const more = new SimulatedHost()
-    const told = await sendOtlp(restored.url, satellite, 'logs', more.logs([{ message: 'after the restore' }]))
-    expect(told.status).toBe(200)
+    const response = await sendOtlp(restored.url, satellite, 'logs', more.logs([{ message: 'after the restore' }]))
+    expect(response.status).toBe(200)
     expect(await messages(restored, 'restore')).toEqual(['after the restore'])
     more.add('solhost_logins_total', { solution: 'new', mode: 'default', result: 'ok' }, 1)
     expect((await sendOtlp(restored.url, satellite, 'metrics', more.metrics())).status).toBe(200)
@@ -224,10 +224,10 @@ test('backup: each schema version lists exactly its tables', async () => {
 test('backup: taken during writes, it is a consistent snapshot that only its owner can read', async () => {
   const { environments, organisations } = center.parts
   const acme = (await organisations.find('acme'))?.id ?? ''
-  let goOn = true
+  let isWriting = true
   let added = 0
   const writing = (async () => {
-    while (goOn) {
+    while (isWriting) {
       await center.environment(`busy-${added++}`)
       // An organisation can have only 200.
       const before = added - 100
@@ -237,7 +237,7 @@ test('backup: taken during writes, it is a consistent snapshot that only its own
   })()
   await expect.poll(() => added).toBeGreaterThan(2)
   const { manifest, key } = await backUpTo(backup)
-  goOn = false
+  isWriting = false
   await writing
   expect([manifest.of, manifest.kind, key]).toEqual(['control center', 'embedded', 'in the backup'])
   expect(statSync(backup).mode & 0o777).toBe(0o600)

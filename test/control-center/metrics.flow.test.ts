@@ -96,7 +96,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
   })
 
   /** Creates environments that report 100, 200, 400, … bytes. Each has its own interval and start, in seconds. */
-  async function tellMemory(plans: readonly { every: number; from: number; until: number }[]): Promise<string[]> {
+  async function reportMemory(plans: readonly { every: number; from: number; until: number }[]): Promise<string[]> {
     telemetry.time = Math.ceil(telemetry.time / 60_000) * 60_000
     const begin = telemetry.time
     const all = plans.map((plan) => ({ ...plan, environment: fresh(), host: new SimulatedHost(begin) }))
@@ -117,7 +117,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
   }
 
   test('gauges of environments that report at different times and intervals have a steady sum', async () => {
-    const environments = await tellMemory([
+    const environments = await reportMemory([
       { every: 60, from: 0, until: 900 },
       { every: 60, from: 30, until: 900 },
       { every: 10, from: 0, until: 900 },
@@ -133,7 +133,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
   })
 
   test('an environment that stops reporting is left out after three of its intervals, at least two minutes', async () => {
-    const environments = await tellMemory([
+    const environments = await reportMemory([
       { every: 60, from: 0, until: 300 },
       { every: 10, from: 0, until: 300 },
       { every: 10, from: 0, until: 900 },
@@ -146,7 +146,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
   })
 
   test('a value reported before the displayed period counts while its interval allows silence', async () => {
-    const [environment = ''] = await tellMemory([{ every: 1200, from: 0, until: 3600 }])
+    const [environment = ''] = await reportMemory([{ every: 1200, from: 0, until: 3600 }])
     telemetry.time += 1_100_000
     expect(new Set((await memoryOf([environment]))?.values)).toEqual(new Set([100]))
     telemetry.time += 3_600_000

@@ -62,19 +62,19 @@ describe.skipIf(postgresPath === undefined || haproxyPath === undefined)(
 
     test('restarting a node fails no sign-in or request and signs nobody out; clients continue on the other node', async () => {
       const load = startLoad(proxied.origin, LOAD)
-      const goOn = async () => {
+      const untilAnswered = async () => {
         const before = load.clients.map(({ answered }) => answered)
         const isSo = () => load.clients.every(({ answered }, index) => answered > (before[index] ?? 0) + 1)
         await expect.poll(isSo).toBe(true)
       }
       await expect.poll(() => load.clients.length).toBe(LOAD.clients)
-      await goOn()
+      await untilAnswered()
 
       const [node] = proxied.nodes
       await node?.end('SIGTERM')
-      await goOn()
+      await untilAnswered()
       await node?.start()
-      await goOn()
+      await untilAnswered()
 
       expect(await load.stop()).toEqual([])
       expect(load.failures).toEqual([])

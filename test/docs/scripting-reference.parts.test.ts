@@ -39,10 +39,10 @@ async function valueInClient(expression: string): Promise<unknown> {
 }
 
 test('scripting reference: each global has exactly the members that scripts find', async () => {
-  const told = globals.filter((entry) => !isOpen(entry))
-  const names = told.map(({ name }) => `${JSON.stringify(name)}: Object.getOwnPropertyNames(${name}).sort()`)
+  const listed = globals.filter((entry) => !isOpen(entry))
+  const names = listed.map(({ name }) => `${JSON.stringify(name)}: Object.getOwnPropertyNames(${name}).sort()`)
   expect(await valueInClient(`{ ${names.join(', ')} }`)).toEqual(
-    Object.fromEntries(told.map(({ name, members }) => [name, members.map((member) => member.name).sort()])),
+    Object.fromEntries(listed.map(({ name, members }) => [name, members.map((member) => member.name).sort()])),
   )
 })
 

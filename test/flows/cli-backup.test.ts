@@ -112,15 +112,15 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
 }
 
 test('backup: taken while a host runs and users write, it is a consistent snapshot that only its owner can read', async () => {
-  let goOn = true
+  let isWriting = true
   let added = 0
   const writing = (async () => {
-    while (goOn) await Promise.all([addUser(host, `user-${added++}`), note(`n${added}`)])
+    while (isWriting) await Promise.all([addUser(host, `user-${added++}`), note(`n${added}`)])
   })()
   await expect.poll(() => added).toBeGreaterThan(2)
   const options = { cwd: folder.path, env: { PLATFORM_HOME: source } }
   const { code, out, err } = await runCliProcess(['backup', backup], options)
-  goOn = false
+  isWriting = false
   await writing
   expect([code, err]).toEqual([0, ''])
   expect(out).toMatch(/^\S+backup\.zip: \d+ rows, 1 solution database, 2 plugin files, \d+ bytes\n/)

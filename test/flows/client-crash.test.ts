@@ -105,17 +105,17 @@ test('a handler that runs out of memory: all clients of the isolate are reopened
     code: 'script_memory',
     message: expect.stringContaining('limit ISOLATE_MEMORY'),
   })
-  const told = (page: ClientPage) => page.frames.filter(({ kind }) => kind === 'message')
-  expect(told(waiting)).toEqual([
+  const messagesOf = (page: ClientPage) => page.frames.filter(({ kind }) => kind === 'message')
+  expect(messagesOf(waiting)).toEqual([
     { kind: 'message', level: 'warning', text: 'Your last action was not carried out. Please try again.' },
   ])
-  expect(told(writing)).toEqual([
+  expect(messagesOf(writing)).toEqual([
     {
       ...{ kind: 'message', level: 'warning' },
       text: 'Your last action may not have been completed. Check before you try again.',
     },
   ])
-  expect(told(idle)).toEqual([])
+  expect(messagesOf(idle)).toEqual([])
   expect(await outputOf(small, 'eats')).toHaveLength(2)
   expect(waiting.text('main', 'count')).toBe('0')
   for (const page of [culprit, idle]) {

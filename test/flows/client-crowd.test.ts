@@ -40,7 +40,7 @@ test('clients: fifty that lose their connection during presses all reconnect, an
     else setTimeout(page.drop, index)
   })
   await Promise.all(opened.map((page) => page.closed()))
-  const counts = await Promise.all(opened.map((page, index) => comeBack(page, ids[index] as string, visitor)))
+  const counts = await Promise.all(opened.map((page, index) => reconnect(page, ids[index] as string, visitor)))
   expect(counts).toEqual(Array.from({ length: COUNT }, () => String(PRESSES)))
 })
 
@@ -48,7 +48,7 @@ test('clients: fifty that lose their connection during presses all reconnect, an
  * Reconnects as the browser's script does: events that the host has not handled are sent again. @returns the label's
  * final text
  */
-async function comeBack({ page }: ClientPage, client: string, visitor: Visitor): Promise<string> {
+async function reconnect({ page }: ClientPage, client: string, visitor: Visitor): Promise<string> {
   const again = await openClientPage(host.url, 'crowd', visitor, { client, page })
   again.hello()
   const hello = await again.frame('hello')

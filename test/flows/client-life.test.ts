@@ -85,7 +85,7 @@ async function outputOfClient(name: string, at = host): Promise<readonly string[
 const idOf = async (page: ClientPage) => (await page.frame('hello')).client
 
 /** Opens a page that names an existing client. @returns the page, once it shows a form */
-async function comeBack(at: TestHost, name: string, visitor: Visitor, client: string, options: ClientPageOptions = {}) {
+async function reopen(at: TestHost, name: string, visitor: Visitor, client: string, options: ClientPageOptions = {}) {
   const again = await openClientPage(at.url, name, visitor, { client, ...options })
   again.hello()
   await again.frame('form')
@@ -99,7 +99,7 @@ test('client: a reload gets the same client unchanged, and its numbers start at 
   await first.press('main', 'up')
   const client = await idOf(first)
   first.close()
-  const second = await comeBack(host, 'counter', visitor, client)
+  const second = await reopen(host, 'counter', visitor, client)
   expect(await second.frame('hello')).toEqual({ kind: 'hello', client, seq: 0, isNew: false })
   expect(second.text('main', 'count')).toBe('2')
   await second.press('main', 'up')
@@ -113,7 +113,7 @@ test('client: a press whose response was lost with the connection is done once, 
   const seq = first.fire('main', 'slow', 'onAction')
   await expect.poll(() => outputOfClient('lost')).toContain('pressed')
   first.drop()
-  const again = await comeBack(host, 'counter', visitor, await idOf(first), { page: first.page })
+  const again = await reopen(host, 'counter', visitor, await idOf(first), { page: first.page })
   again.send({ kind: 'event', seq, form: 'main', element: 'slow', type: 'onAction', value: null })
   await again.until('end of the press', () => again.frames.some((one) => one.kind === 'idle' && one.seq === seq))
   expect(again.text('main', 'count')).toBe('1')
@@ -127,7 +127,7 @@ test('client: after its grace period its forms are unloaded, then it is closed, 
   page.close()
   await expect.poll(() => outputOfClient('grace', hasty)).toEqual(['opened', 'unloaded', 'closed'])
   const client = await idOf(page)
-  const again = await comeBack(hasty, 'counter', visitor, client, { query: '?argument=new' })
+  const again = await reopen(hasty, 'counter', visitor, client, { query: '?argument=new' })
   const hello = await again.frame('hello')
   expect([hello.isNew, hello.client === client, again.text('main', 'count')]).toEqual([true, false, '0'])
 })
@@ -137,7 +137,7 @@ test('client: a copied tab gets a separate client, and the original one continue
   const first = await open('copied', visitor)
   await first.press('main', 'up')
   const client = await idOf(first)
-  const copy = await comeBack(host, 'counter', visitor, client)
+  const copy = await reopen(host, 'counter', visitor, client)
   expect(await idOf(copy)).not.toBe(client)
   // The original client is not lost, so the copy shows no message.
   expect((await copy.frame('hello')).isNew).toBe(false)
@@ -150,14 +150,14 @@ test('client: a reload takes over the client from a connection that looks open b
   const visitor = await browse()
   const first = await open('silent', visitor, { answersPings: false })
   await first.press('main', 'up')
-  const again = await comeBack(host, 'counter', visitor, await idOf(first))
+  const again = await reopen(host, 'counter', visitor, await idOf(first))
   expect([await idOf(again), again.text('main', 'count')]).toEqual([await idOf(first), '1'])
   expect([await first.closed(), (await first.frame('closed')).why]).toEqual([4409, 'elsewhere'])
 })
 
 test('client: an unknown id opens a new client', async () => {
   const visitor = await browse()
-  const page = await comeBack(host, 'counter', visitor, 'A'.repeat(43))
+  const page = await reopen(host, 'counter', visitor, 'A'.repeat(43))
   const hello = await page.frame('hello')
   expect([hello.isNew, hello.client === 'A'.repeat(43)]).toEqual([true, false])
 })
@@ -189,7 +189,7 @@ test('executeLater: its changes are sent automatically, also to a page that was 
   await page.press('main', 'later')
   page.drop()
   await expect.poll(() => outputOfClient('later')).toEqual(['opened', 'ran', 'ran'])
-  const again = await comeBack(host, 'counter', visitor, await idOf(page))
+  const again = await reopen(host, 'counter', visitor, await idOf(page))
   expect(again.text('main', 'count')).toBe('ran')
 })
 
@@ -313,7 +313,7 @@ test('client: an open one keeps its version; a new one, and one reopened after a
   await old.press('main', 'tell')
   expect([old.text('main', 'count'), fresh.text('main', 'count')]).toEqual(['1.0.0', '2.0.0'])
   old.close()
-  const reloaded = await comeBack(host, 'versions', visitor, await idOf(old))
+  const reloaded = await reopen(host, 'versions', visitor, await idOf(old))
   await reloaded.press('main', 'tell')
   expect(reloaded.text('main', 'count')).toBe('1.0.0')
   process.kill(process1, 'SIGKILL')

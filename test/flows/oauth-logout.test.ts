@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 
 /** The URL that a redirecting page links to. */
-function leadsTo(html: string): string {
+function linkIn(html: string): string {
   return (/href="(http[^"]+)"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&')
 }
 
@@ -29,7 +29,7 @@ test('signing out redirects to the provider, which ends its session, and from th
   const anna = comeTo(host, 'offline')
   await anna.signIn()
   const page = await anna.logOut()
-  const location = leadsTo(page.text)
+  const location = linkIn(page.text)
   expect(location).toContain(`${provider.issuer}/`)
   const asked = new URL(location).searchParams
   expect([...asked.keys()].sort()).toEqual(['client_id', 'id_token_hint', 'post_logout_redirect_uri'])
@@ -47,7 +47,7 @@ test('after a sign-out the link to sign in again returns to the page with its qu
   const anna = comeTo(host, 'offline')
   await anna.signIn({}, '?tenant=north')
   const page = await anna.logOut()
-  const location = leadsTo(page.text)
+  const location = linkIn(page.text)
   const state = new URL(location).searchParams.get('state') ?? ''
   expect(Buffer.from(state, 'base64url').toString('latin1')).not.toContain('north')
   const back = await signOutAtProvider(anna.person, location, { from: page.url })
@@ -72,7 +72,7 @@ test('showURL of a script at logout is where the browser ends up, after the prov
   await anna.signIn()
   const { token } = await (await anna.openClient('?leave=1')).frame('sign-out')
   const leaving = await anna.logOut(token)
-  const location = leadsTo(leaving.text)
+  const location = linkIn(leaving.text)
   expect(new URL(location).origin).toBe(provider.issuer)
   const back = await signOutAtProvider(anna.person, location)
   if (!('method' in back)) throw new Error('the provider kept the browser')
@@ -159,6 +159,6 @@ test('after a sign-out that the provider does not support, it is asked to prompt
 test('after a sign-out at the provider no prompt is requested', async () => {
   const anna = comeTo(host, 'byebye')
   await anna.signIn()
-  expect(leadsTo((await anna.logOut()).text)).toContain(provider.issuer)
+  expect(linkIn((await anna.logOut()).text)).toContain(provider.issuer)
   expect(promptOf((await anna.start()).location)).toBeNull()
 })

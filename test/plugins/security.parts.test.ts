@@ -174,9 +174,9 @@ test('security: a call that throws after a login has no effects', async () => {
 test('security.checkPasswordHash and hashPassword: the host answers, and a refusal is an Error', async () => {
   asked.length = 0
   const script = `async function onSolutionOpen() {
-    const told = await security.checkPasswordHash('x', 'odd').catch((error) => error.message)
+    const refusal = await security.checkPasswordHash('x', 'odd').catch((error) => error.message)
     return JSON.stringify({ value: [await security.checkPasswordHash('a', 'a'), await security.checkPasswordHash('a', 'b'),
-      await security.checkPasswordHash('a', null), await security.hashPassword('a'), told] })
+      await security.checkPasswordHash('a', null), await security.hashPassword('a'), refusal] })
   }`
   const { values } = await hashing.run({ script })
   expect(values).toEqual({ value: [true, false, false, 'hash of a', 'the hash is odd'] })

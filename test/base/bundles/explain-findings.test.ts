@@ -56,8 +56,8 @@ test('errors other than a refused bundle are passed on unchanged', async () => {
 test('findings: secrets written into the manifest are masked in the lines shown; names of secrets are not', () => {
   const manifest = '{ "oauth": {\n  "apiSecret":\n    "very\\"secret", "clientId": "x" },\n "apiSecret": "%%STORED%%" }'
   const lines = [1, 2, 3, 4].map((line) => ({ ...fault, file: 'solution.json', line }))
-  const told = explainFindings(lines, new Map([['solution.json', Buffer.from(manifest)]]))
-  expect(told.map(({ source }) => source)).toEqual([
+  const explained = explainFindings(lines, new Map([['solution.json', Buffer.from(manifest)]]))
+  expect(explained.map(({ source }) => source)).toEqual([
     '{ "oauth": {',
     '  "apiSecret":',
     '    "…", "clientId": "x" },',

@@ -18,13 +18,13 @@ test('repeat: work that takes longer than its interval never runs twice at the s
 })
 
 test('repeat: errors of the work are reported, also synchronous ones, and the work continues', async () => {
-  const told: string[] = []
+  const errors: string[] = []
   const work = vi.fn(() => {
     throw new Error('away')
   })
-  const stop = repeat(1000, work, ({ message }) => told.push(message))
+  const stop = repeat(1000, work, ({ message }) => errors.push(message))
   await vi.advanceTimersByTimeAsync(2000)
-  expect(told).toEqual(['away', 'away'])
+  expect(errors).toEqual(['away', 'away'])
   await stop()
 })
 

@@ -140,10 +140,10 @@ test('if many texts together are too large, those that do not fit are reset, and
     message: expect.stringContaining('forms.a.elements.notes'),
   })
   const { elements, titles } = await client.changes(client.run('forms.flush'))
-  const told = Object.keys(elements)
+  const sent = Object.keys(elements)
   expect(titles).toEqual({ a: 'New' })
-  expect(told.length).toBeGreaterThan(3)
-  const lengths = Array.from({ length: 12 }, (_, index) => (told.includes(`a.notes${index}`) ? 10_000 : 0))
+  expect(sent.length).toBeGreaterThan(3)
+  const lengths = Array.from({ length: 12 }, (_, index) => (sent.includes(`a.notes${index}`) ? 10_000 : 0))
   expect(
     await client.value('Array.from({ length: 12 }, (_, n) => forms.a.elements["notes" + n].value.length)'),
   ).toEqual(lengths)
