@@ -166,19 +166,16 @@ describe('registries other than Amazon', () => {
     ['registry.gitlab.com', 'group/project', 'gitlab+deploy-token-1', 'gldt-abcdefghijklmnopqrst'],
     ['harbor.example.org:8443', 'acme', 'robot$acme+push', 'short'],
     ['europe-docker.pkg.dev', 'project/images', '_json_key', '{\n  "type": "service_account"\n}'],
-  ])(
-    '%s: sign-in uses user name and password; only the name is shown',
-    async (host, namespace, username, password) => {
-      const made = await center.api('POST', all, { name: `at ${host}`, host, namespace, username, password })
-      expect([made.status, made.body]).toMatchObject([201, { host, namespace, region: '', username, keyEnd: null }])
-      expect(made.text).not.toContain(JSON.stringify(password).slice(1, -1))
-      const organisation = (await center.parts.organisations.find('acme'))?.id ?? ''
-      const keys = await center.parts.registries.secret(organisation, made.body.id)
-      expect(keys && (await logInToRegistry({ host, region: '' }, keys))).toEqual({ username, password })
-      const page = (await (await signInToCenter(center)).get('/o/acme/credentials')).text
-      expect([page.includes(username), page.includes(password)]).toEqual([true, false])
-    },
-  )
+  ])('%s: sign-in uses user name and password; only the name is shown', async (host, namespace, username, password) => {
+    const made = await center.api('POST', all, { name: `at ${host}`, host, namespace, username, password })
+    expect([made.status, made.body]).toMatchObject([201, { host, namespace, region: '', username, keyEnd: null }])
+    expect(made.text).not.toContain(JSON.stringify(password).slice(1, -1))
+    const organisation = (await center.parts.organisations.find('acme'))?.id ?? ''
+    const keys = await center.parts.registries.secret(organisation, made.body.id)
+    expect(keys && (await logInToRegistry({ host, region: '' }, keys))).toEqual({ username, password })
+    const page = (await (await signInToCenter(center)).get('/o/acme/credentials')).text
+    expect([page.includes(username), page.includes(password)]).toEqual([true, false])
+  })
 
   test.each([
     [{}, /needs username and password/],

@@ -15,8 +15,11 @@ test('words of a log line: Korean, whose syllables expand to three letters each,
   expect(wordsOf(`${'각 '.repeat(2000)}needle`)).toContain('needle')
 })
 
-test.each([255, 256, 257, 511, 512])('words of a log line: a word that begins at character %i is kept whole', (start) => {
-  const word = '\u{1d4d0}\u{1d4d1}é\u{1d4d2}'
-  expect(wordsOf(`${'.'.repeat(start)}${word}`)).toEqual(['abec'])
-  expect(wordsOf(`${'.'.repeat(start - 1)}${word}`)).toEqual(['abec'])
-})
+test.each([255, 256, 257, 511, 512])(
+  'words of a log line: a word that begins at character %i is kept whole',
+  (start) => {
+    const word = '\u{1d4d0}\u{1d4d1}é\u{1d4d2}'
+    expect(wordsOf(`${'.'.repeat(start)}${word}`)).toEqual(['abec'])
+    expect(wordsOf(`${'.'.repeat(start - 1)}${word}`)).toEqual(['abec'])
+  },
+)

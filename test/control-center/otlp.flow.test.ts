@@ -99,7 +99,13 @@ test.each([
   ],
   ['the same in JSON', 'application/json', 'gzip', gzipSync(`{"resourceLogs":[${'{},'.repeat(2_000_000)}{}]}`), 413],
   ['a field longer than its message', 'application/x-protobuf', '', Buffer.from([0x0a, 0x02, 0x12, 0x7f]), 400],
-  ['a body that unpacks to too many bytes', 'application/json', 'gzip', gzipSync(Buffer.alloc(20 * 1024 * 1024, ' ')), 413],
+  [
+    'a body that unpacks to too many bytes',
+    'application/json',
+    'gzip',
+    gzipSync(Buffer.alloc(20 * 1024 * 1024, ' ')),
+    413,
+  ],
 ])('otlp: %s is refused', async (_, type, encoding, body, status) => {
   const headers = { 'content-type': type, ...(encoding === '' ? {} : { 'content-encoding': encoding }) }
   const answer = await sendOtlp(center.url, token, 'logs', body, { headers })

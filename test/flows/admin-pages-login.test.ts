@@ -45,11 +45,14 @@ async function previewOf(name: string): Promise<string> {
 const frame = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
   ask(`${host.adminUrl}${path}`, { headers: { ...FRAME, cookie: admin.cookie, ...headers } })
 
-test.each(['login-page', 'oauth'])('%s: a visitor without a session is redirected to the sign-in and back', async (page) => {
-  const path = `/admin/solutions/preview-own/${page}`
-  const answer = await ask(`${host.adminUrl}${path}`, { headers: NAVIGATION })
-  expect([answer.status, answer.headers.location]).toEqual([302, `/admin/sign-in?to=${encodeURIComponent(path)}`])
-})
+test.each(['login-page', 'oauth'])(
+  '%s: a visitor without a session is redirected to the sign-in and back',
+  async (page) => {
+    const path = `/admin/solutions/preview-own/${page}`
+    const answer = await ask(`${host.adminUrl}${path}`, { headers: NAVIGATION })
+    expect([answer.status, answer.headers.location]).toEqual([302, `/admin/sign-in?to=${encodeURIComponent(path)}`])
+  },
+)
 
 test.each(['login-page', 'oauth'])('%s: an unknown solution is 404', async (page) => {
   expect((await admin.get(`/admin/solutions/nobody/${page}`)).status).toBe(404)

@@ -112,23 +112,20 @@ describe('before a sign-in', () => {
   })
 
   // Concurrently, since the host waits for each page before it closes the connection.
-  test.concurrent.each(['enter', 'slowly'])(
-    'a press of "%s" signs in, and the client is closed',
-    async (button) => {
-      const { page, post, session, visitor } = await open()
-      const seq = page.fire('login', button, 'onAction')
-      page.fire('login', 'idle', 'onAction')
-      const { token } = await page.frame('sign-in')
-      page.fire('login', 'idle', 'onAction')
-      expect((await post(token)).status).toBe(303)
-      expect(await session()).toBe(200)
-      expect(await page.closed()).toBe(1000)
-      expect(page.frames.filter((one) => one.kind === 'patch' && one.seq > seq)).toEqual([])
-      expect(page.everything()).not.toContain('SECRET')
-      const next = await openClient(host.url, office, visitor)
-      expect(next.text('main', 'said')).toBe('opened for anna')
-    },
-  )
+  test.concurrent.each(['enter', 'slowly'])('a press of "%s" signs in, and the client is closed', async (button) => {
+    const { page, post, session, visitor } = await open()
+    const seq = page.fire('login', button, 'onAction')
+    page.fire('login', 'idle', 'onAction')
+    const { token } = await page.frame('sign-in')
+    page.fire('login', 'idle', 'onAction')
+    expect((await post(token)).status).toBe(303)
+    expect(await session()).toBe(200)
+    expect(await page.closed()).toBe(1000)
+    expect(page.frames.filter((one) => one.kind === 'patch' && one.seq > seq)).toEqual([])
+    expect(page.everything()).not.toContain('SECRET')
+    const next = await openClient(host.url, office, visitor)
+    expect(next.text('main', 'said')).toBe('opened for anna')
+  })
 
   test('a press that fails after security.login signs nobody in', async () => {
     const { page, session } = await open()

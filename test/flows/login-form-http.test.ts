@@ -192,16 +192,19 @@ test.each<[string, (browser: Browser) => Record<string, string> | Promise<Record
     },
   ],
   ['that is missing, with the name and password of a user', () => ({ username: 'dora', password: PASSWORD })],
-])('login form: a token %s signs nobody in and redirects back to the page, and is in the audit', async (_case, fieldsOf) => {
-  const browser = openBrowser()
-  const fields = await fieldsOf(browser)
-  const answer = await browser.post(`${PAGE}?argument=5`, fields)
-  expect([answer.status, answer.headers.location]).toEqual([303, `${PAGE}?argument=5`])
-  expect(browser.cookie('session')).toBeUndefined()
-  expect((await browser.session()).status).toBe(401)
-  expect(await newestSignIn()).toMatchObject({ actor: 'user:', solution: 'crm', outcome: 'refused' })
-  if (fields.id_token !== undefined) expect(place.host.logged()).not.toContain(fields.id_token)
-})
+])(
+  'login form: a token %s signs nobody in and redirects back to the page, and is in the audit',
+  async (_case, fieldsOf) => {
+    const browser = openBrowser()
+    const fields = await fieldsOf(browser)
+    const answer = await browser.post(`${PAGE}?argument=5`, fields)
+    expect([answer.status, answer.headers.location]).toEqual([303, `${PAGE}?argument=5`])
+    expect(browser.cookie('session')).toBeUndefined()
+    expect((await browser.session()).status).toBe(401)
+    expect(await newestSignIn()).toMatchObject({ actor: 'user:', solution: 'crm', outcome: 'refused' })
+    if (fields.id_token !== undefined) expect(place.host.logged()).not.toContain(fields.id_token)
+  },
+)
 
 const withPermission = { login: { ...ANNA.login, permissions: ['Users', 'Administrators'] } }
 
@@ -292,7 +295,11 @@ test.each<[string, SignOutTarget, (url: string) => string]>([
     (url) => `${url}/solution/other/index.html?argument=a+b%26c`,
   ],
   ['another solution', { solution: 'other', argument: null }, (url) => `${url}/solution/other/index.html`],
-  ['the signed-out page instead of a URL that scripts cannot use', { address: 'javascript:alert(1)' }, () => SIGNED_OUT],
+  [
+    'the signed-out page instead of a URL that scripts cannot use',
+    { address: 'javascript:alert(1)' },
+    () => SIGNED_OUT,
+  ],
   ['the signed-out page instead of a protocol-relative URL', { address: '//example.org/' }, () => SIGNED_OUT],
   ['the signed-out page instead of a missing solution', { solution: 'nobodys', argument: null }, () => SIGNED_OUT],
 ])('logout: it continues to %s', async (_case, target, location) => {

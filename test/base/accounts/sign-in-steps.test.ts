@@ -76,14 +76,17 @@ describe('walkSignIn', () => {
   })
 
   const afterPage: readonly Step[] = ['throttle', 'source', 'accept']
-  test.each(afterPage)('an error in the step "%s" is thrown, or becomes the refusal that "failed" returns', async (last) => {
-    const broken = fakeWay(last, () => {
-      throw new Error('away')
-    })
-    await expect(walkSignIn(broken, 'anna', [])).rejects.toThrow('away')
-    const done: string[] = []
-    const failed: Fake['failed'] = (_attempt, error) => refused((error as Error).message)
-    expect(await walkSignIn({ ...broken, failed }, 'anna', done)).toBe('told')
-    expect(done.slice(-2)).toEqual([last, 'audit away of anna'])
-  })
+  test.each(afterPage)(
+    'an error in the step "%s" is thrown, or becomes the refusal that "failed" returns',
+    async (last) => {
+      const broken = fakeWay(last, () => {
+        throw new Error('away')
+      })
+      await expect(walkSignIn(broken, 'anna', [])).rejects.toThrow('away')
+      const done: string[] = []
+      const failed: Fake['failed'] = (_attempt, error) => refused((error as Error).message)
+      expect(await walkSignIn({ ...broken, failed }, 'anna', done)).toBe('told')
+      expect(done.slice(-2)).toEqual([last, 'audit away of anna'])
+    },
+  )
 })

@@ -20,10 +20,7 @@ test.each<[string, readonly unknown[]]>([
   ['an element without a type', [formWith({ name: 'a' })]],
   ['a URL that is not allowed', [formWith({ type: 'link', name: 'a', href: 'javascript:alert(1)' })]],
   ['too many elements', [formWith(...Array.from({ length: 1001 }, (_, i) => ({ ...label, name: `l${i}` })))]],
-  [
-    'huge numbers of empty options',
-    [formWith(...Array(900).fill({ type: 'select', options: Array(900).fill({}) }))],
-  ],
+  ['huge numbers of empty options', [formWith(...Array(900).fill({ type: 'select', options: Array(900).fill({}) }))]],
   [
     'far more data than the file contained',
     [

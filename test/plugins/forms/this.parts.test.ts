@@ -57,14 +57,17 @@ test('addEventListener(type, callback, this) in a form script: the listener belo
   expect(await client.seen()).toEqual([['function', true, 'forms.a'], own])
 })
 
-test.each([0, 1, 2, 3, 4])('a listener whose context is a form receives the %i arguments of the event', async (count) => {
-  const client = await open(`
+test.each([0, 1, 2, 3, 4])(
+  'a listener whose context is a form receives the %i arguments of the event',
+  async (count) => {
+    const client = await open(`
     function onShow() { eventsManager.addEventListener('onSaved', this.saved, this) }
     function saved(event, ...rest) { note(...rest); return true }
     function fireMany() { return eventsManager.fireEventListeners('onSaved', this, ${JSON.stringify([1, 2, 3, 4].slice(0, count))}) }`)
-  expect(await client.result('call', 'fireMany')).toBe('true')
-  expect(await client.seen()).toEqual([[1, 2, 3, 4].slice(0, count)])
-})
+    expect(await client.result('call', 'fireMany')).toBe('true')
+    expect(await client.seen()).toEqual([[1, 2, 3, 4].slice(0, count)])
+  },
+)
 
 test('a function of a form works like any other with receivers, new, prototypes and names', async () => {
   const client = await open(
