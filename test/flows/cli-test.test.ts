@@ -72,7 +72,7 @@ test('is well', () => {})
 test('loops', async () => {
   await solution.open({ params: { loop: 'yes' } })
 })
-test('is told why', async () => {
+test('gets the reason', async () => {
   const error = await assert.rejects(solution.open(), 'missing is not defined')
   assert.match(error.message, /^script_error at globals\\.js:3:3: /)
 })
@@ -103,7 +103,7 @@ opens.test.ts
     in the solution: globals.js:2:25  the call took longer than 2000 ms
       2 │   if (queryParams.loop) while (true) {}
         │                         ^
-  ✓ is told why  … ms
+  ✓ gets the reason  … ms
 2 passed, 3 failed in … s.
 Next: fix the problems above, then run solhost test .
 `,
