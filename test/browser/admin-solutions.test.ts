@@ -148,8 +148,8 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     await page.setInputFiles('#bundle', file)
     await page.click('text=Upload and activate')
     await page.locator('.upload-result').waitFor()
-    const told = await states.jsonValue()
-    expect([told[0], told.at(-2), told.at(-1)]).toEqual(['0% uploaded', 'Upload complete. Checking the bundle…', ''])
+    const shown = await states.jsonValue()
+    expect([shown[0], shown.at(-2), shown.at(-1)]).toEqual(['0% uploaded', 'Upload complete. Checking the bundle…', ''])
     expect(await page.isVisible('.upload-bar')).toBe(false)
   })
 

@@ -146,17 +146,20 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
   test.each([
     ['Delete user', 'ida', 'user:ida'],
     ['Delete and erase', 'jane', 'user:erased'],
-  ])('%s: it asks first, then deletes the user; the audit keeps or erases the name accordingly', async (button, name, actor) => {
-    const uid = await addUser(host, name)
-    const visitor = await visit(host, 'crm')
-    const correlationId = (await visitor.signIn(name)).headers['x-correlation-id']
-    await open(`/admin/users/${uid}`)
-    await page.click(`button:has-text("${button}")`)
-    await Promise.all([page.waitForURL(`${host.adminUrl}/admin/users`), confirm()])
-    expect(await userOf(name)).toBeUndefined()
-    const { items } = await askAdmin(host, 'GET', `audit?correlationId=${correlationId}`)
-    expect(items).toEqual([expect.objectContaining({ actor })])
-  })
+  ])(
+    '%s: it asks first, then deletes the user; the audit keeps or erases the name accordingly',
+    async (button, name, actor) => {
+      const uid = await addUser(host, name)
+      const visitor = await visit(host, 'crm')
+      const correlationId = (await visitor.signIn(name)).headers['x-correlation-id']
+      await open(`/admin/users/${uid}`)
+      await page.click(`button:has-text("${button}")`)
+      await Promise.all([page.waitForURL(`${host.adminUrl}/admin/users`), confirm()])
+      expect(await userOf(name)).toBeUndefined()
+      const { items } = await askAdmin(host, 'GET', `audit?correlationId=${correlationId}`)
+      expect(items).toEqual([expect.objectContaining({ actor })])
+    },
+  )
 
   test('the list can be searched by the beginning of the name', async () => {
     await addUser(host, 'kate')
