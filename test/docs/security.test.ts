@@ -43,6 +43,6 @@ test.each(PAGES)('%s: each row names a test that exists', (page) => {
 
 test('the check finds rows, and reports missing names and files', () => {
   expect(PAGES.flatMap(rowsOf).length).toBeGreaterThan(190)
-  const row = { claim: '', shown: '`docs/links.test.ts` ("the links that …", "no such name"), `docs/none.test.ts`' }
+  const row = { claim: '', shown: '`docs/links.test.ts` ("the check finds …", "no such name"), `docs/none.test.ts`' }
   expect(missingOf(row)).toEqual(['docs/links.test.ts: no such name', 'docs/none.test.ts'])
 })
