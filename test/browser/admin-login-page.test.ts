@@ -195,8 +195,8 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     await using opened = await open('bare')
     const { page } = opened
     await page.click('text=Generate template')
-    await page.getByText('The default page is now media/login.html').waitFor()
-    await page.getByText('Nothing to mend').waitFor()
+    await page.getByText('The new version with the default page as media/login.html is active.').waitFor()
+    await page.getByText('No problems found').waitFor()
     const versions = async () => {
       const answer = await ask(`${host.url}/admin/api/solutions/bare`, { headers: { authorization: host.admin } })
       return (answer.json() as { versions: unknown[] }).versions.length
@@ -207,7 +207,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     expect(await versions()).toBe(2)
     await page.click('text=Replace template')
     await page.locator('#admin-question').getByText('Yes, continue').click()
-    await page.getByText('The default page is now media/login.html').waitFor()
+    await page.getByText('The new version with the default page as media/login.html is active.').waitFor()
     expect(opened.complaints).toEqual([])
   })
 
@@ -215,7 +215,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     await using opened = await open('bare')
     const [download] = await Promise.all([
       opened.page.waitForEvent('download'),
-      opened.page.click('text=Download the default template'),
+      opened.page.click('text=Download default template'),
     ])
     expect(download.suggestedFilename()).toBe('login.html')
     expect(await readFile(await download.path(), 'utf8')).toContain('name="login_form"')
@@ -235,7 +235,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
 
   test('if there is no login page, it says what users see instead', async () => {
     await using opened = await open('open')
-    expect(await opened.page.locator('#login-none').innerText()).toContain('everybody gets in without a sign-in')
+    expect(await opened.page.locator('#login-none').innerText()).toContain('anyone can open the solution without signing in')
     expect(await opened.page.locator('iframe').count()).toBe(0)
   })
 

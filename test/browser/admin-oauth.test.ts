@@ -96,18 +96,18 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
 
     await page.click('#oauth-test')
     expect(await tested(page)).toEqual([
-      'Settings Good',
-      'Discovery Good',
-      'Addresses Good',
-      'Keys Good',
-      'Secret Not tested',
-      'Clock Good',
+      'Settings OK',
+      'Discovery OK',
+      'Endpoints OK',
+      'Keys OK',
+      'Secret Skipped',
+      'Clock OK',
     ])
     expect(await stored('bare/oauth')).toMatchObject({ settings: null })
 
     await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Save' }).click()])
-    await page.getByText('The settings are saved and count at once.').waitFor()
-    expect((await tested(page))[4]).toBe('Secret Good')
+    await page.getByText('Settings saved. They apply immediately.').waitFor()
+    expect((await tested(page))[4]).toBe('Secret OK')
     expect(await page.locator('#oauth-warnings').count()).toBe(0)
     expect(await stored('bare/oauth')).toEqual({
       settings: {
@@ -137,14 +137,14 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     await using opened = await open('looks')
     const { page } = opened
     const shown = () => page.locator('fieldset[data-step="1"] [data-providers]:visible > label').allInnerTexts()
-    const common = (own: string[]) => ['Application client id', ...own, 'Default scope']
+    const common = (own: string[]) => ['Client ID', ...own, 'Default scope']
     expect(await shown()).toEqual(common([]))
     for (const [api, own] of Object.entries({
       Google: [],
       Microsoft: ['Tenant'],
-      Apple: ['Team id', 'Key id'],
+      Apple: ['Team ID', 'Key ID'],
       Okta: ['Domain', 'Issuer'],
-      Custom: ['Issuer', 'Authorization base URL', 'Access token endpoint', 'JWKS URI'],
+      Custom: ['Issuer', 'Authorization endpoint', 'Token endpoint', 'JWKS URI'],
     })) {
       await page.selectOption('#oauth-api', api)
       expect(await shown()).toEqual(common(own))
@@ -175,7 +175,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     await page.fill('#oauth-parameters', 'prompt')
     await page.getByRole('button', { name: 'Save' }).click()
     const problem = page.locator('.problem')
-    expect(await problem.innerText()).toBe('Further parameters, line 1: write it as name=value.')
+    expect(await problem.innerText()).toBe('Additional parameters, line 1: use the format name=value.')
     await page.fill('#oauth-parameters', 'state=mine')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('the platform sets it itself').waitFor()
@@ -198,24 +198,24 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
       ['apiSecret', 'Written in the manifest; not shown here', 'Manifest'],
       ['issuer', 'https://login.invalid', 'Manifest'],
       ['prompt', 'login', 'Manifest'],
-      ['defaultScope', 'openid email profile', 'Provider table'],
-      ['code_challenge_method', 'S256', 'Provider table'],
-      ['response_type', 'code', 'Provider table'],
-      ['response_mode', 'query', 'Provider table'],
+      ['defaultScope', 'openid email profile', 'Provider default'],
+      ['code_challenge_method', 'S256', 'Provider default'],
+      ['response_type', 'code', 'Provider default'],
+      ['response_mode', 'query', 'Provider default'],
     ])
     expect(await page.content()).not.toContain(NOWHERE.apiSecret)
     const remove = page.locator('form[data-api=DELETE] button')
     await remove.click()
     await page.locator('#admin-question').getByText('Yes, continue').click()
-    await page.getByText("The operator's settings are removed.").waitFor()
+    await page.getByText('Operator settings removed.').waitFor()
     expect(await stored('crm/oauth')).toMatchObject({ settings: null })
     expect(opened.complaints).toEqual([])
   })
 
-  test('the redirect URL can be copied', async () => {
+  test('the redirect URI can be copied', async () => {
     await using opened = await open('crm', { permissions: ['clipboard-read', 'clipboard-write'] })
     const { page } = opened
-    await page.getByRole('button', { name: 'Copy: Redirect address' }).click()
+    await page.getByRole('button', { name: 'Copy: Redirect URI' }).click()
     await page.getByText('Copied.').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`${host.url}/solution/crm/app_oauth/index.html`)
   })
@@ -227,7 +227,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(await many.page.locator('#oauth-form').count()).toBe(0)
     expect(await lookOf(many.page)).toEqual(SOUND_LOOK)
     await using other = await open('open')
-    expect(await other.page.locator('#oauth-none').innerText()).toContain('its authenticator is NONE')
+    expect(await other.page.locator('#oauth-none').innerText()).toContain('Its authenticator is NONE')
     expect(await other.page.locator('form[id]').count()).toBe(0)
     expect(await lookOf(other.page)).toEqual(SOUND_LOOK)
     expect([many.complaints, other.complaints]).toEqual([[], []])

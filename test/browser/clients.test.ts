@@ -98,7 +98,7 @@ test('a handler that fails: an alert shows the reference that the log has, and t
   const { page, complaints } = opened
   const said = await hear(page, '#client-alerts')
   await page.click(input('fail'))
-  await eventually(said).toContain('That did not work.')
+  await eventually(said).toContain('That didn’t work.')
   const [reference = ''] = /[0-9A-Z]{5}-[0-9A-Z]{5}/.exec((await said()) ?? '') ?? []
   const log = await fetch(`${host.url}/admin/api/solutions/trials/log`, { headers: { authorization: host.admin } })
   const { items } = (await log.json()) as { items: { correlationId?: string; message: string }[] }
@@ -122,7 +122,7 @@ test('if the script process dies, a live region says so, and the form starts aga
   await page.fill(input('name'), 'not saved')
   const said = await hear(page, '#client-connection')
   for (const { pid, clients } of host.processes()) if ((clients ?? 0) > 0) process.kill(pid, 'SIGKILL')
-  await eventually(said).toBe('Your work was opened anew, from the start. What was not saved is lost.')
+  await eventually(said).toBe('This page had to start over. Unsaved changes are lost.')
   await eventually(() => page.innerText('#e-main-count')).toBe('0')
   expect(await page.inputValue(input('name'))).toBe('')
   expect(await faultsOfScreen(page, 'trials-reopened')).toEqual([])

@@ -59,8 +59,8 @@ describe.skipIf(browserPath === undefined)('signing in through the control cente
         await comeTo(page)
         await submit(page, 'wrong')
       },
-      en: 'Signing in did not succeed.',
-      de: 'Die Anmeldung war nicht erfolgreich.',
+      en: 'Sign-in failed.',
+      de: 'Anmeldung fehlgeschlagen.',
     },
     'while the control center is away': {
       async come(page) {
@@ -68,7 +68,7 @@ describe.skipIf(browserPath === undefined)('signing in through the control cente
         cloud.misbehave((_, response) => response.writeHead(503).end())
         await submit(page)
       },
-      en: 'The sign-in service cannot be reached',
+      en: 'The sign-in service can’t be reached',
       de: 'Der Anmeldedienst ist gerade nicht erreichbar',
     },
     'with an address to confirm': {
@@ -85,8 +85,8 @@ describe.skipIf(browserPath === undefined)('signing in through the control cente
         await comeTo(page, 'lost')
         await submit(page)
       },
-      en: 'Nobody can sign in here at the moment',
-      de: 'Hier kann sich gerade niemand anmelden',
+      en: 'You can’t sign in right now',
+      de: 'Sie können sich gerade nicht anmelden',
     },
   }
   /** Sets the language from the next load on, with the window size and color scheme that this language is tested in. */

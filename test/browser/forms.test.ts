@@ -695,7 +695,7 @@ else {
         await page.waitForSelector(notice)
         expect(await page.getAttribute('#client-connection', 'role')).toBe('status')
         expect(await page.textContent('#client-connection')).toBe(
-          'Your work was opened anew, from the start. What was not saved is lost.',
+          'This page had to start over. Unsaved changes are lost.',
         )
         await page.keyboard.type('Typed into a form that is no more')
         expect(await page.evaluate(`document.querySelector('main').inert`)).toBe(true)

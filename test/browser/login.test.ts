@@ -109,7 +109,7 @@ function comeToChoose(page: Page): Promise<void> {
 
 async function choose(page: Page, password: string, repeat: string): Promise<void> {
   await page.getByLabel('New password', { exact: true }).fill(password)
-  await page.getByLabel('New password once more').fill(repeat)
+  await page.getByLabel('Confirm new password').fill(repeat)
   await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Change password' }).click()])
 }
 
@@ -252,7 +252,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     [
       'default login page',
       signInAtStandard,
-      'Het inloggen is niet gelukt. Controleer uw gebruikersnaam en wachtwoord en probeer het opnieuw.',
+      'Inloggen mislukt. Controleer uw gebruikersnaam en wachtwoord en probeer het opnieuw.',
     ],
   ])('%s: a wrong password is reported by a visible alert, in Dutch for a Dutch browser', async (_name, come, text) => {
     await using opened = await open({ locale: 'nl' })

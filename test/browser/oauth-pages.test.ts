@@ -235,7 +235,7 @@ if (browserPath === undefined) {
         await expect.poll(() => posted.length).toBe(1)
         await page.goto(origin + HOME)
         await page.goBack()
-        const heading = page.getByRole('heading', { name: 'Nothing came back' })
+        const heading = page.getByRole('heading', { name: 'No sign-in response received' })
         await heading.waitFor()
         await page.reload()
         await heading.waitFor()
@@ -248,7 +248,7 @@ if (browserPath === undefined) {
         await expect.poll(() => posted.length).toBe(1)
         expect(await page.getByRole('heading').allTextContents()).toEqual(['One moment, please'])
         await page.evaluate('dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))')
-        expect(await page.getByRole('heading').allTextContents()).toEqual(['Nothing came back from the sign-in'])
+        expect(await page.getByRole('heading').allTextContents()).toEqual(['No sign-in response received'])
         expect(posted.length).toBe(1)
       })
 
@@ -262,7 +262,7 @@ if (browserPath === undefined) {
       ])('with %s is not posted, and the page says so', async (_what, fragment) => {
         await using opened = await open(BACK + fragment)
         const { page, complaints } = opened
-        expect(await page.getByRole('heading').allTextContents()).toEqual(['Nothing came back from the sign-in'])
+        expect(await page.getByRole('heading').allTextContents()).toEqual(['No sign-in response received'])
         expect(posted).toEqual([])
         expect(page.url()).toBe(origin + BACK)
         expect(complaints).toEqual([])
@@ -276,7 +276,7 @@ if (browserPath === undefined) {
         await untilTrue(fits.page, 'document.title === "signed in"')
         expect(posted.map(({ body }) => body.length)).toEqual([64 * 1024])
         await using over = await open(`${BACK}${largest}x`)
-        expect(await over.page.getByRole('heading').allTextContents()).toEqual(['Nothing came back from the sign-in'])
+        expect(await over.page.getByRole('heading').allTextContents()).toEqual(['No sign-in response received'])
         expect(posted.length).toBe(1)
       })
 
@@ -287,7 +287,7 @@ if (browserPath === undefined) {
         await untilTrue(fits.page, 'document.title === "signed in"')
         expect(posted.map(({ body }) => new URLSearchParams(body).size)).toEqual([200])
         await using over = await open(`${BACK}${most}&a=1`)
-        expect(await over.page.getByRole('heading').allTextContents()).toEqual(['Nothing came back from the sign-in'])
+        expect(await over.page.getByRole('heading').allTextContents()).toEqual(['No sign-in response received'])
         expect(posted.length).toBe(1)
       })
 

@@ -324,7 +324,7 @@ if (browserPath === undefined) {
         const { page } = user
         await page.goto(pageOf('query'))
         await answerProvider(page, 'carl')
-        await page.getByRole('heading', { name: 'Dieses Konto hat keinen Zugang' }).waitFor()
+        await page.getByRole('heading', { name: 'Dieses Konto hat keinen Zugriff' }).waitFor()
         expect(await widthOf(page)).toBe(320)
         expect(await axeViolations(page)).toEqual([])
         await page.getByRole('link', { name: 'Anderes Konto verwenden' }).click()

@@ -304,11 +304,11 @@ describe('what a client survives', () => {
     await page.click(input('notes'))
     const cutAt = performance.now()
     network.cut()
-    await eventually(status).toBe('The connection is lost. What you enter is kept, and we keep trying.')
+    await eventually(status).toBe('Connection lost. What you enter is kept. Reconnecting…')
     expect(await nameOfFocus(page)).toBe('e-order-notes.input')
     await page.keyboard.type('Written without a network.')
     await page.click(input('save'))
-    await eventually(messages).toContain('This needs the connection. Please try again when it is back.')
+    await eventually(messages).toContain('This needs a connection. Please try again when you are connected.')
     await page.fill(input('customer'), 'Offline & Sons')
     expect(await faultsOfScreen(page, 'order-offline')).toEqual([])
     await page.focus(input('mail'))
@@ -316,7 +316,7 @@ describe('what a client survives', () => {
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, 10_000 - (performance.now() - cutAt))))
     expect(await page.inputValue(input('notes'))).toBe('Written without a network.')
     network.restore()
-    await eventually(status).toBe('The connection is back.')
+    await eventually(status).toBe('You are connected again.')
     expect(await messages()).toBe('')
     expect([await page.inputValue(input('customer')), await nameOfFocus(page)]).toEqual([
       'Offline & Sons',
@@ -538,7 +538,7 @@ describe('every screen: axe finds no violation, light and dark, 320 and 1280 px,
     await using opened = await openWatched(browser)
     const { page, complaints, frames } = opened
     await signIn(page, `${host.url}${PAGE}`, 'nora')
-    expect(await page.innerText('main')).toContain('You do not have the permission to see this.')
+    expect(await page.innerText('main')).toContain('You don’t have permission to see this.')
     expect(await faultsOfScreen(page, 'no-access')).toEqual([])
     expect(JSON.stringify(frames())).not.toMatch(/e-orders|Customer|Hotel/)
     expect(complaints).toEqual([])

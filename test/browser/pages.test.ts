@@ -211,7 +211,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     }
     expect(await description('/login')).toEqual(['', false])
     expect(await description('/refused-login')).toEqual([
-      '- alert: Signing in did not succeed. Check your user name and password and try again.',
+      '- alert: Sign-in failed. Check your user name and password and try again.',
       true,
     ])
   })

@@ -40,7 +40,7 @@ test('changing your own password requires the current one and ends all sessions'
   const browser = await signInToCenter(center, 'changes@example.org')
   const other = await signInToCenter(center, 'changes@example.org')
   const change = (current: string, wanted: string) => browser.api('PUT', 'account/password', { current, new: wanted })
-  expect((await change('wrong', WANTED)).body.detail).toBe('The current password is wrong.')
+  expect((await change('wrong', WANTED)).body.detail).toBe('The current password is incorrect.')
   expect((await change(CENTER_PASSWORD, 'short')).body.detail).toContain('at least')
   expect((await change(CENTER_PASSWORD, CENTER_PASSWORD)).body.code).toBe('ERR_REQUEST_INVALID')
   expect((await change(CENTER_PASSWORD, WANTED)).status).toBe(204)
@@ -78,8 +78,8 @@ test('a user who must change the password does so at sign-in, before anything el
   const ticket = /name="ticket" value="([^"]+)"/.exec(asked.text)?.[1] ?? ''
   const change = (fields: Record<string, string>) => post('/change-password', { ticket, to, ...fields })
 
-  expect((await change({ new: WANTED, repeat: 'another one here' })).text).toContain('The two new passwords differ.')
-  expect((await change({ new: CENTER_PASSWORD, repeat: CENTER_PASSWORD })).text).toContain('the password that you had')
+  expect((await change({ new: WANTED, repeat: 'another one here' })).text).toContain('The new passwords don’t match.')
+  expect((await change({ new: CENTER_PASSWORD, repeat: CENTER_PASSWORD })).text).toContain('This is your current password.')
   const forged = await change({ ticket: ticket.replace(/^\d+/, String(Date.now() + 1e9)), new: WANTED, repeat: WANTED })
   expect([forged.status, forged.headers.location]).toEqual([303, `/sign-in?to=${encodeURIComponent(to)}`])
 

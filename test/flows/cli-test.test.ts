@@ -220,7 +220,7 @@ test('a value that a rule refuses is shown, as to a user', async () => {
   await client.type('count', 12)
   assert.equal(client.elements.count, {
     type: 'number', label: 'Count', visible: true, enabled: true, value: null, required: false,
-    error: '9 or less.',
+    error: 'Maximum: 9.',
   })
   await client.click('secret')
 })

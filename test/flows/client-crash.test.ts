@@ -61,7 +61,7 @@ test('a handler that kills its process: its client and the others in the process
   await culprit.until('answer to the last', () => culprit.frames.some((one) => one.kind === 'idle' && one.seq === 6))
   await Promise.all([untilReopened(culprit), untilReopened(other)])
   const texts = culprit.frames.flatMap((frame) => (frame.kind === 'message' ? [frame.text] : []))
-  expect(texts[0]).toMatch(/^That did not work\./)
+  expect(texts[0]).toMatch(/^That didn’t work\./)
   expect((await linesOf(host, 'hangs')).filter(({ code }) => code !== undefined)).toMatchObject([
     { code: 'script_timeout' },
   ])
@@ -145,5 +145,5 @@ test('a solution whose processes were killed three times is paused: its clients 
   }
   page.fire('main', 'hang', 'onAction')
   expect([await page.closed(), (await page.frame('closed')).why]).toEqual([4500, 'failed'])
-  expect((await page.frame('message')).text).toMatch(/^This could not be opened. Give the reference \S+ when/)
+  expect((await page.frame('message')).text).toMatch(/^This page could not be opened. Give the reference \S+ when/)
 })

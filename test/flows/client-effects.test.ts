@@ -119,7 +119,7 @@ test('onSolutionOpen: if it fails, the client ends with a reference, and none of
     correlationId?: string
   }
   expect(line).toMatchObject({ message: 'ReferenceError: missing is not defined' })
-  expect(text).toBe(`This could not be opened. Give the reference ${line.correlationId} when you ask for help.`)
+  expect(text).toBe(`This page could not be opened. Give the reference ${line.correlationId} when you ask for help.`)
   expect(page.frames.map(({ kind }) => kind)).not.toContain('form')
   expect((await browser.session()).json()).toMatchObject({ locale: 'en' })
 })

@@ -108,7 +108,7 @@ test('429 from the control center shows the throttled page, with its wait', asyn
   cloud.misbehave((_, response) => response.writeHead(429, { 'retry-after': '77' }).end())
   const { answer } = await signIn()
   expect([answer.status, answer.headers['retry-after']]).toEqual([429, '77'])
-  expect(answer.text).toContain('Too many attempts')
+  expect(answer.text).toContain('Too many sign-in attempts')
   expect(answer.text).toContain('value="anna"')
 })
 
@@ -143,8 +143,8 @@ test('while the control center is down, signed-in users continue, others get a m
 })
 
 const AWAY = {
-  en: 'The sign-in service cannot be reached',
-  nl: 'De aanmelddienst is op dit moment niet bereikbaar',
+  en: 'The sign-in service can’t be reached',
+  nl: 'De inlogdienst is op dit moment niet bereikbaar',
   de: 'Der Anmeldedienst ist gerade nicht erreichbar',
   fr: 'Le service de connexion est injoignable',
   es: 'En este momento no se puede acceder al servicio',
@@ -173,7 +173,7 @@ test('a remembered browser that is checked too often waits as the control center
   cloud.misbehave((_, response) => response.writeHead(429, { 'retry-after': '33' }).end())
   const page = await browser.open()
   expect([page.status, page.headers['retry-after'], browser.cookie('remember')]).toEqual([429, '33', cookie])
-  expect(page.text).toContain('Too many attempts')
+  expect(page.text).toContain('Too many sign-in attempts')
 })
 
 const HOSTILE: [string, AuthenticateAnswer | object | string][] = [
@@ -192,7 +192,7 @@ test.each(HOSTILE)('a hostile response shows an error page, and the cookie stays
   )
   const page = await browser.open()
   expect([page.status, page.headers['retry-after']]).toEqual([503, '60'])
-  expect(page.text).toContain('does not accept this server')
+  expect(page.text).toContain('doesn’t accept this server')
   expect(page.text).toContain('<h1>Harbour sign-in</h1>')
   expect(browser.cookie('remember')).toBe(cookie)
   if (what === 'another user than requested') return
@@ -299,7 +299,7 @@ test('a solution that the environment does not have: the operator gets a warning
   const browser = await visit(host, 'lost')
   const answer = await browser.signIn('anna', CLOUD_PASSWORD)
   expect([answer.status, answer.headers['retry-after']]).toEqual([503, '60'])
-  expect(answer.text).toContain('does not accept this server')
+  expect(answer.text).toContain('doesn’t accept this server')
   expect(await healthOf()).toContainEqual({ solution: 'lost', problem: 'unknown' })
   expect(await logOf('lost')).toEqual([
     'The control center does not know this solution in this environment, so nobody new can sign in: it answers 404. Add the solution to the environment there.',

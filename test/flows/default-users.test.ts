@@ -10,7 +10,7 @@ beforeAll(async () => {
   await addDefaultSolution(host, 'open')
 })
 
-const WRONG = 'Signing in did not succeed'
+const WRONG = 'Sign-in failed. Check'
 
 test('a user of the users table signs in, with any case of the name, with the permissions for the solution', async () => {
   const permissions = ['Users', { name: 'Editors', solution: 'crm' }, { name: 'Hidden', solution: 'other' }]
@@ -108,7 +108,7 @@ test('changing your own password ends all your sessions and remembered sign-ins'
   const fields = { new: 'one blue boat sails', repeat: 'one blue boat sails' }
   const wrong = await browser.post('/solution/crm/password', { current: 'not it at all', ...fields })
   expect(wrong.status).toBe(422)
-  expect(wrong.text).toContain('The current password is wrong')
+  expect(wrong.text).toContain('The current password is incorrect')
   expect((await browser.post('/solution/crm/password', { current: PASSWORD, ...fields })).status).toBe(303)
   expect((await browser.session()).status).toBe(401)
   expect((await elsewhere.session()).status).toBe(401)

@@ -43,7 +43,7 @@ test('memory: a host over its limit refuses uploads and sign-ins with 503 and Re
   ballast = new Uint8Array(600 * MEGABYTE).fill(1)
   const busy = await untilAnswered(503, () => person.post('/solution/shop/index.html', { username: 'anna' }))
   expect(busy.headers['retry-after']).toBe('5')
-  expect(busy.text).toContain('busy right now')
+  expect(busy.text).toContain('The server is busy')
   const refused = await host.upload('shop', await bundle('2.0.0'))
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
   expect(await refused.json()).toMatchObject({ code: 'ERR_MEMORY_FULL' })

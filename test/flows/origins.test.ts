@@ -238,7 +238,7 @@ test('PLATFORM_CLOUD without a control center is a 503 page that says so', async
   await shared.upload('later', await bundleOf({ name: 'later', authenticator: 'PLATFORM_CLOUD' }))
   const answer = await ask(`${shared.url}/solution/later/index.html`, { headers: HTML })
   expect(answer.status).toBe(503)
-  expect(answer.text).toContain('You cannot sign in here yet')
+  expect(answer.text).toContain('You can’t sign in here yet')
 })
 
 test('DEFAULT_SOLUTION: / redirects to it', async () => {

@@ -62,7 +62,7 @@ function testFlows(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServe
     await server.kill()
     const away = await createVisitor(node.url).get('/', { 'accept-language': 'nl' })
     expect([away.status, away.headers['retry-after']]).toEqual([503, '5'])
-    expect(away.text).toContain('Aanmelden is op dit moment niet mogelijk')
+    expect(away.text).toContain('De dienst is nu niet beschikbaar')
     const headers = { authorization: node.admin }
     const program = await ask(`${node.url}/admin/api/solutions`, { headers })
     expect([program.status, program.headers['retry-after']]).toEqual([503, '5'])

@@ -41,7 +41,7 @@ test('a solution killed three times is paused: its sign-ins get 503 with Retry-A
   expect(statuses).toEqual([401, 401, 401, 503])
   const paused = await visitor.post(page, { username: 'a', password: 'b' })
   expect(Number(paused.headers['retry-after'])).toBeGreaterThan(0)
-  expect(paused.text).toContain('please try again in')
+  expect(paused.text).toContain('Please try again in')
   expect((await ask(`${host.url}/solution/good/index.html`)).status).toBe(200)
 
   const headers = { authorization: host.admin }
@@ -67,7 +67,7 @@ test('a client of a paused solution shows that it is not working, and the soluti
     texts.push((await page.frame('message')).text)
     expect([await page.closed(), (await page.frame('closed')).why]).toEqual([4500, 'failed'])
   }
-  expect(texts.map((text) => text.split('.')[0])).toEqual(Array(4).fill('This could not be opened'))
+  expect(texts.map((text) => text.split('.')[0])).toEqual(Array(4).fill('This page could not be opened'))
   const headers = { authorization: host.admin }
   const { items } = (await ask(`${host.url}/admin/api/solutions/loops/log`, { headers })).json() as {
     items: { code?: string; message: string }[]

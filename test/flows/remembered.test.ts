@@ -143,9 +143,9 @@ test('a failing authenticator leaves cookie and series unchanged', async () => {
   const before = browser.cookie('remember')
   const page = await browser.open()
   expect(page.status).toBe(200)
-  expect(page.text).toContain('Something went wrong while signing in')
+  expect(page.text).toContain('Something went wrong during sign-in')
   expect(browser.cookie('remember')).toBe(before)
-  expect((await browser.open()).text).toContain('Something went wrong while signing in')
+  expect((await browser.open()).text).toContain('Something went wrong during sign-in')
 })
 
 test('a locked user, and one with changed permissions, is looked up again', async () => {

@@ -175,7 +175,7 @@ test.each([
   await visitor.get(PAGE)
   const refused = await visitor.post(PAGE, ANNA, options)
   expect(refused.status).toBe(403)
-  expect(refused.text).toContain('This page had expired. Please sign in again.')
+  expect(refused.text).toContain('This page has expired. Please sign in again.')
   expect(refused.text).toMatch(/name="username"[^>]* value="anna"/)
   expect((await visitor.get('/solution/tenant-login/session')).status).toBe(401)
   expect((await visitor.post(PAGE, ANNA)).status).toBe(303)

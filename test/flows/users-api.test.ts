@@ -77,7 +77,7 @@ test('a weak password is 422 with the reason, for people and for programs', asyn
   expect(answer.json()).toMatchObject({
     status: 422,
     code: 'ERR_REQUEST_INVALID',
-    detail: 'This password is used by many people and easily guessed. Please choose another one.',
+    detail: 'This password is common and easy to guess. Please choose another one.',
     faults: [{ field: 'password', key: 'platform.password.common', values: [] }],
   })
   expect(answer.text).not.toContain('Passw0rd')

@@ -40,7 +40,7 @@ test.each([
 
 test('texts: platformText replaces {0} with values', () => {
   expect(platformText('de-AT', 'platform.login.busy', [5])).toBe(
-    'Der Dienst ist ausgelastet, bitte versuchen Sie es in 5 Sekunden erneut.',
+    'Der Dienst ist ausgelastet. Bitte versuchen Sie es in 5 Sekunden erneut.',
   )
 })
 

@@ -188,8 +188,8 @@ test('pages: an unknown user sees the account and the provider, as far as they a
     const page = read(oauthProblemPage({ ...FRAME, locale: 'en' }, { ...PROBLEM, page: 'unknown-user', ...model }))
     return page.named('dt').flatMap(({ childNodes }) => childNodes.map((node) => ('value' in node ? node.value : '')))
   }
-  expect(facts({})).toEqual(['Account', 'Signed in at'])
-  expect(facts({ user: null })).toEqual(['Signed in at'])
+  expect(facts({})).toEqual(['Account', 'Signed in with'])
+  expect(facts({ user: null })).toEqual(['Signed in with'])
   expect(facts({ provider: null })).toEqual(['Account'])
   expect(facts({ user: null, provider: null })).toEqual([])
 })
@@ -217,7 +217,7 @@ test.each([
   ['en', 1, 'Please try again in <bdi>1 second</bdi>.'],
   ['en', 4.2, 'Please try again in <bdi>5 seconds</bdi>.'],
   ['de-AT', 30, 'Bitte versuchen Sie es in <bdi>30 Sekunden</bdi> erneut.'],
-  ['en', undefined, 'Please wait a few seconds and then try again.'],
+  ['en', undefined, 'Please wait a few seconds, then try again.'],
 ])('pages: a busy sign-in says in %s to wait %s seconds', (locale, retryInSeconds, text) => {
   expect(oauthProblemPage({ ...FRAME, locale }, { ...PROBLEM, page: 'busy', retryInSeconds })).toContain(text)
 })
@@ -303,7 +303,7 @@ test.each(['javascript:alert(1)', ' javascript:alert(1)', 'java\nscript:alert(1)
 test('pages: the list says when there is nothing', () => {
   const frame = { ...FRAME, locale: 'en' }
   const model = { solutions: [], sharedOrigin: false }
-  expect(solutionListPage(frame, model)).toContain('There is nothing to open here yet.')
+  expect(solutionListPage(frame, model)).toContain('No solutions yet.')
 })
 
 describe('pages: the default login template', () => {
