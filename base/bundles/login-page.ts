@@ -21,7 +21,7 @@ export type LoginPage = {
   readonly messages: ReadonlyMap<string, string>
   /** Submitted or prefilled values: `username` and `custom_*`. */
   readonly fields: ReadonlyMap<string, string>
-  /** A text of the platform beside the form, such as "this page had expired", and its values. */
+  /** A text of the platform beside the form, such as "This page has expired", and its values. */
   readonly notice?: { readonly key: string; readonly values?: readonly (string | number)[] }
 }
 

@@ -127,7 +127,7 @@ describe.skipIf(browserPath === undefined)('signing in through the control cente
       const away = STATES['while the control center is away']
       await (await visit(host, 'lost')).signIn('anna', CLOUD_PASSWORD)
       for (const [language, heading, finding] of [
-        ['en', 'Harbour sign-in', 'does not know the solution lost'],
+        ['en', 'Harbour sign-in', 'doesn’t know the solution lost'],
         ['de', 'Anmeldung Hafen', 'kennt die Lösung lost'],
       ] as const) {
         await comeIn(page, language)
