@@ -235,7 +235,9 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
 
   test('if there is no login page, it says what users see instead', async () => {
     await using opened = await open('open')
-    expect(await opened.page.locator('#login-none').innerText()).toContain('anyone can open the solution without signing in')
+    expect(await opened.page.locator('#login-none').innerText()).toContain(
+      'anyone can open the solution without signing in',
+    )
     expect(await opened.page.locator('iframe').count()).toBe(0)
   })
 
