@@ -195,7 +195,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(cells).toEqual([
       ['api', 'Custom', 'Manifest'],
       ['clientId', 'of the operator', 'Operator'],
-      ['apiSecret', 'Written in the manifest; not shown here', 'Manifest'],
+      ['apiSecret', 'Set in the manifest, not shown here', 'Manifest'],
       ['issuer', 'https://login.invalid', 'Manifest'],
       ['prompt', 'login', 'Manifest'],
       ['defaultScope', 'openid email profile', 'Provider default'],

@@ -285,7 +285,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     expect(await page.getByRole('alert').isVisible()).toBe(true)
     await come(page)
     expect(await page.innerText('.account bdi')).toBe('anna')
-    expect(await page.innerText('noscript')).toContain('Please turn on JavaScript')
+    expect(await page.innerText('noscript')).toContain('needs JavaScript. Please turn it on for this site.')
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.waitForURL('**/index.html?signed-out')
     await page.getByRole('link', { name: 'Sign in again' }).click()
