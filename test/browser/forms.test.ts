@@ -620,7 +620,7 @@ else {
       await using opened = await open()
       const { page, host, events, eventCount, complaints } = opened
       host.lose()
-      await page.waitForSelector('text=The connection is lost.')
+      await page.waitForSelector('text=Connection lost.')
       await page.fill(input('customer'), 'Offline')
       await page.fill(input('mail'), 'first@example.org')
       await page.fill(input('mail'), 'second@example.org')
@@ -629,7 +629,7 @@ else {
       await page.focus(input('notes'))
       await page.keyboard.type('Still typing. ')
       host.comeBack()
-      await page.waitForSelector('text=The connection is back.')
+      await page.waitForSelector('text=You are connected again.')
       await eventCount(2)
       expect(events()).toEqual([
         ['customer', 'onElementDataChange', 'Offline'],
@@ -664,9 +664,9 @@ else {
         await using opened = await open({}, () => {}, { script })
         const { page, host, complaints } = opened
         host.lose()
-        await page.waitForSelector('text=The connection is lost.')
+        await page.waitForSelector('text=Connection lost.')
         host.comeBack()
-        await page.waitForSelector('text=The connection is back.')
+        await page.waitForSelector('text=You are connected again.')
         await page.reload()
         await page.waitForSelector('#f-order')
         expect(host.hellos.map(({ client }) => client)).toEqual([null, CLIENT, null])
@@ -722,7 +722,7 @@ else {
         await using opened = await open()
         const { page, host, events } = opened
         host.lose()
-        await page.waitForSelector('text=The connection is lost.')
+        await page.waitForSelector('text=Connection lost.')
         await page.fill(input('customer'), 'Offline')
         await page.focus(input('notes'))
         await page.keyboard.type('Still typing. ')
@@ -734,7 +734,7 @@ else {
         expect(host.hellos.map(({ client }) => client)).toEqual([null, CLIENT])
         expect(await kept(page)).toEqual({ 'client /client': id })
         host.lose()
-        await page.waitForSelector('text=The connection is lost.')
+        await page.waitForSelector('text=Connection lost.')
         host.comeBack()
         await page.waitForSelector(notice)
         expect(host.hellos.at(-1)?.client).toBe(id)
@@ -982,7 +982,7 @@ else {
       await page.waitForSelector('html[lang=nl-BE][dir=ltr]')
       expect(await page.getAttribute('#client-progress', 'aria-label')).toBe('Bezig…')
       host.lose()
-      await page.waitForSelector('text=De verbinding is weg.')
+      await page.waitForSelector('text=Verbinding verbroken.')
     })
 
     test('data-cy is on the control itself: each can be filled, selected or pressed with it', async () => {
@@ -1049,10 +1049,10 @@ else {
       host.hold()
       await page.click(input('save'))
       host.lose()
-      await page.waitForSelector('text=The connection is lost.')
+      await page.waitForSelector('text=Connection lost.')
       host.release()
       host.comeBack()
-      await page.waitForSelector('text=The connection is back.')
+      await page.waitForSelector('text=You are connected again.')
       await page.click(input('cancel'))
       await eventCount(2)
       expect(events().map(([element]) => element)).toEqual(['save', 'cancel'])
