@@ -10,13 +10,13 @@ function message(properties: Record<string, string>, host: Partial<Host> = {}): 
   return startMessage({ ...addresses, ...facts, ...host } as unknown as Host, readSettings(properties))
 }
 
-test('start message: an origin that is advised begins with https where the host serves TLS', async () => {
+test('start message: a suggested origin uses https if the host serves TLS', async () => {
   expect(await message({})).toContain('(such as http://{name}.localhost)')
   const url = 'https://apps.example.org'
   expect(await message({}, { url, publicUrl: url })).toContain('(such as https://{name}.apps.example.org)')
 })
 
-test('start message: a token of the control center that counts for nothing is said', async () => {
+test('start message: an unused control center token is reported', async () => {
   const text = 'REMOTE_ENVIRONMENT_TOKEN is not used'
   const token = { REMOTE_ENVIRONMENT_TOKEN: 't', CLOUD_URL: 'https://cloud.example.org' }
   expect(await message(token)).toContain(text)
@@ -24,13 +24,13 @@ test('start message: a token of the control center that counts for nothing is sa
   expect(await message({})).not.toContain(text)
 })
 
-test('start message: the ports for metrics and for http are named where they are open', async () => {
+test('start message: the ports for metrics and http redirects are listed if they are open', async () => {
   const text = await message({}, { metricsUrl: 'http://127.0.0.1:9464/metrics', redirectPort: 8082 })
   expect(text).toContain('Metrics:        http://127.0.0.1:9464/metrics\nPort 8082 leads browsers to https\n')
   expect(await message({})).not.toMatch(/Metrics|leads/)
 })
 
-test('start message: a database server without PLATFORM_DATABASE is said, for each kind and property', async () => {
+test('start message: DB_ settings without PLATFORM_DATABASE are reported, for each kind and property', async () => {
   const note = (name: string) => `Note: ${name} is set, but PLATFORM_DATABASE is not`
   expect(await message({ DB_ALPHA_SERVER: 'db.example.org', DB_ALPHA_PASSWORD: 'p' })).toContain(
     note('DB_ALPHA_SERVER'),

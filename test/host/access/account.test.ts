@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const options = (terminal: boolean, password = '') => ({ name: 'admin', password, home, terminal })
 
-test('admin account: on a terminal the made password is given once and lies in no file', async () => {
+test('admin account: on a terminal the generated password is shown once and not written to a file', async () => {
   const { account, made } = await openAdminAccount(db, options(true))
   const shown = await made?.keep()
   if (shown === undefined || !('password' in shown)) throw new Error('no password was shown')
@@ -31,7 +31,7 @@ test('admin account: on a terminal the made password is given once and lies in n
   expect(await again.account.checkPassword(shown.password)).toBe(true)
 })
 
-test('admin account: without a terminal it lies in a file for this account alone', async () => {
+test('admin account: without a terminal the generated password is written to a file that only this account can read', async () => {
   const { account, made } = await openAdminAccount(db, options(false))
   expect(await made?.keep()).toEqual({ file: join(home, 'admin-password') })
   const file = join(home, 'admin-password')
@@ -39,12 +39,12 @@ test('admin account: without a terminal it lies in a file for this account alone
   expect(await account.checkPassword(readFileSync(file, 'utf8').trim())).toBe(true)
 })
 
-test('admin account: a made password that was not kept is made anew', async () => {
+test('admin account: a generated password that was not stored is generated again', async () => {
   await openAdminAccount(db, options(true))
   expect((await openAdminAccount(db, options(true))).made).not.toBeNull()
 })
 
-test('admin account: of two nodes that make one at the same time, one is told to start again, and leaves no file', async () => {
+test('admin account: when two nodes generate one at the same time, one is asked to restart and leaves no file', async () => {
   const second = { ...options(false), home: mkdtempSync(join(tmpdir(), 'solhost-account-')) }
   const [one, two] = [await openAdminAccount(db, options(false)), await openAdminAccount(db, second)]
   await one.made?.keep()
@@ -53,7 +53,7 @@ test('admin account: of two nodes that make one at the same time, one is told to
   rmSync(second.home, { recursive: true })
 })
 
-test('admin account: a password of the settings wins and nothing is made', async () => {
+test('admin account: a password from the settings takes precedence, and none is generated', async () => {
   const { account, made } = await openAdminAccount(db, options(false, 'given'))
   expect([made, await account.checkPassword('given')]).toEqual([null, true])
 })

@@ -19,7 +19,7 @@ afterEach(async () => {
 const CI = { name: 'ci', scopes: ['solutions:crm:write'], expiresAt: null }
 const DAY = 86_400_000
 
-test('API token: it has 256 random bits, is found, and lies in no table', async () => {
+test('API token: it has 256 random bits, can be found, and is not stored in any table', async () => {
   const tokens = createApiTokens(db)
   const { token, ...made } = await tokens.create(CI)
   expect(token).toMatch(/^sol_[A-Za-z0-9_-]{43}$/)
@@ -29,7 +29,7 @@ test('API token: it has 256 random bits, is found, and lies in no table', async 
   expect(JSON.stringify(await db.selectFrom('api_tokens').selectAll().execute())).not.toContain(token.slice(4))
 })
 
-test('API token: another one, none, and its id are not found', async () => {
+test('API token: a different token, no token and the token’s id are not found', async () => {
   const tokens = createApiTokens(db)
   const { token, id } = await tokens.create(CI)
   for (const other of [`${token.slice(0, -2)}xx`, token.slice(0, -1), `${token}x`, `SOL_${token.slice(4)}`, id, '']) {
@@ -37,7 +37,7 @@ test('API token: another one, none, and its id are not found', async () => {
   }
 })
 
-test('API token: works until the millisecond at which it expires, and is listed for 30 days more', async () => {
+test('API token: it works until the millisecond it expires, and stays listed for another 30 days', async () => {
   let time = 10 * DAY
   const tokens = createApiTokens(db, () => time)
   const { token } = await tokens.create({ ...CI, expiresAt: time + 5 })
@@ -53,7 +53,7 @@ test('API token: works until the millisecond at which it expires, and is listed 
   expect(await tokens.list()).toEqual([])
 })
 
-test('API token: a removed one is worth nothing at once, and is removed once', async () => {
+test('API token: a removed token stops working immediately, and removing it again does nothing', async () => {
   const tokens = createApiTokens(db)
   const { token, id } = await tokens.create(CI)
   expect(await tokens.remove(id)).toBe(true)
@@ -68,7 +68,7 @@ test.each([
   'sessions:write',
   'audit:read',
   'maintenance:write',
-])('scope: %s is one', (scope) => expect(Scope.safeParse(scope).success).toBe(true))
+])('scope: %s is valid', (scope) => expect(Scope.safeParse(scope).success).toBe(true))
 
 test.each([
   '',
@@ -82,4 +82,4 @@ test.each([
   'users:*',
   'users:read\n',
   'audit:delete',
-])('scope: %j is none', (scope) => expect(Scope.safeParse(scope).success).toBe(false))
+])('scope: %j is invalid', (scope) => expect(Scope.safeParse(scope).success).toBe(false))

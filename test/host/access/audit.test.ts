@@ -15,7 +15,7 @@ const throttled = (actor: string, more: Partial<AuditEntry> = {}): AuditEntry =>
   ...more,
 })
 
-test('noteOnce: what one network goes on trying is one entry a minute, whatever name it gives', async () => {
+test('noteOnce: repeated attempts from one network are recorded once a minute, whatever name they use', async () => {
   let time = 1_000_000
   const audit = createAudit(place.db, createLimits(), () => time)
   for (let count = 0; count < 1000; count++) audit.noteOnce(throttled(`user:name-${count}`))
@@ -27,14 +27,14 @@ test('noteOnce: what one network goes on trying is one entry a minute, whatever 
   expect(items.map(({ actor }) => actor)).toEqual(['user:late', 'user:anna', 'user:anna', 'user:name-0'])
 })
 
-test('an entry with control characters and marks that turn text around is one line', async () => {
+test('an entry with control characters and direction marks is one line', async () => {
   const audit = createAudit(place.db, createLimits())
   audit.note(throttled('user:a\r\nadmin ok \u202e\u2028\u0000\ud800'))
   const { items } = await audit.read({ limit: 1 })
   expect(items[0]?.actor).toBe('user:a��admin ok ����')
 })
 
-test('read: for an action alone one answer looks at 100,000 entries and leads on, unless it is asked for of a day', async () => {
+test('read: filtered by action only, one response scans 100,000 entries and returns a cursor, unless limited to a day', async () => {
   const time = 1_800_000_000_000
   const audit = createAudit(place.db, createLimits(), () => time)
   await audit.record({ actor: 'admin', action: 'maintenance', outcome: 'ok', address: '192.0.2.1' })

@@ -35,14 +35,14 @@ const pageSessions = (fingerprint = 'first password') =>
   createPageSessions(db, key, accountWith(fingerprint), limits, () => time)
 const rows = () => db.selectFrom('admin_sessions').selectAll().execute()
 
-test('page session: the cookie has 256 random bits, is found on every host, and lies in no table', async () => {
+test('page session: the cookie has 256 random bits, works on every host, and is not stored in any table', async () => {
   const cookie = await pageSessions().start('192.0.2.7')
   expect(cookie).toMatch(/^[A-Za-z0-9_-]{43}$/)
   expect(await pageSessions().find(cookie)).toEqual({ csrfToken: expect.any(String) })
   expect(JSON.stringify(await rows())).not.toContain(cookie)
 })
 
-test('page session: another cookie, none and one that ended are not found', async () => {
+test('page session: a different cookie, no cookie and an ended session are not found', async () => {
   const sessions = pageSessions()
   const cookie = await sessions.start('192.0.2.7')
   expect(await sessions.find(`${cookie.slice(0, -1)}${cookie.endsWith('A') ? 'B' : 'A'}`)).toBeNull()
@@ -51,7 +51,7 @@ test('page session: another cookie, none and one that ended are not found', asyn
   expect(await sessions.find(cookie)).toBeNull()
 })
 
-test('page session: it ends when it was idle for SESSION_IDLE, to the millisecond', async () => {
+test('page session: it ends after being idle for SESSION_IDLE, to the millisecond', async () => {
   const sessions = pageSessions()
   const cookie = await sessions.start('192.0.2.7')
   time += 30 * MINUTE - 1
@@ -60,7 +60,7 @@ test('page session: it ends when it was idle for SESSION_IDLE, to the millisecon
   expect(await sessions.find(cookie)).toBeNull()
 })
 
-test('page session: what a page asks by itself does not keep it from being idle', async () => {
+test('page session: automatic requests of a page don’t count as use', async () => {
   const sessions = pageSessions()
   const cookie = await sessions.start('192.0.2.7')
   for (let minutes = 0; minutes < 29; minutes++) {
@@ -82,13 +82,13 @@ test('page session: it ends after SESSION_LIFETIME, however much it is used', as
   expect(await sessions.find(cookie)).toBeNull()
 })
 
-test('page session: one of an earlier name or password of the account is over', async () => {
+test('page session: it ends when the account’s name or password changes', async () => {
   const cookie = await pageSessions('first password').start('192.0.2.7')
   expect(await pageSessions('second password').find(cookie)).toBeNull()
   expect(await pageSessions('first password').find(cookie)).not.toBeNull()
 })
 
-test('page session: its token is that of its cookie alone', async () => {
+test('page session: its token is valid only with its cookie', async () => {
   const sessions = pageSessions()
   const [one, other] = [await sessions.start('192.0.2.7'), await sessions.start('192.0.2.7')]
   const token = (await sessions.find(one))?.csrfToken ?? ''
@@ -96,7 +96,7 @@ test('page session: its token is that of its cookie alone', async () => {
   expect(['', one, `${token}x`].map((wrong) => sessions.isCsrfToken(one, wrong))).toEqual([false, false, false])
 })
 
-test('page session: a sweep removes those that are over, and no other', async () => {
+test('page session: a sweep removes ended sessions and no others', async () => {
   const sessions = pageSessions()
   await sessions.start('192.0.2.1')
   time += 20 * MINUTE

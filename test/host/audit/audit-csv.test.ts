@@ -11,7 +11,7 @@ const ENTRY: WrittenEntry = {
   address: '::1',
 }
 
-/** An audit of so many entries, in pages as asked for. */
+/** An audit of `count` entries, returned in pages of the requested size. */
 function auditOf(count: number) {
   const asked: AuditQuery[] = []
   return {
@@ -30,7 +30,7 @@ async function linesOf(csv: AsyncIterable<string>): Promise<string[]> {
   return (await Array.fromAsync(csv)).join('').trimEnd().split('\r\n')
 }
 
-test('audit.csv: what a spreadsheet would take for a formula is text', async () => {
+test('audit.csv: a value that a spreadsheet would treat as a formula becomes text', async () => {
   const entry = {
     ...ENTRY,
     actor: '=cmd()',
@@ -44,7 +44,7 @@ test('audit.csv: what a spreadsheet would take for a formula is text', async () 
   expect((await linesOf(csv))[1]).toBe("1970-01-01T00:00:00.000Z,'=cmd(),maintenance,'=1,'+1,'@x,'-1,'\ta")
 })
 
-test('audit.csv: it is read in pages, with the filter, and ends at the limit', async () => {
+test('audit.csv: it is read in pages with the filter, and ends at the limit', async () => {
   const audit = auditOf(2000)
   expect(await linesOf(auditCsv(audit, { action: 'maintenance' }, 1200))).toHaveLength(1201)
   expect(audit.asked.map(({ limit, before, action }) => [limit, before, action])).toEqual([
@@ -54,7 +54,7 @@ test('audit.csv: it is read in pages, with the filter, and ends at the limit', a
   ])
 })
 
-test('audit.csv: a page that is short but not the last does not end it', async () => {
+test('audit.csv: a page that is short but not the last does not end the file', async () => {
   const pages = [{ items: [], next: '7' }, { items: [ENTRY] }]
   const csv = auditCsv({ read: async () => pages.shift() ?? { items: [] } }, {}, 10)
   expect(await linesOf(csv)).toHaveLength(2)

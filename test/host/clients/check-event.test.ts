@@ -16,7 +16,7 @@ const context: RenderContext = {
   isTesting: false,
   mediaBase: '/solution/orders/media/',
 }
-/** Names that every object of JavaScript answers to. */
+/** Properties that every JavaScript object inherits. */
 const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf']
 
 type Fired = readonly [element: string, type: BrowserEvent['type'], value?: unknown]
@@ -38,14 +38,14 @@ function formOf(...elements: readonly unknown[]): FormDefinition {
   return form as FormDefinition
 }
 
-/** With a name for each. */
+/** Adds a readable name to each event. */
 const named = (...all: readonly Fired[]) =>
   all.map((fired) => [fired.map((part) => JSON.stringify(part)).join(' '), fired] as const)
 
 const rows = (ids: readonly (string | number)[], selected = true) => ({ rows: ids, selected })
 const sort = (column: string) => ({ column, direction: 'ascending' })
 
-describe('what a user can do is accepted', () => {
+describe('events that a user can cause are accepted', () => {
   test.each(
     named(
       ['save', 'onAction'],
@@ -70,7 +70,7 @@ describe('what a user can do is accepted', () => {
   })
 })
 
-describe('what no page offers is forged', () => {
+describe('events that no page offers are forged', () => {
   test.each(
     named(
       ['nothing', 'onAction'],
@@ -102,7 +102,7 @@ describe('what no page offers is forged', () => {
     expect(check(fired)).toEqual({ kind: 'forged' })
   })
 
-  test.each(PROTOTYPE_NAMES)('%s as element, column and tab; as row it is none of the page', (name) => {
+  test.each(PROTOTYPE_NAMES)('%s as element, column or tab is forged; as a row it is stale', (name) => {
     expect(check([name, 'onAction'])).toEqual({ kind: 'forged' })
     expect(check([name, 'onElementDataChange', 'x'])).toEqual({ kind: 'forged' })
     expect(check(['orders', 'onSort', sort(name)])).toEqual({ kind: 'forged' })
@@ -130,7 +130,7 @@ describe('what no page offers is forged', () => {
     expect(check(fired)).toEqual({ kind: 'forged' })
   })
 
-  test('several rows at once in a table of single selection, and any in one of none', () => {
+  test('selecting several rows in a single-selection table, or any row where selection is off', () => {
     const table = { type: 'table', name: 't', columns: [{ name: 'a' }], value: [{ id: 1 }, { id: 2 }] }
     const single = formOf({ ...table, selection: 'single' })
     expect(check(['t', 'onRecordSelection', rows([1])], {}, single)).toMatchObject({ kind: 'accepted' })
@@ -140,7 +140,7 @@ describe('what no page offers is forged', () => {
   })
 })
 
-describe('what a page offered until a moment ago is stale', () => {
+describe('events on something that was available a moment ago are stale', () => {
   test.each<[string, Readonly<Record<string, ElementState>>, Fired]>([
     ['a disabled button', { save: { enabled: false } }, ['save', 'onAction']],
     ['a hidden button', { save: { visible: false } }, ['save', 'onAction']],
@@ -150,16 +150,16 @@ describe('what a page offered until a moment ago is stale', () => {
     ['a tab of hidden tabs', { details: { visible: false } }, ['details', 'showTab', 'history']],
     ['a table in disabled tabs', { details: { enabled: false } }, ['orders', 'onSort', sort('total')]],
     ['a row of another page', {}, ['orders', 'onAction', 21]],
-    ['a row that never was', {}, ['orders', 'onAction', 4711]],
-    ['the id of a row as another type', {}, ['orders', 'onAction', '1']],
-    ['a row of another page beside one of this', {}, ['orders', 'onRecordSelection', rows([1, 21])]],
+    ['a row that never existed', {}, ['orders', 'onAction', 4711]],
+    ['a row id of another type', {}, ['orders', 'onAction', '1']],
+    ['a row of another page and one of this page', {}, ['orders', 'onRecordSelection', rows([1, 21])]],
     ['rows that are gone', { orders: { rows: [] } }, ['orders', 'onRecordSelection', rows([1])]],
     ['a page that the table does not have', {}, ['orders', 'showPage', 4]],
   ])('%s', (_what, states, fired) => {
     expect(check(fired, states)).toEqual({ kind: 'stale' })
   })
 
-  test('rows of the page that is shown, sorted as it is shown, count', () => {
+  test('rows are accepted if they are on the current page in the current sort order', () => {
     const second: Readonly<Record<string, ElementState>> = {
       orders: { page: 2, sort: { column: 'total', direction: 'descending' } },
     }
@@ -167,7 +167,7 @@ describe('what a page offered until a moment ago is stale', () => {
     expect(check(['orders', 'onAction', 45], second)).toEqual({ kind: 'stale' })
   })
 
-  test('of what is hidden or disabled nobody learns which values it takes', () => {
+  test('the check does not reveal which values a hidden or disabled element accepts', () => {
     for (const state of [{ visible: false }, { enabled: false }]) {
       expect(check(['country', 'onElementDataChange', 'be'], { country: state })).toEqual({ kind: 'stale' })
       expect(check(['country', 'onElementDataChange', 'xx'], { country: state })).toEqual({ kind: 'stale' })
@@ -176,7 +176,7 @@ describe('what a page offered until a moment ago is stale', () => {
   })
 })
 
-describe('a value that breaks a rule is faulty', () => {
+describe('an event with an invalid value is faulty', () => {
   test.each<[Fired, string]>([
     [['country', 'onElementDataChange', 'fr'], 'platform.form.badchoice'],
     [['priority', 'onElementDataChange', 4], 'platform.form.badchoice'],
@@ -186,14 +186,14 @@ describe('a value that breaks a rule is faulty', () => {
     expect(check(fired)).toMatchObject({ kind: 'faulty', fault: { key } })
   })
 
-  test('a select takes what a script offers now, and no more what it offered before', () => {
+  test('a select accepts the options that a script set last, not the earlier ones', () => {
     const offered = { country: { options: [{ value: 'fr', label: 'France' }] } }
     expect(check(['country', 'onElementDataChange', 'fr'], offered)).toMatchObject({ kind: 'accepted' })
     expect(check(['country', 'onElementDataChange', 'be'], offered)).toMatchObject({ kind: 'faulty' })
   })
 })
 
-describe('without its permission nothing can be fired', () => {
+describe('elements cannot be used without their permission', () => {
   const button = { type: 'button', label: 'B', onAction: 'f' }
   const within = (...elements: unknown[]) => [{ columns: [{ elements }] }]
   const form = formOf(
@@ -213,13 +213,13 @@ describe('without its permission nothing can be fired', () => {
       ],
     },
   )
-  test.each(['own', 'inPanel', 'inDeep'])('%s: forged, also where it is hidden besides; a manager can', (name) => {
+  test.each(['own', 'inPanel', 'inDeep'])('%s: forged, even if it is also hidden; accepted for a manager', (name) => {
     expect(check([name, 'onAction'], {}, form)).toEqual({ kind: 'forged' })
     expect(check([name, 'onAction'], { [name]: { visible: false } }, form)).toEqual({ kind: 'forged' })
     expect(check([name, 'onAction'], {}, form, ['Managers'])).toMatchObject({ kind: 'accepted' })
   })
 
-  test('a whole form', () => {
+  test('a form that requires a permission', () => {
     const managers = { ...form, permission: 'Managers' }
     expect(check(['inOpen', 'onAction'], {}, managers)).toEqual({ kind: 'forged' })
     expect(check(['inOpen', 'onAction'], {}, managers, ['Managers'])).toMatchObject({ kind: 'accepted' })

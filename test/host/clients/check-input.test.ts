@@ -38,7 +38,7 @@ describe('checkInput', () => {
     [{ type: 'text' }, '', null],
     [{ type: 'text', maxLength: 3 }, 'abc', null],
     [{ type: 'text', maxLength: 3 }, 'abcd', fault('toolong', '3')],
-    // Two UTF-16 units each, as browsers count.
+    // Each is two UTF-16 code units, which is how browsers count.
     [{ type: 'text', maxLength: 3 }, '😀😀', fault('toolong', '3')],
     [{ type: 'text' }, null, WRONG],
     [{ type: 'text' }, 1, WRONG],
@@ -81,7 +81,7 @@ describe('checkInput', () => {
     [{ type: 'checkbox' }, 1, WRONG],
     [{ type: 'select', options: OPTIONS }, null, null],
     [{ type: 'select', options: OPTIONS }, 'two', null],
-    // Browsers know texts only.
+    // Browsers send text only.
     [{ type: 'select', options: OPTIONS }, '1', null],
     [{ type: 'select', options: OPTIONS }, 'three', fault('badchoice')],
     [{ type: 'select', options: OPTIONS }, '', fault('badchoice')],
@@ -89,11 +89,11 @@ describe('checkInput', () => {
     [{ type: 'radio', options: OPTIONS }, 1, null],
     [{ type: 'radio', options: OPTIONS }, 2, fault('badchoice')],
     [{ type: 'radio', options: OPTIONS }, true, WRONG],
-  ])('%j takes %j: %j', (written, value, expected) => {
+  ])('for %j the value %j gives %j', (written, value, expected) => {
     expect(checkInput(inputOf(written), value)).toEqual(expected)
   })
 
-  test('a text as long as an input takes, made to be slow for a pattern, is answered like any other', () => {
+  test('a text of maximum length that would slow down a regular expression is checked quickly', () => {
     const long = `${'a.'.repeat(2500)}@${'a-'.repeat(2400)}`
     expect(checkInput(inputOf({ type: 'email', maxLength: 10_000 }), long)).toEqual(fault('bademail'))
   })

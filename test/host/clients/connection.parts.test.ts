@@ -9,7 +9,7 @@ import { type BrowserFrame, type HostFrame, MAX_BROWSER_FRAME } from '../../../h
 import { maskedFrame } from '../../support/raw-frames.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-// Real sockets; the clock that allowances go by is the test's own.
+// Real sockets; the test sets the clock that rate limits use.
 
 const HELLO = {
   kind: 'hello',
@@ -69,17 +69,17 @@ async function connect(options: ClientOptions = {}) {
     /** The host's end. */
     socket,
     browser,
-    /** What came through. */
+    /** Frames that the host accepted. */
     frames,
     received,
     send,
     raw: (bytes: Uint8Array) => (browser as unknown as { readonly _socket: Socket })._socket.write(bytes),
-    /** With how many refused frames the connection ended. */
+    /** Resolves with the number of refused frames when the connection ends. */
     over: over.promise,
     ends: () => ends,
-    /** The code that the browser was told. */
+    /** The close code that the browser received. */
     closed: closed.promise,
-    /** Resolves when all that was sent before has been read, without a frame of the protocol. */
+    /** Resolves when the host has read everything sent so far. Sends no protocol frame. */
     async settled() {
       const answered = once(browser, 'pong')
       browser.ping()
@@ -88,7 +88,7 @@ async function connect(options: ClientOptions = {}) {
   }
 }
 
-test('connection: frames of the protocol come through, in order', async () => {
+test('connection: protocol frames arrive in order', async () => {
   const { send, frames, settled } = await connect()
   send(HELLO)
   send(EVENT)
@@ -98,20 +98,20 @@ test('connection: frames of the protocol come through, in order', async () => {
 
 const DEEP = 40_000
 test.each<[string, string | Uint8Array]>([
-  ['no JSON', 'hello'],
+  ['invalid JSON', 'hello'],
   ['nothing', ''],
-  ['another kind', JSON.stringify({ ...EVENT, kind: 'admin' })],
-  ['a key too many', JSON.stringify({ ...EVENT, permissions: ['Managers'] })],
+  ['another kind of frame', JSON.stringify({ ...EVENT, kind: 'admin' })],
+  ['an extra key', JSON.stringify({ ...EVENT, permissions: ['Managers'] })],
   ['a key __proto__', JSON.stringify(EVENT).replace('{', '{"__proto__":{"isAdmin":true},')],
   ['seq 2^53', JSON.stringify({ ...EVENT, seq: 2 ** 53 })],
   ['seq 0', JSON.stringify({ ...EVENT, seq: 0 })],
   ['seq 1.5', JSON.stringify({ ...EVENT, seq: 1.5 })],
   ['seq 1e999', JSON.stringify(EVENT).replace('"seq":1', '"seq":1e999')],
   ['another type of event', JSON.stringify({ ...EVENT, type: 'onLoad' })],
-  ['JSON that is nested deeply', `${'['.repeat(DEEP)}${']'.repeat(DEEP)}`],
-  ['a value that is nested deeply', `{"kind":"event","seq":1,"value":${'{"a":'.repeat(DEEP / 3)}`],
+  ['deeply nested JSON', `${'['.repeat(DEEP)}${']'.repeat(DEEP)}`],
+  ['a deeply nested value', `{"kind":"event","seq":1,"value":${'{"a":'.repeat(DEEP / 3)}`],
   ['JSON in a binary frame', Buffer.from(JSON.stringify(EVENT))],
-])('connection: %s is refused and counted, and nothing else', async (_what, data) => {
+])('connection: %s is refused and counted, without other effects', async (_what, data) => {
   const { browser, send, frames, settled, over } = await connect()
   send(HELLO)
   browser.send(data)
@@ -122,7 +122,7 @@ test.each<[string, string | Uint8Array]>([
   expect(await over).toBe(1)
 })
 
-test('connection: 20 refused frames are forgiven, with the next it ends and says so', async () => {
+test('connection: 20 refused frames are tolerated; the next one closes it with a reason', async () => {
   const { send, settled, frames, received, closed, over } = await connect()
   send(HELLO)
   for (let sent = 0; sent < 20; sent++) send('x')
@@ -135,7 +135,7 @@ test('connection: 20 refused frames are forgiven, with the next it ends and says
   expect(await over).toBe(22)
 })
 
-test('connection: one refused frame is forgotten in 3 s', async () => {
+test('connection: one refused frame is forgiven every 3 s', async () => {
   const { send, settled, browser, closed } = await connect()
   send(HELLO)
   for (let sent = 0; sent < 60; sent++) {
@@ -148,10 +148,10 @@ test('connection: one refused frame is forgotten in 3 s', async () => {
   expect(await closed).toBe(1008)
 })
 
-test('connection: a long frame counts as several, so that megabytes cost what hundreds of clicks do', async () => {
+test('connection: a long frame counts as several, so megabytes cost as much as hundreds of clicks', async () => {
   const { browser, frames, received, over, closed } = await connect()
   const long = JSON.stringify({ ...EVENT, type: 'onElementDataChange', value: '\u0001'.repeat(100_000) })
-  // 600,108 bytes are 146 of 4,096, and the frame itself: two of the 300 that come at once, and not a third.
+  // 600,108 bytes are 146 units of 4,096, plus one for the frame: two fit into the initial 300, a third does not.
   for (let sent = 0; sent < 3; sent++) browser.send(long)
   expect(await closed).toBe(1008)
   expect(await over).toBeGreaterThan(0)
@@ -159,7 +159,7 @@ test('connection: a long frame counts as several, so that megabytes cost what hu
   expect(received.at(-1)).toEqual(REFUSED)
 })
 
-test('connection: 300 good frames at once come through, the next ends it; 60 more come each second', async () => {
+test('connection: 300 valid frames are accepted in a burst, the next one closes it; 60 more are allowed per second', async () => {
   const patient = await connect()
   for (let sent = 0; sent < 240; sent++) patient.send(EVENT)
   await patient.settled()
@@ -176,13 +176,13 @@ test('connection: 300 good frames at once come through, the next ends it; 60 mor
   expect(flooding.frames).toHaveLength(300)
 })
 
-test('connection: a flood of pongs ends it like any other', async () => {
+test('connection: a flood of pongs closes it like any other flood', async () => {
   const { browser, closed, received } = await connect()
   for (let sent = 0; sent < 10_000; sent++) browser.pong()
   expect([await closed, received]).toEqual([1008, [REFUSED]])
 })
 
-test('connection: a flood of pings ends it, however fast they come, and counts', async () => {
+test('connection: a flood of pings closes it at any speed, and is counted', async () => {
   const fast = await connect()
   for (let sent = 0; sent < 10_000; sent++) fast.browser.ping()
   await fast.closed
@@ -193,7 +193,7 @@ test('connection: a flood of pings ends it, however fast they come, and counts',
   expect([await slow.closed, slow.received]).toEqual([1008, [REFUSED]])
 })
 
-test('connection: after its end nothing more is received', async () => {
+test('connection: after it ends, nothing more is received', async () => {
   const { browser, socket, send, closed, frames } = await connect()
   for (let sent = 0; sent < 301; sent++) send(EVENT)
   await waitUntil(() => expect(socket.isPaused).toBe(true))
@@ -202,7 +202,7 @@ test('connection: after its end nothing more is received', async () => {
   expect(frames).toHaveLength(300)
 })
 
-test('connection: a frame that is longer than any of a page ends it, and counts', async () => {
+test('connection: a frame larger than any page sends closes it, and is counted', async () => {
   const { browser, closed, over } = await connect()
   browser.send('x'.repeat(MAX_BROWSER_FRAME + 1))
   expect([await closed, await over]).toEqual([1009, 1])
@@ -211,7 +211,7 @@ test('connection: a frame that is longer than any of a page ends it, and counts'
   expect([await large.closed, await large.over]).toEqual([1009, 1])
 })
 
-test('connection: a frame in parts that never ends takes neither many parts nor more than a frame’s length', async () => {
+test('connection: an endless fragmented frame is limited in fragments and in total length', async () => {
   const small = await connect()
   small.raw(maskedFrame('{', { isLast: false }))
   for (let part = 0; part < 100; part++) small.raw(maskedFrame(' ', { isLast: false, opcode: 0 }))
@@ -227,10 +227,10 @@ test('connection: a frame in parts that never ends takes neither many parts nor 
 
 test.each<[string, (page: Awaited<ReturnType<typeof connect>>) => void]>([
   ['nothing', () => {}],
-  ['what is no hello', ({ send }) => send('x')],
+  ['anything other than hello', ({ send }) => send('x')],
   ['an event', ({ send }) => send(EVENT)],
-  ['half a hello', ({ raw }) => void raw(maskedFrame('{"kind":"hello"', { isLast: false }))],
-])('connection: who sends %s for 10 s is cut off', async (_what, act) => {
+  ['half of a hello', ({ raw }) => void raw(maskedFrame('{"kind":"hello"', { isLast: false }))],
+])('connection: a browser that sends %s for 10 s is disconnected', async (_what, act) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const page = await connect()
   act(page)
@@ -242,7 +242,7 @@ test.each<[string, (page: Awaited<ReturnType<typeof connect>>) => void]>([
   expect(await page.closed).toBe(1006)
 })
 
-test('connection: who said hello stays', async () => {
+test('connection: a browser that sent hello stays connected', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const page = await connect()
   page.send(HELLO)
@@ -252,7 +252,7 @@ test('connection: who said hello stays', async () => {
   expect(page.socket.readyState).toBe(WebSocket.OPEN)
 })
 
-test('connection: a browser that never reads is cut off when 16 MB wait for it', async () => {
+test('connection: a browser that never reads is disconnected when 16 MB are queued for it', async () => {
   const { browser, connection, socket, over } = await connect()
   browser.pause()
   const text = 'x'.repeat(1024 ** 2)
@@ -269,7 +269,7 @@ test('connection: a browser that never reads is cut off when 16 MB wait for it',
   expect(most).toBeLessThan(18 * 1024 ** 2)
 })
 
-test('connection: a browser that does not answer the heartbeat is cut off at the next', async () => {
+test('connection: a browser that does not answer a heartbeat is disconnected at the next one', async () => {
   const { connection, over, ends, browser } = await connect({ autoPong: false })
   const pinged = once(browser, 'ping')
   connection.checkHeartbeat()
@@ -285,7 +285,7 @@ test('connection: a browser that does not answer the heartbeat is cut off at the
   expect([answering.socket.readyState, ends()]).toEqual([WebSocket.OPEN, 1])
 })
 
-test('connection: whether a browser answers is found out again and again at no cost', async () => {
+test('connection: repeated checks whether a browser answers leave no listeners behind', async () => {
   const { connection, socket } = await connect()
   const listeners = () => socket.listenerCount('pong') + socket.listenerCount('close')
   const before = listeners()
@@ -297,7 +297,7 @@ test('connection: whether a browser answers is found out again and again at no c
   expect(await silent.connection.answers(10_000)).toBe(false)
 })
 
-test('connection: the last frame comes before the close, what is sent later does not come, and it ends once', async () => {
+test('connection: the last frame arrives before the close, later frames don’t, and it ends once', async () => {
   const { connection, received, closed, over, ends } = await connect()
   connection.close(4401, { kind: 'closed', why: 'signed-out' })
   connection.send({ kind: 'busy' })

@@ -8,7 +8,7 @@ const { form } = checkedForm(
 )
 const FORM = form as FormDefinition
 
-test('entered secrets: passwords that were typed stay secret when others take their place, other inputs do not', () => {
+test('entered secrets: typed passwords stay secret after they are replaced; other inputs are not secret', () => {
   const secrets = createEnteredSecrets()
   secrets.entered(FORM, 'pin', 'first one')
   secrets.entered(FORM, 'pin', 'second one')
@@ -20,7 +20,7 @@ test('entered secrets: passwords that were typed stay secret when others take th
   expect(secrets.redact('Anna: first one, second one, third one')).toBe('Anna: [pin-2], [pin], [again]')
 })
 
-test('entered secrets: so do those that a script puts into an input, and custom_ values of the address', () => {
+test('entered secrets: passwords that a script sets and custom_ values of the address are secret too', () => {
   const secrets = createEnteredSecrets()
   secrets.opened(
     new Map([
@@ -34,7 +34,7 @@ test('entered secrets: so do those that a script puts into an input, and custom_
   expect(secrets.redact('Anna PIN made up sesame-1 order-5 nobody')).toBe('Anna PIN [pin] [custom_code] order-5 nobody')
 })
 
-test('entered secrets: the newest 50 are kept, and 100,000 characters', () => {
+test('entered secrets: the newest 50 are kept, up to 100,000 characters', () => {
   const secrets = createEnteredSecrets()
   for (let count = 0; count < 60; count++) secrets.entered(FORM, 'pin', `password ${count};`)
   expect([...secrets.all().values()]).toEqual(Array.from({ length: 50 }, (_, index) => `password ${index + 10};`))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createFormViews } from '../../../host/clients/form-views.ts'
 
-test('form views: what scripts change adds up, by form and element', () => {
+test('form views: changes by scripts accumulate per form and element', () => {
   const views = createFormViews()
   views.apply({ form: 'order', title: 'Order 1', elements: { name: { value: 'Anna', label: 'Name' } } })
   views.apply({ form: 'order', elements: { name: { value: 'Bert' }, save: { enabled: false } } })
@@ -17,7 +17,7 @@ test('form views: what scripts change adds up, by form and element', () => {
   expect(views.of('third')).toEqual({ elements: new Map() })
 })
 
-test('form views: a fault that the host found stands over what scripts say, until it is cleared', () => {
+test('form views: an error found by the host hides the script’s error until it is cleared', () => {
   const views = createFormViews()
   views.apply({ form: 'order', elements: { amount: { value: 5, error: 'of the script' } } })
   views.setFault('order', 'amount', 'too much')
@@ -30,7 +30,7 @@ test('form views: a fault that the host found stands over what scripts say, unti
   expect(views.of('order').elements.get('amount')).toEqual({ value: 5, error: 'of the script' })
 })
 
-test('form views: names that every object answers to are names like others', () => {
+test('form views: names of inherited properties are ordinary names', () => {
   const views = createFormViews()
   const elements = JSON.parse('{"__proto__":{"value":"1"},"constructor":{"visible":false}}')
   views.apply({ form: '__proto__', elements })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLane } from '../../../host/clients/lane.ts'
 
-test('lane: one thing begins when the one before is done, also after one that failed', async () => {
+test('lane: a task starts when the previous one is done, even if that one failed', async () => {
   const done: string[] = []
   const lane = createLane((error) => void done.push(String(error)))
   const first = Promise.withResolvers<void>()
@@ -17,7 +17,7 @@ test('lane: one thing begins when the one before is done, also after one that fa
   expect([lane.waiting(), done]).toEqual([0, ['first', 'TypeError: second', 'third']])
 })
 
-test('lane: done waits for what was there before it', async () => {
+test('lane: done waits for the tasks queued before it', async () => {
   const lane = createLane(() => {})
   let isDone = false
   void lane.enqueue(async () => {

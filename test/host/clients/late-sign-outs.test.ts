@@ -5,7 +5,7 @@ import type { Visitor } from '../../../host/clients/visitor.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** @param ends what each try to end the session comes to; after these all succeed */
+/** @param ends the outcome of each attempt to end the session, in order; later attempts succeed */
 function begin(...ends: ('fails' | 'succeeds')[]) {
   const onError = vi.fn()
   const forget = vi.fn(async () => {
@@ -15,7 +15,7 @@ function begin(...ends: ('fails' | 'succeeds')[]) {
   return { late: createLateSignOuts(onError), forget, onError, visitor }
 }
 
-test('late sign-outs: the session ends once the page had its time, and once', async () => {
+test('late sign-outs: the session ends once, after the page’s time is up', async () => {
   const { late, forget, visitor } = begin()
   late.add(visitor)
   late.add(visitor)
@@ -27,7 +27,7 @@ test('late sign-outs: the session ends once the page had its time, and once', as
   expect(forget).toHaveBeenCalledTimes(1)
 })
 
-test('late sign-outs: a host that stops ends them at once', async () => {
+test('late sign-outs: a host that stops ends the sessions immediately', async () => {
   const { late, forget, visitor } = begin()
   late.add(visitor)
   late.add({ ...visitor })
@@ -36,7 +36,7 @@ test('late sign-outs: a host that stops ends them at once', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('late sign-outs: what fails is told once, and tried again until it succeeds', async () => {
+test('late sign-outs: a failure is logged once and retried until it succeeds', async () => {
   const { late, forget, onError, visitor } = begin('fails', 'fails', 'succeeds')
   late.add(visitor)
   await vi.advanceTimersByTimeAsync(10 * SIGN_OUT_TIME)
@@ -44,7 +44,7 @@ test('late sign-outs: what fails is told once, and tried again until it succeeds
   expect(onError.mock.calls).toEqual([[new Error('the database is away'), { solution: 'crm' }]])
 })
 
-test('late sign-outs: what fails at the stop is told, and not tried again', async () => {
+test('late sign-outs: a failure while stopping is logged and not retried', async () => {
   const { late, forget, onError, visitor } = begin('fails')
   late.add(visitor)
   await late.endAll()

@@ -11,7 +11,7 @@ function browser() {
   return { got, connection: { send: (frame: HostFrame) => void got.push(frame) } as unknown as Connection }
 }
 
-test('outbox: a browser that comes back gets what is said once, and not what its form shows anyway', () => {
+test('outbox: a browser that reconnects gets one-time frames, but not what its form shows anyway', () => {
   const outbox = createOutbox()
   outbox.send({ kind: 'busy' }, message('saved'), { kind: 'idle', seq: 1 }, { kind: 'go', href: '/' })
   const { got, connection } = browser()
@@ -21,7 +21,7 @@ test('outbox: a browser that comes back gets what is said once, and not what its
   expect(got.at(-1)).toEqual({ kind: 'busy' })
 })
 
-test('outbox: nothing is told twice', () => {
+test('outbox: no frame is sent twice', () => {
   const outbox = createOutbox()
   outbox.send(message('once'))
   outbox.attach(browser().connection, HELLO)
@@ -32,7 +32,7 @@ test('outbox: nothing is told twice', () => {
   expect(got).toEqual([HELLO])
 })
 
-test('outbox: it keeps twenty frames at the most', () => {
+test('outbox: it keeps at most twenty frames', () => {
   const outbox = createOutbox()
   for (let index = 0; index < 30; index++) outbox.send(message(String(index)))
   const { got, connection } = browser()

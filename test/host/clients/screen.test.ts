@@ -54,11 +54,11 @@ const changes = (elements: Record<string, object>, more: object = {}): Effects =
   ...noEffects(),
   formUpdates: [{ form: 'main', elements, ...more }],
 })
-/** Of the patches: which tags, and of which event. */
+/** The ids changed by each patch; for other frames, their kind. */
 const patched = (frames: readonly HostFrame[]) =>
   frames.map((frame) => (frame.kind === 'patch' ? frame.changes.map(({ id }) => id) : frame.kind))
 
-test('screen: another form comes whole, what changes of it as patches, the same form not again', () => {
+test('screen: a different form is sent in full, its changes as patches, the same form not again', () => {
   const screen = screenOf()
   expect(patched(screen.apply(shows('main'), 0))).toEqual(['form'])
   expect(screen.shown).toBe('main')
@@ -78,7 +78,7 @@ test('screen: another form comes whole, what changes of it as patches, the same 
   expect(patched(screen.apply(changes({ plain: { label: 'Unseen' } }), 4))).toEqual([])
 })
 
-test('screen: a panel comes with all in it once; many changes come as the whole form', () => {
+test('screen: changes within a panel are sent with it once; many changes send the whole form', () => {
   const screen = screenOf()
   screen.apply(shows('main'), 0)
   const changed = { inPanel: { label: 'A' }, panel: { label: 'B' }, alsoInPanel: { label: 'C' }, plain: { label: 'D' } }
@@ -87,7 +87,7 @@ test('screen: a panel comes with all in it once; many changes come as the whole 
   expect(patched(screen.apply(changes(many), 2))).toEqual(['form'])
 })
 
-test('screen: nothing without its permission is in any frame, whatever a script changes of it', () => {
+test('screen: no frame has an element that the user lacks permission for, whatever a script changes', () => {
   const screen = screenOf()
   const secret = (name: string) => ({ label: `secret ${name}`, hint: `secret hint ${name}`, visible: true })
   const elements = {
@@ -111,7 +111,7 @@ test('screen: nothing without its permission is in any frame, whatever a script 
   expect(patched(manager.apply(changes(elements), 1))).toEqual([['e-main-costs', 'e-main-managers', 'e-main-inSecond']])
 })
 
-test('screen: of a form without its permission there is a notice, and no patch', () => {
+test('screen: a form that the user lacks permission for is replaced by a notice, and gets no patches', () => {
   const screen = screenOf()
   const frames = [
     ...screen.apply(shows('secret'), 0),
@@ -124,7 +124,7 @@ test('screen: of a form without its permission there is a notice, and no patch',
   expect(JSON.stringify(frames)).not.toMatch(/secret|Label|plain/)
 })
 
-test('screen: of what is in a hidden panel nothing is sent before the panel is shown', () => {
+test('screen: content of a hidden panel is not sent until the panel is shown', () => {
   const screen = screenOf()
   screen.apply(shows('main'), 0)
   expect(screen.apply(changes({ panel: { visible: false } }), 1)).toEqual([
@@ -139,7 +139,7 @@ test('screen: of what is in a hidden panel nothing is sent before the panel is s
   expect(JSON.stringify(screen.apply(changes({ panel: { visible: true } }), 4))).toContain('Not yet')
 })
 
-test('screen: another language, title or text comes with the whole form', () => {
+test('screen: a change of language, title or texts sends the whole form', () => {
   const overrides = new Map<string, string>()
   const screen = screenOf({ overrides })
   const [english] = screen.apply(shows('main'), 0)
@@ -154,7 +154,7 @@ test('screen: another language, title or text comes with the whole form', () => 
   expect(screen.apply(changes({}, { title: '<b>' }), 3)).toMatchObject([{ kind: 'form', title: '<b>' }])
 })
 
-test('screen: knows which forms were shown, and no form by the name of what every object has', () => {
+test('screen: it knows which forms were shown, and names of inherited properties are not forms', () => {
   const screen = screenOf()
   screen.apply(shows('main'), 0)
   screen.apply(shows('other'), 1)
@@ -163,7 +163,7 @@ test('screen: knows which forms were shown, and no form by the name of what ever
   expect(names.map((name) => screen.definitionOf(name) !== null)).toEqual([true, true, true, false, false, false])
 })
 
-test('screen: keys that no table has are told, the platform’s own are not', () => {
+test('screen: unknown text keys are reported, except the platform’s own', () => {
   const missing: [string, string][] = []
   const screen = screenOf({ missing: (key, locale) => void missing.push([key, locale]) })
   screen.apply(shows('main'), 0)

@@ -18,7 +18,7 @@ function timersOf(then: (id: number) => void = () => {}) {
   return { ...timers, ran }
 }
 
-test('timers: each runs once, at its time', () => {
+test('timers: each runs once, when it is due', () => {
   const { apply, ran } = timersOf()
   apply(later(100, 1))
   apply(later(50, 2))
@@ -28,7 +28,7 @@ test('timers: each runs once, at its time', () => {
   expect(ran).toEqual([2, 1])
 })
 
-test('timers: what is cancelled or cleared does not run, not even while it waits for its turn', () => {
+test('timers: a cancelled or cleared timer does not run, not even if it is already queued', () => {
   const { apply, clear, ran } = timersOf()
   apply(later(0, ...Array.from({ length: 98 }, (_, index) => index)))
   vi.advanceTimersByTime(0)
@@ -45,7 +45,7 @@ test('timers: what is cancelled or cleared does not run, not even while it waits
   expect(ran).toHaveLength(101)
 })
 
-test('timers: a hundred run at once, then ten in a second, however many call themselves', () => {
+test('timers: a hundred run in a burst, then ten per second, even if they reschedule themselves', () => {
   const { apply, ran } = timersOf((id) => apply(later(0, id)))
   apply(later(0, ...Array.from({ length: 50 }, (_, index) => index)))
   vi.advanceTimersByTime(10)
@@ -55,11 +55,11 @@ test('timers: a hundred run at once, then ten in a second, however many call the
   vi.advanceTimersByTime(10_000)
   expect(ran.length - before).toBeGreaterThanOrEqual(98)
   expect(ran.length - before).toBeLessThanOrEqual(102)
-  // Each has its turn.
+  // All of them get their turn.
   expect(new Set(ran.slice(-50)).size).toBe(50)
 })
 
-test('timers: who was quiet for ten seconds may run a hundred again', () => {
+test('timers: after ten quiet seconds a hundred may run again', () => {
   const { apply, ran } = timersOf()
   apply(later(0, ...Array.from({ length: 100 }, (_, index) => index)))
   vi.advanceTimersByTime(10_000)
@@ -68,7 +68,7 @@ test('timers: who was quiet for ten seconds may run a hundred again', () => {
   expect(ran).toHaveLength(200)
 })
 
-test('timers: a hundred wait at most', () => {
+test('timers: at most a hundred wait', () => {
   const { apply, ran } = timersOf()
   apply(later(1000, ...Array.from({ length: 150 }, (_, index) => index)))
   vi.advanceTimersByTime(60_000)

@@ -8,13 +8,13 @@ const enter = (element: string, value: unknown, form?: string) => done('onElemen
 const words = (events: readonly BrowserEvent[] | undefined) =>
   events?.map(({ type, element, value }) => `${type} ${element} ${JSON.stringify(value)}`)
 
-/** What is done again when the context ends while `form` is shown. */
+/** What is repeated if the context ends while `form` is shown. */
 function again(work: ReturnType<typeof createUserWork>, form = 'main') {
   work.putAside(form)
   return words(work.takeUp()?.events)
 }
 
-test('user work: the last value of each input, in the order in which they came, and no presses', () => {
+test('user work: the last value of each input is repeated in order; button presses are not', () => {
   const work = createUserWork()
   work.note(enter('name', 'A'))
   work.note(enter('age', 3))
@@ -25,7 +25,7 @@ test('user work: the last value of each input, in the order in which they came, 
   expect(again(work)).toEqual([])
 })
 
-test('user work: what a script set since is the script’s; what it has as the user entered it stays', () => {
+test('user work: values that a script changed are not repeated; values it left as entered are', () => {
   const work = createUserWork()
   work.note(enter('name', 'Ada'))
   work.note(enter('choice', '1'))
@@ -53,7 +53,7 @@ test('user work: what a script set since is the script’s; what it has as the u
   expect(again(work)).toEqual([])
 })
 
-test('user work: rows that were selected one by one are selected together, without those that were taken back', () => {
+test('user work: rows selected one by one are selected together, without deselected ones', () => {
   const work = createUserWork()
   const select = (rows: number[], selected: boolean) =>
     work.note(done('onRecordSelection', 'table', { rows, selected }))
@@ -67,12 +67,12 @@ test('user work: rows that were selected one by one are selected together, witho
   expect(again(work)).toEqual([])
 })
 
-test('user work: only that of the form that is shown goes on, and waits over a version that could not be opened', () => {
+test('user work: only the shown form’s work is repeated, also if one version in between could not be opened', () => {
   const work = createUserWork()
   work.note(enter('name', 'Ada'))
   work.note(enter('name', 'of another form', 'other'))
   work.putAside('main')
-  // Nothing is shown; the user goes on in the form that is in the browser still.
+  // Nothing is shown. The user continues in the form that is still in the browser.
   work.told({ form: 'main', elements: { name: { value: 'of the next version' } } })
   work.note(enter('name', 'Ada L.'))
   work.putAside(null)

@@ -8,7 +8,7 @@ function statesOf() {
   return { states, logged }
 }
 
-test('cloud state: each change is told once, and the first contact is none', () => {
+test('cloud state: each change is logged once; the first contact is not a change', () => {
   const { states, logged } = statesOf()
   expect([states.answers(), states.answers()]).toEqual([true, false])
   expect(logged).toEqual([])
@@ -19,7 +19,7 @@ test('cloud state: each change is told once, and the first contact is none', () 
   expect(logged).toEqual([expect.stringContaining('does not answer'), 'the control center answers again'])
 })
 
-test('cloud state: a refused token and a wrong address say what to correct', () => {
+test('cloud state: for a refused token or a wrong address the log names the setting to correct', () => {
   const { states, logged } = statesOf()
   states.gone({ kind: 'barred', status: 401 })
   expect(logged.at(-1)).toContain('REMOTE_ENVIRONMENT_TOKEN')
@@ -28,7 +28,7 @@ test('cloud state: a refused token and a wrong address say what to correct', () 
   expect(logged.at(-1)).toContain('CLOUD_URL')
 })
 
-test('cloud state: a refused statement is shown until the next one is taken', () => {
+test('cloud state: a refused statement is shown until the next one is accepted', () => {
   const { states, logged } = statesOf()
   expect([states.refused('too old'), states.refused('too old')]).toEqual([true, false])
   expect([states.now().refused, logged.length]).toEqual(['too old', 1])

@@ -31,7 +31,7 @@ const said = (value: LoginPageAnswer, tag: string | null = `"${value.template}"`
 })
 const away: Answer = { kind: 'away', why: 'ECONNREFUSED', retryAfter: null }
 
-/** Hosts on one database, whose clock and control center the test is. */
+/** Hosts that share one database; the test sets their clock and the control center's responses. */
 function hostsOf(clock = { time: 1_000_000 }, source = 'here') {
   const asked: (string | null)[] = []
   const compiled: string[] = []
@@ -80,7 +80,7 @@ function hostsOf(clock = { time: 1_000_000 }, source = 'here') {
   }
 }
 
-test('cloud login pages: asked once for visitors at the same time, and again after 60 s with the tag', async () => {
+test('cloud login pages: simultaneous visitors cause one request; after 60 s the next one sends the tag', async () => {
   const clock = { time: 1_000_000 }
   const { host, answer, asked, compiled } = hostsOf(clock)
   const { shown, pages } = host()
@@ -96,7 +96,7 @@ test('cloud login pages: asked once for visitors at the same time, and again aft
   expect([asked, compiled]).toEqual([[null, '"one"'], ['one']])
 })
 
-test('cloud login pages: what one host fetched another one takes from the database without asking', async () => {
+test('cloud login pages: a page that one host fetched is read from the database by another, without a request', async () => {
   const clock = { time: 2_000_000 }
   const { host, answer, asked } = hostsOf(clock)
   const [one, two] = [host(), host()]
@@ -107,7 +107,7 @@ test('cloud login pages: what one host fetched another one takes from the databa
   expect([await two.shown('b'), await one.shown('b'), asked.length]).toEqual(['second', 'second', 2])
 })
 
-test('cloud login pages: a host that starts while the control center is away shows what the database has', async () => {
+test('cloud login pages: a host that starts while the control center is unreachable shows the stored page', async () => {
   const { host, answer } = hostsOf({ time: 3_000_000 })
   answer(said(page('kept')))
   await host().shown('c')
@@ -116,7 +116,7 @@ test('cloud login pages: a host that starts while the control center is away sho
   expect([await shown('c'), problems.states()]).toEqual(['kept', [{ solution: 'c', problem: 'away' }]])
 })
 
-test('cloud login pages: the tag of another control center or environment is not sent to this one', async () => {
+test('cloud login pages: the tag of a different control center or environment is not sent', async () => {
   const { host, answer } = hostsOf({ time: 3_000_000 }, 'there')
   answer(said(page('of there')))
   await host().shown('d')
@@ -124,7 +124,7 @@ test('cloud login pages: the tag of another control center or environment is not
   expect([await here.host().shown('d'), here.asked]).toEqual(['of there', [null]])
 })
 
-test('cloud login pages: nobody waits for long while a page is there, and the newer one is shown next', async () => {
+test('cloud login pages: visitors get the stored page without waiting, and the newer one next time', async () => {
   const clock = { time: 4_000_000 }
   const { host, answer } = hostsOf(clock)
   const { shown, pages } = host()
@@ -139,7 +139,7 @@ test('cloud login pages: nobody waits for long while a page is there, and the ne
   expect(await shown('e')).toBe('new')
 })
 
-test('cloud login pages: one that breaks the rules is said once, not fetched again, and mended by the next', async () => {
+test('cloud login pages: an invalid page is logged once, not fetched again, and replaced by the next valid one', async () => {
   const clock = { time: 5_000_000 }
   const { host, answer, check, asked, compiled, lines } = hostsOf(clock)
   const { shown, problems, pages } = host()
@@ -161,7 +161,7 @@ test('cloud login pages: one that breaks the rules is said once, not fetched aga
   expect(await step()).toEqual(['good', []])
 })
 
-test('cloud login pages: one that could not be compiled now is compiled the next time', async () => {
+test('cloud login pages: a page that could not be compiled is compiled at the next request', async () => {
   const clock = { time: 6_000_000 }
   const { host, answer, check, asked } = hostsOf(clock)
   const { shown } = host()
@@ -173,7 +173,7 @@ test('cloud login pages: one that could not be compiled now is compiled the next
   expect([await shown('g'), asked]).toEqual(['late', [null, null]])
 })
 
-test('cloud login pages: while the database is away the page in memory is shown, and one is fetched where there is none', async () => {
+test('cloud login pages: with the database unreachable, the page is fetched and then shown from memory', async () => {
   const closed = await openDatabase(readSettings({ PLATFORM_HOME: mkdtempSync(join(home, 'closed-')) }))
   await closed.destroy()
   const clock = { time: 7_000_000 }
@@ -186,7 +186,7 @@ test('cloud login pages: while the database is away the page in memory is shown,
   expect(await shown('h')).toBe('memory')
 })
 
-test('cloud login pages: an answer that fails in a way nobody thought of shows no page, and no error', async () => {
+test('cloud login pages: an unexpected failure shows no page and causes no error', async () => {
   const { host, answer, check } = hostsOf({ time: 8_000_000 })
   const { shown, problems } = host()
   answer(said(page('odd')))
@@ -196,7 +196,7 @@ test('cloud login pages: an answer that fails in a way nobody thought of shows n
   expect([await shown('i'), problems.states()]).toEqual([null, [{ solution: 'i', problem: 'page' }]])
 })
 
-test('cloud login pages: tables are named as those of a solution; other names are nobody’s', async () => {
+test('cloud login pages: texts are per locale, named as in a solution; other names are ignored', async () => {
   const { host, answer } = hostsOf({ time: 8_500_000 })
   answer(
     said(

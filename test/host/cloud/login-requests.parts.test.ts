@@ -27,13 +27,13 @@ function requestsOf(url = cloud.url, patience?: number, token = CLOUD_TOKEN) {
   return createCloudLoginRequests({ cloud: { url: new URL(url), token }, stopped, ...(patience ? { patience } : {}) })
 }
 
-test('cloud requests: a page comes with its tag, and with that tag it is unchanged', async () => {
+test('cloud requests: a page is sent with its tag; with that tag it is unchanged', async () => {
   const requests = requestsOf()
   expect(await requests.loginPage('harbour', null)).toEqual({ kind: 'said', value: DESIGNED, tag: '"1"' })
   expect(await requests.loginPage('harbour', '"1"')).toEqual({ kind: 'unchanged' })
 })
 
-test('cloud requests: one connection is kept for requests after one another', async () => {
+test('cloud requests: sequential requests reuse one connection', async () => {
   const requests = requestsOf()
   await requests.loginPage('harbour', null)
   const before = cloud.connections()
@@ -64,8 +64,8 @@ test.each<[string, Misbehaviour, object]>([
   ['422', status(422), failure('answer', 'it answers 422')],
   ['304 without a tag', status(304), failure('answer', 'it answers 304')],
   ['HTML', status(200), failure('answer', FORM)],
-  ['another type', json({ outcome: 'accepted', uid: 7 }), failure('answer', FORM)],
-  ['an outcome of its own', json({ outcome: 'maybe' }), failure('answer', FORM)],
+  ['a wrong type', json({ outcome: 'accepted', uid: 7 }), failure('answer', FORM)],
+  ['an unknown outcome', json({ outcome: 'maybe' }), failure('answer', FORM)],
   ['1,001 permissions', json({ ...ANNA, permissions: Array(1001).fill('x') }), failure('answer', FORM)],
   [
     'a number without bounds',
@@ -79,7 +79,7 @@ test.each<[string, Misbehaviour, object]>([
   expect(await requestsOf().authenticate('harbour', GIVEN)).toEqual(expected)
 })
 
-test('cloud requests: a redirect is not followed, so the password goes nowhere else', async () => {
+test('cloud requests: redirects are not followed, so the password is not sent elsewhere', async () => {
   const asked: string[] = []
   const other = createServer((request, response) => {
     asked.push(request.url ?? '')
@@ -95,7 +95,7 @@ test('cloud requests: a redirect is not followed, so the password goes nowhere e
   other.close()
 })
 
-test('cloud requests: an answer that drips is given up as one that does not come', async () => {
+test('cloud requests: a response that trickles in is abandoned like one that never arrives', async () => {
   const timers: NodeJS.Timeout[] = []
   const drips: Misbehaviour = (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
@@ -110,10 +110,10 @@ test('cloud requests: an answer that drips is given up as one that does not come
   for (const timer of timers) clearInterval(timer)
 })
 
-test('cloud requests: nobody there', async () => {
+test('cloud requests: no server is listening', async () => {
   expect(await requestsOf('http://127.0.0.1:1').loginPage('harbour', null)).toMatchObject({ kind: 'away' })
 })
 
-test('cloud requests: a token that is not one of its environment’s', async () => {
+test('cloud requests: a token that does not belong to the environment', async () => {
   expect(await requestsOf(cloud.url, 5000, 'another').loginPage('harbour', null)).toMatchObject({ kind: 'token' })
 })

@@ -32,7 +32,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-test('lease: of two nodes one works, and the other one may when it is done', async () => {
+test('lease: only one of two nodes works at a time; the other may work afterwards', async () => {
   const [one, two] = [createLease(db, 'one'), createLease(db, 'two')]
   const held = await one.hold(async () => {
     expect(await two.hold(async () => {})).toBe(false)
@@ -41,7 +41,7 @@ test('lease: of two nodes one works, and the other one may when it is done', asy
   expect(await two.hold(async () => {})).toBe(true)
 })
 
-test('lease: of a node that died another one takes it over when its time is over', async () => {
+test('lease: another node takes over the lease of a dead node after it expires', async () => {
   const clock = { time: 1000 }
   const [dead, next] = [createLease(db, 'dead', () => clock.time), createLease(db, 'next', () => clock.time)]
   const never = Promise.withResolvers<void>()
@@ -56,20 +56,20 @@ test('lease: of a node that died another one takes it over when its time is over
   await holding
 })
 
-test('lease: it is free after work that failed', async () => {
+test('lease: it is released after work that failed', async () => {
   const lease = createLease(db, 'one')
   await expect(lease.hold(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(await lease.hold(async () => {})).toBe(true)
 })
 
-test('succession: the same statement is nothing new, a higher number is', () => {
+test('succession: the same statement is not new, a higher number is', () => {
   const statement = { state: stateOf(5), hash: 'h' }
   expect(checkSuccession(statement, ENVIRONMENT, { number: 5, hash: 'h' })).toBe(false)
   expect(checkSuccession(statement, ENVIRONMENT, { number: 4, hash: 'x' })).toBe(true)
   expect(checkSuccession(statement, null, null)).toBe(true)
 })
 
-test('managed settings: what the control center does not name is as the host’s own environment says', async () => {
+test('managed settings: settings that the control center omits come from the host’s environment', async () => {
   const kept = (settings: object) => createManagedSettings({ getBriefly: async () => ({ settings }) as never }, 'own')
   expect(await kept({}).defaultSolution()).toBe('own')
   expect(await kept({ defaultSolution: null }).defaultSolution()).toBe(null)
@@ -78,7 +78,7 @@ test('managed settings: what the control center does not name is as the host’s
   expect(await kept({ oauth: { crm: { api: 'Google' } } }).oauthOf('constructor')).toBe(null)
 })
 
-test('oauth settings: where the operator set any by hand, those of the control center do not count', async () => {
+test('oauth settings: settings that the operator set override those of the control center', async () => {
   const settings = createOAuthSettings(db, Date.now, async () => ({ api: 'Google', clientId: 'of the center' }))
   expect(await settings.inForce('crm')).toEqual({ api: 'Google', clientId: 'of the center' })
   expect(await settings.get('crm')).toBe(null)
@@ -88,7 +88,7 @@ test('oauth settings: where the operator set any by hand, those of the control c
   expect(await settings.inForce('crm')).toEqual({ api: 'Google', clientId: 'of the center' })
 })
 
-/** A Satellite whose uploads do what a test says. */
+/** A Satellite whose uploads run `upload`. */
 function satelliteOf(center: PlayedCenter, upload: () => Promise<void>) {
   const levels: (string | null)[] = []
   const logged: string[] = []
@@ -113,11 +113,11 @@ function satelliteOf(center: PlayedCenter, upload: () => Promise<void>) {
   return { managed, levels, logged }
 }
 
-test('managed: what failed is shown until something newer takes its place', async () => {
+test('managed: a failure is shown until a newer state replaces it', async () => {
   const center = await playCenter()
   const solutions = { crm: { sha256: SHA256, version: '1.0.0' } }
   center.says(await center.key.sign(stateOf(1, { solutions })))
-  // The bundle that comes is not the one that was signed.
+  // The bundle that is served differs from the signed one.
   const { managed, levels } = satelliteOf(center, async () => {})
   await managed.start()
   try {
@@ -132,7 +132,7 @@ test('managed: what failed is shown until something newer takes its place', asyn
   }
 })
 
-test('managed: what is busy is tried again until it is done', async () => {
+test('managed: an upload refused as busy is retried until it succeeds', async () => {
   const center = await playCenter()
   const bundle = Buffer.from('a bundle')
   center.gives(bundle)
@@ -153,7 +153,7 @@ test('managed: what is busy is tried again until it is done', async () => {
   }
 })
 
-test('managed: a bundle above BUNDLE_SIZE is not read to its end', async () => {
+test('managed: a bundle larger than BUNDLE_SIZE is not read to its end', async () => {
   const center = await playCenter()
   center.gives(new Uint8Array(2000))
   center.says(await center.key.sign(stateOf(1, { solutions: { crm: { sha256: SHA256, version: '1.0.0' } } })))
@@ -167,7 +167,7 @@ test('managed: a bundle above BUNDLE_SIZE is not read to its end', async () => {
   }
 })
 
-test('managed: an application that was cut off by a restart is brought to its end without a new statement', async () => {
+test('managed: applying a state that a restart interrupted is finished without a new statement', async () => {
   const center = await playCenter()
   const kept = createKeptStates(db, createTakenFile(home))
   const state = stateOf(7, { settings: { logLevel: 'debug' } })
@@ -184,11 +184,11 @@ test('managed: an application that was cut off by a restart is brought to its en
   }
 })
 
-test('taken: the higher of database and file counts, and each node brings its file up to the database', async () => {
+test('taken: the higher number of database and file is used, and each node updates its file from the database', async () => {
   const kept = createKeptStates(db, createTakenFile(home))
   expect(await kept.taken(ENVIRONMENT)).toBe(null)
   await kept.putTaken(ENVIRONMENT, { number: 5, hash: 'five' })
-  // As if the database came from a backup.
+  // As if the database was restored from a backup.
   await db.deleteFrom('platform').where('key', 'like', 'cloud_taken%').execute()
   expect(await createKeptStates(db, createTakenFile(home)).taken(ENVIRONMENT)).toEqual({ number: 5, hash: 'five' })
   await kept.putTaken(ENVIRONMENT, { number: 7, hash: 'seven' })
@@ -198,7 +198,7 @@ test('taken: the higher of database and file counts, and each node brings its fi
   expect(JSON.parse(readFileSync(TAKEN, 'utf8'))).toEqual({ [ENVIRONMENT]: { number: 7, hash: 'seven' } })
 })
 
-test('taken: a number that is not higher does not lower the file, and a file of something else counts as nothing', async () => {
+test('taken: a lower number does not lower the file, and an invalid file counts as empty', async () => {
   const file = createTakenFile(home)
   await Promise.all([4, 6, 5].map((number) => file.raise(ENVIRONMENT, { number, hash: `of ${number}` })))
   expect(await createTakenFile(home).get(ENVIRONMENT)).toEqual({ number: 6, hash: 'of 6' })
@@ -208,7 +208,7 @@ test('taken: a number that is not higher does not lower the file, and a file of 
   }
 })
 
-test('managed: with a database from a backup nothing older than what was taken since is taken, and what is asked for now is', async () => {
+test('managed: after a database restore, statements older than the last accepted one are refused; the current one is applied', async () => {
   const center = await playCenter()
   const said = (number: number, logLevel: 'debug' | 'warn' | 'error') =>
     center.key.sign(stateOf(number, { settings: { logLevel } }))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createPauses } from '../../../host/cloud/managed/pauses.ts'
 
-test('pauses: each is twice as long, up to a minute, until what was asked succeeds', () => {
+test('pauses: each is twice as long, up to a minute, until a request succeeds', () => {
   const pauses = createPauses(() => 1)
   expect(Array.from({ length: 8 }, () => pauses.next())).toEqual([
     1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000,
@@ -10,11 +10,11 @@ test('pauses: each is twice as long, up to a minute, until what was asked succee
   expect(pauses.next()).toBe(1000)
 })
 
-test('pauses: chance takes up to half of each away, so that Satellites spread', () => {
+test('pauses: up to half of each is random, so that Satellites spread out', () => {
   const pauses = createPauses(() => 0)
   expect([pauses.next(), pauses.next()]).toEqual([500, 1000])
 })
 
-test('pauses: a wrong token is shown every 5 minutes, a quarter more or less', () => {
+test('pauses: after a wrong token it retries every 5 minutes, plus or minus a quarter', () => {
   expect([createPauses(() => 0).barred(), createPauses(() => 1).barred()]).toEqual([225_000, 375_000])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readSettings } from '../../../host/config/settings.ts'
 
-test('HTTP_ALLOWED_HOSTS and OAUTH_ALLOWED_HOSTS are read in the form in which places are compared', () => {
+test('HTTP_ALLOWED_HOSTS and OAUTH_ALLOWED_HOSTS are normalized', () => {
   const settings = readSettings({
     HTTP_ALLOWED_HOSTS: 'LDAP.corp.example:8443, [::1]:80',
     OAUTH_ALLOWED_HOSTS: '127.1:81',
@@ -12,7 +12,7 @@ test('HTTP_ALLOWED_HOSTS and OAUTH_ALLOWED_HOSTS are read in the form in which p
 })
 
 test.each(['ldap.corp.example', '10.0.0.0/8:80', 'https://ldap.corp.example:443', '*:80', 'a:0'])(
-  'HTTP_ALLOWED_HOSTS with the entry %s stops the start with a line that says its form',
+  'HTTP_ALLOWED_HOSTS: the entry %s stops the start with a message about the format',
   (entry) => {
     expect(() => readSettings({ HTTP_ALLOWED_HOSTS: `ok.example:1,${entry}` })).toThrow(
       'HTTP_ALLOWED_HOSTS must be host:port entries separated by commas',

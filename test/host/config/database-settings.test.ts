@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readSettings } from '../../../host/config/settings.ts'
 
-test('settings: the platform’s data is embedded, and the servers have the defaults of the guide', () => {
+test('settings: the platform’s database is embedded, and the servers have the documented defaults', () => {
   const { database, databaseServers } = readSettings({})
   expect(database).toEqual({ kind: 'embedded', name: 'platform' })
   expect(databaseServers).toEqual({
@@ -29,7 +29,7 @@ test('settings: every property of a database server is read', () => {
   expect(databaseServers.gamma).toEqual(server)
 })
 
-test('settings: a password may come from a file', () => {
+test('settings: a password may be read from a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-settings-'))
   writeFileSync(join(folder, 'password'), 'from a file\n')
   const { databaseServers } = readSettings({ DB_ALPHA_PASSWORD_FILE: join(folder, 'password') })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readSettings } from '../../../host/config/settings.ts'
 
-test('settings: a host that is told to stop does not wait, unless DRAIN_TIME says so', () => {
+test('settings: a host stops without waiting unless DRAIN_TIME is set', () => {
   expect(readSettings({}).drainTime).toBe(0)
   expect(readSettings({ DRAIN_TIME: '15s' }).drainTime).toBe(15_000)
   expect(readSettings({ DRAIN_TIME: '10m' }).drainTime).toBe(600_000)

@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** What answers `--version` as a Node.js does. */
+/** Prints a version for `--version`, as Node.js does. */
 function putNode(version: string, ...path: string[]): string {
   const file = join(folder, ...path)
   mkdirSync(dirname(file), { recursive: true })
@@ -28,27 +28,27 @@ function putNode(version: string, ...path: string[]): string {
   return file
 }
 
-test('debug node: the one beside the project comes before those of PATH', async () => {
+test('debug node: the one next to the project is preferred to those in PATH', async () => {
   putNode('v24.22.0', 'first', 'node')
   const node = putNode('v24.21.0', 'node_modules', PACKAGE, 'bin', 'node')
   expect(await findDebugNode(undefined, places)).toEqual({ node, version: '24.21.0' })
 })
 
-test('debug node: those of other versions are passed by', async () => {
+test('debug node: other versions are skipped', async () => {
   putNode('v26.10.0', 'own')
   putNode('v24.20.9', 'first', 'node')
   const node = putNode('v24.21.3', 'second', 'node')
   expect(await findDebugNode(undefined, places)).toEqual({ node, version: '24.21.3' })
 })
 
-test('debug node: of those of nvm the newest is taken', async () => {
+test('debug node: nvm’s newest version is used', async () => {
   putNode('v24.21.0', 'nvm', 'v24.21.0', 'bin', 'node')
   putNode('v26.1.0', 'nvm', 'v26.1.0', 'bin', 'node')
   const node = putNode('v24.100.0', 'nvm', 'v24.100.0', 'bin', 'node')
   expect(await findDebugNode(undefined, places)).toEqual({ node, version: '24.100.0' })
 })
 
-test('debug node: where there is none, the text says what to do', async () => {
+test('debug node: if there is none, the error says what to do', async () => {
   putNode('v26.10.0', 'own')
   expect(await findDebugNode(undefined, places)).toEqual({
     problem: expect.stringMatching(
@@ -57,7 +57,7 @@ test('debug node: where there is none, the text says what to do', async () => {
   })
 })
 
-test('debug node: one that is named is taken, or what is wrong with it is said', async () => {
+test('debug node: a configured path is used, or the error says what is wrong with it', async () => {
   putNode('v24.22.0', 'first', 'node')
   const named = putNode('v24.23.0', 'named')
   expect(await findDebugNode(named, places)).toEqual({ node: named, version: '24.23.0' })
@@ -71,7 +71,7 @@ test('debug node: one that is named is taken, or what is wrong with it is said',
   })
 })
 
-test('debug node: the development dependencies of the project bring one', async () => {
+test('debug node: the project’s development dependencies include one', async () => {
   const found = await findDebugNode(undefined)
   expect(found).toEqual({ node: expect.stringContaining(PACKAGE), version: '24.21.0' })
 })

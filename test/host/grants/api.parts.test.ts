@@ -18,7 +18,7 @@ import type { PlatformError } from '../../../runtime/errors.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { ask } from '../../support/http.ts'
 
-test('grants: the platform’s own database or account is refused, whatever else is granted, and nothing is kept', async () => {
+test('grants: the platform’s own database or account is refused, also among valid grants, and nothing is stored', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-grants-api-'))
   const db = await openDatabase(home)
   const limits = createLimits()

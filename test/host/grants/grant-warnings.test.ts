@@ -9,7 +9,7 @@ const ASKED = askedFor([
 const codes = (databases: Parameters<typeof warnOfGrants>[0]['databases'], http: string[] = []) =>
   warnOfGrants({ databases, http }, ASKED, EMBEDDED).map(({ code }) => code)
 
-test('grant warnings: none where the solution or a module asks for all, with an account of its own', () => {
+test('grant warnings: none if the solution or a module requests every grant and has its own account', () => {
   expect(
     codes(
       {
@@ -21,18 +21,18 @@ test('grant warnings: none where the solution or a module asks for all, with an 
   ).toEqual([])
 })
 
-test('grant warnings: a database and a host that nothing asks for', () => {
+test('grant warnings: a database and a host that nothing requests', () => {
   expect(codes({ other: { server: 'alpha', database: 'a', username: 'u' } }, ['b.org'])).toEqual([
     'not_asked_for',
     'not_asked_for',
   ])
 })
 
-test('grant warnings: another kind of server than the manifest asks for', () => {
+test('grant warnings: a different kind of server than the manifest requests', () => {
   expect(codes({ crm: { server: 'beta', database: 'a', username: 'u' } })).toEqual(['server_differs'])
 })
 
-test('grant warnings: an account that solutions share is named', () => {
+test('grant warnings: an account that solutions share is reported', () => {
   const crm = { server: 'alpha', database: 'a' } as const
   const [warning] = warnOfGrants({ databases: { crm }, http: [] }, ASKED, EMBEDDED)
   expect(warning?.code).toBe('shared_account')
@@ -40,7 +40,7 @@ test('grant warnings: an account that solutions share is named', () => {
   expect(warning?.message).toContain('Create an account for this solution alone.')
 })
 
-test('grant warnings: a grant stored before that would be refused today is named', () => {
+test('grant warnings: an older stored grant that would be refused today is reported', () => {
   const crm = { server: 'alpha', database: 'a' } as const
   const platform = { server: 'alpha', database: 'platform', username: 'solhost' } as const
   const [warning, ...others] = warnOfGrants({ databases: { crm }, http: [] }, ASKED, platform)
@@ -66,7 +66,7 @@ test.each([
 })
 
 test.each([
-  ['an account of its own', { server: 'gamma', database: 'platform2', username: 'crm' }],
+  ['a separate account', { server: 'gamma', database: 'platform2', username: 'crm' }],
   ['another server, without an account', { server: 'alpha', database: 'platform' }],
 ] as const)('grants: %s is accepted', (_case, grant) => {
   expect(refusalOf(grant, PLATFORM)).toBeNull()

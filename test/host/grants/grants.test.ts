@@ -23,7 +23,7 @@ afterAll(async () => {
 const CRM = { server: 'alpha', database: 'crm', username: 'crm', password: 'pass-of-crm' } as const
 const withDatabase = (crm: Grants['databases'][string]): Grants => ({ databases: { crm }, http: [], users: false })
 
-test('grants: a solution without any has none', async () => {
+test('grants: a solution without grants has none', async () => {
   expect(await createGrants(db, key).get('nobody')).toEqual({ databases: {}, http: [], users: false })
 })
 
@@ -32,7 +32,7 @@ test('grants: scripts’ names are looked up without a prototype', async () => {
   expect(databases.constructor).toBeUndefined()
 })
 
-test('grants: what was put is got, with the password, and shown without it', async () => {
+test('grants: a stored grant is returned with its password, and shown without it', async () => {
   const grants = createGrants(db, key)
   const wanted: Grants = { databases: { crm: CRM }, http: ['api.example.org:8443'], users: true }
   const shown = { databases: { crm: { server: 'alpha', database: 'crm', username: 'crm', hasPassword: true } } }
@@ -41,12 +41,12 @@ test('grants: what was put is got, with the password, and shown without it', asy
   expect(await grants.get('crm')).toEqual(wanted)
 })
 
-test('grants: a password is nowhere in the table', async () => {
+test('grants: the table has no plain-text password', async () => {
   await createGrants(db, key).put('sealed', withDatabase(CRM))
   expect(JSON.stringify(await db.selectFrom('grants').selectAll().execute())).not.toContain('pass-of-crm')
 })
 
-test('grants: a password that is left out stays while server and username are the same', async () => {
+test('grants: an omitted password stays while server and username are unchanged', async () => {
   const grants = createGrants(db, key)
   await grants.put('keeps', withDatabase(CRM))
   const { password, ...without } = CRM
@@ -57,7 +57,7 @@ test('grants: a password that is left out stays while server and username are th
 test.each([
   ['username', { username: 'somebody' }],
   ['server', { server: 'gamma' }],
-] as const)('grants: a password does not go along to another %s', async (_what, change) => {
+] as const)('grants: a password is not kept for a different %s', async (_what, change) => {
   const grants = createGrants(db, key)
   await grants.put('changed', withDatabase(CRM))
   const { password, ...without } = CRM
@@ -65,14 +65,14 @@ test.each([
   expect((await grants.get('changed')).databases.crm).toEqual({ ...without, ...change })
 })
 
-test('grants: an empty password takes the old one away', async () => {
+test('grants: an empty password removes the old one', async () => {
   const grants = createGrants(db, key)
   await grants.put('emptied', withDatabase(CRM))
   const { databases } = await grants.put('emptied', withDatabase({ ...CRM, password: '' }))
   expect(databases.crm).toMatchObject({ hasPassword: false })
 })
 
-test('grants: a password that was copied to another solution’s row opens nothing there', async () => {
+test('grants: a password copied to another solution’s row cannot be decrypted there', async () => {
   const grants = createGrants(db, key)
   await grants.put('from', withDatabase(CRM))
   const { value } = await db
@@ -84,7 +84,7 @@ test('grants: a password that was copied to another solution’s row opens nothi
   await expect(grants.get('thief')).rejects.toMatchObject({ code: 'ERR_PLATFORM_KEY' })
 })
 
-test('grants: a change here counts at once, one of another host within a second', async () => {
+test('grants: a change applies here immediately, and on other hosts within a second', async () => {
   let time = 1_000_000
   const here = createGrants(db, key, () => time)
   const there = createGrants(db, key, () => time)
@@ -105,7 +105,7 @@ test.each([
   ['10.0.0.7', '10.0.0.7'],
   ['[FD00:0:0::1]:443', '[fd00::1]:443'],
   ['my_service:5000', 'my_service:5000'],
-])('granted host: %s is kept as %s', (text, kept) => {
+])('granted host: %s is stored as %s', (text, kept) => {
   expect(readGrantedHost(text)).toBe(kept)
 })
 
@@ -120,6 +120,6 @@ test.each([
   'a b',
   'a.org\r\nX: y',
   '[::1',
-])('granted host: %j is none', (text) => {
+])('granted host: %j is invalid', (text) => {
   expect(readGrantedHost(text)).toBeNull()
 })

@@ -3,11 +3,11 @@ import { certificateFindings } from '../../../host/health/certificate-findings.t
 
 const WELL = { names: 'DNS:localhost', validFrom: 0, validTo: 86_400_000, problem: null, refused: null } as const
 
-test('health: a certificate that is well, or none, is no finding', () => {
+test('health: a valid certificate, or none, is not a finding', () => {
   expect([certificateFindings(null), certificateFindings(WELL)]).toEqual([[], []])
 })
 
-test('health: what is wrong with the certificate is told with its time, and why a new file is not in use', () => {
+test('health: a certificate problem is reported with its date, and why a new file is not used', () => {
   const problems = (['expired', 'expires-soon', 'not-yet-valid'] as const).flatMap((problem) =>
     certificateFindings({ ...WELL, problem }),
   )

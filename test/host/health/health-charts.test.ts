@@ -6,7 +6,7 @@ const MEGABYTE = 1024 ** 2
 /** On a step of both series. */
 const NOW = 1_800_000_000_000
 
-/** An hour or a day in which the last step alone had calls and sign-ins. */
+/** An hour or a day in which only the last step has calls and sign-ins. */
 function chartsOf(span: 'hour' | 'day', now = NOW) {
   const figures = createFigures(() => now)
   for (const milliseconds of [10, 10, 10, 1000]) {
@@ -27,11 +27,11 @@ function chartsOf(span: 'hour' | 'day', now = NOW) {
   return Object.fromEntries(charts.map((chart) => [chart.key, chart]))
 }
 
-test.each(['hour', 'day'] as const)('charts of a %s: the last row of each table has what happened last', (span) => {
+test.each(['hour', 'day'] as const)('charts of a %s: the last row of each table has the newest values', (span) => {
   const { signins, times, memory, processes } = chartsOf(span)
   expect(signins?.rows.at(-1)?.values).toEqual([5, 2, 1])
   const [p50 = 0, p95 = 0] = times?.rows.at(-1)?.values ?? []
-  // As near as the histogram tells them.
+  // Within the precision of the histogram.
   for (const [told, meant] of [
     [p50, 10],
     [p95, 1000],
@@ -44,7 +44,7 @@ test.each(['hour', 'day'] as const)('charts of a %s: the last row of each table 
 test.each([
   ['hour', 3_600_000],
   ['day', 86_400_000],
-] as const)('charts of a %s: each is as long as that', (span, length) => {
+] as const)('charts of a %s: each has that length', (span, length) => {
   for (const { times } of Object.values(chartsOf(span))) {
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBe(length)
   }
@@ -63,7 +63,7 @@ test('charts: earlier rows have no calls and no sign-ins', () => {
   expect(times?.rows[0]?.values).toEqual([null, null])
 })
 
-test('charts: while the database is away there is none of sign-ins', () => {
+test('charts: while the database is unreachable there is no sign-in chart', () => {
   const points = createFigures(() => NOW).points('recent')
   const charts = healthCharts({ series: { range: 'recent', step: 10_000, points }, signIns: null }, 'hour')
   expect(charts.map(({ key }) => key)).toEqual(['times', 'memory', 'processes'])

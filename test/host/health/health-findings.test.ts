@@ -7,11 +7,11 @@ const WELL = {
   memory: { host: 100, processes: 700, maximum: 1000, configured: 1000, groupLimit: null, used: 899 },
 } as const
 
-test('health: nothing is told where all is well', () => {
+test('health: a healthy host has no findings', () => {
   expect(findingsOf(WELL, false)).toEqual([])
 })
 
-test('health: everything that is not well is told, with the way to it', () => {
+test('health: every problem is reported, with a link where there is one', () => {
   const report = {
     database: { kind: 'alpha', ok: false, latency: null },
     quarantined: [{ solution: 'crm', retryAt: 1 }],
@@ -25,11 +25,11 @@ test('health: everything that is not well is told, with the way to it', () => {
   ])
 })
 
-test('health: solutions that the database did not tell of are none that pause', () => {
+test('health: if the database could not be read, no solution is reported as paused', () => {
   expect(findingsOf({ ...WELL, quarantined: null }, false)).toEqual([])
 })
 
-test('health: a RUNTIME_XMX above what the container may hold is told with both and what is in force', () => {
+test('health: a RUNTIME_XMX above the container’s limit is reported with both values and the effective one', () => {
   const memory = {
     host: 0,
     processes: 0,
@@ -44,7 +44,7 @@ test('health: a RUNTIME_XMX above what the container may hold is told with both 
 const SENT = { state: 'ok', correct: null, waiting: 0, dropped: 0, droppedAt: null } as const
 const HOUR = 60 * 60_000
 
-test('health: of telemetry that is refused it is told which property to correct', () => {
+test('health: for refused telemetry the finding names the property to correct', () => {
   const barred = { ...SENT, state: 'barred', correct: 'REMOTE_ENVIRONMENT_TOKEN' } as const
   const elsewhere = { ...barred, signal: 'traces', correct: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' } as const
   expect(telemetryFindings([{ ...barred, signal: 'metrics' }, { ...barred, signal: 'logs' }, elsewhere])).toEqual([
@@ -53,7 +53,7 @@ test('health: of telemetry that is refused it is told which property to correct'
   ])
 })
 
-test('health: telemetry that was dropped is told for an hour after the last of it', () => {
+test('health: dropped telemetry is reported for an hour after the last drop', () => {
   const dropping = { ...SENT, signal: 'logs', dropped: 7, droppedAt: 1000 } as const
   const told = [{ key: 'telemetry.dropped', values: ['logs', 7] }]
   expect(telemetryFindings([{ ...SENT, signal: 'metrics' }, dropping], 1000 + HOUR - 1)).toEqual(told)

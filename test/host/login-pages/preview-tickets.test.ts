@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-test('preview tickets: one is for its solution alone, for twelve hours', () => {
+test('preview tickets: a ticket is valid for its solution only, for twelve hours', () => {
   let time = 1_700_000_000_000
   const tickets = createPreviewTickets(key, () => time)
   const ticket = tickets.issue('crm')
@@ -27,7 +27,7 @@ test('preview tickets: one is for its solution alone, for twelve hours', () => {
   expect(tickets.isFor('crm', ticket)).toBe(false)
 })
 
-test('preview tickets: what this platform did not make is none', () => {
+test('preview tickets: a ticket that this platform did not issue is invalid', () => {
   const tickets = createPreviewTickets(key)
   const ticket = tickets.issue('crm')
   const plain = Buffer.from(JSON.stringify({ solution: 'crm', until: 9e15 })).toString('base64url')
@@ -35,6 +35,6 @@ test('preview tickets: what this platform did not make is none', () => {
   expect(made.map((one) => tickets.isFor('crm', one))).toEqual(made.map(() => false))
 })
 
-test('preview tickets: one fits into an address and a source of a Content-Security-Policy', () => {
+test('preview tickets: a ticket is safe in a URL and in a Content-Security-Policy source', () => {
   expect(createPreviewTickets(key).issue('crm')).toMatch(/^[A-Za-z0-9_.-]{1,200}$/)
 })

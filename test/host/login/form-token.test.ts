@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const SCOPE = { realm: 'crm', secure: false, ownHost: true }
 
-/** A request with these cookies, and what its answer sets. */
+/** A request with these cookies, and the cookies that its response sets. */
 function requestWith(cookie: string): { readonly ctx: Context; readonly set: () => readonly string[] } {
   const headers = new Map<string, string[]>()
   const request = { headers: { cookie }, method: 'GET', url: '/', socket: {} } as unknown as IncomingMessage
@@ -34,7 +34,7 @@ function requestWith(cookie: string): { readonly ctx: Context; readonly set: () 
   return { ctx: new Koa().createContext(request, response), set: () => headers.get('set-cookie') ?? [] }
 }
 
-test('form token: a browser has one name as long as it has its cookie, which the name does not show', () => {
+test('form token: a browser has one id as long as it has its cookie, and the cookie can’t be derived from it', () => {
   const formTokens = createFormTokens(key)
   const first = requestWith('login-crm=abc; session-crm=x')
   const name = formTokens.browserOf(first.ctx, SCOPE)
@@ -43,7 +43,7 @@ test('form token: a browser has one name as long as it has its cookie, which the
   expect(formTokens.browserOf(requestWith('login-crm=abd').ctx, SCOPE)).not.toBe(name)
 })
 
-test('form token: asking who a browser is, and checking its token, sets no cookie', () => {
+test('form token: identifying a browser and checking its token set no cookie', () => {
   const formTokens = createFormTokens(key)
   for (const cookie of ['', 'login-other=abc', 'login-crm=', 'login-crm=a b']) {
     const { ctx, set } = requestWith(cookie)
@@ -59,7 +59,7 @@ test('form token: asking who a browser is, and checking its token, sets no cooki
 })
 
 test.each(['', 'login-crm=before'])(
-  'form token: all of an answer has one token, of the cookie that it sets; browser: "%s"',
+  'form token: a response has one token, bound to the cookie that it sets; browser: "%s"',
   (cookie) => {
     const formTokens = createFormTokens(key)
     const { ctx, set } = requestWith(cookie)

@@ -29,28 +29,28 @@ function clocked() {
   return { tokens: make(), otherHost: make(), after: (ms: number) => (time += ms) }
 }
 
-test('login token: signs its user in once', async () => {
+test('login token: it signs its user in once', async () => {
   const { tokens } = clocked()
   const { token } = tokens.issue('crm', ANNA)
   expect(await tokens.consume('crm', token)).toEqual(ANNA)
   expect(await tokens.consume('crm', token)).toBeNull()
 })
 
-test('login token: of uses at the same time on two hosts, one signs in', async () => {
+test('login token: of simultaneous uses on two hosts, one signs in', async () => {
   const { tokens, otherHost } = clocked()
   const { token } = tokens.issue('crm', ANNA)
   const uses = Array.from({ length: 10 }, (_, n) => (n % 2 ? tokens : otherHost).consume('crm', token))
   expect((await Promise.all(uses)).filter((login) => login !== null)).toEqual([ANNA])
 })
 
-test('login token: at another solution it is worth nothing, and stays whole', async () => {
+test('login token: it does not work for another solution, and that attempt does not use it up', async () => {
   const { tokens } = clocked()
   const { token } = tokens.issue('crm', ANNA)
   expect(await tokens.consume('other', token)).toBeNull()
   expect(await tokens.consume('crm', token)).toEqual(ANNA)
 })
 
-test('login token: lives for LOGIN_TOKEN_LIFETIME, to the millisecond', async () => {
+test('login token: it expires after LOGIN_TOKEN_LIFETIME, to the millisecond', async () => {
   const { tokens, after } = clocked()
   const first = tokens.issue('crm', ANNA)
   const second = tokens.issue('crm', ANNA)
@@ -61,11 +61,11 @@ test('login token: lives for LOGIN_TOKEN_LIFETIME, to the millisecond', async ()
   expect(await tokens.consume('crm', second.token)).toBeNull()
 })
 
-test('login token: lives no longer than a day', () => {
+test('login token: it is valid for at most a day', () => {
   expect(clocked().tokens.issue('crm', ANNA, 2 * LONGEST_LIFETIME).expiresAt).toBe(START + LONGEST_LIFETIME)
 })
 
-test('login token: a changed, cut, foreign or too long one is worth nothing', async () => {
+test('login token: a changed, truncated, foreign or oversized token is refused', async () => {
   const { tokens } = clocked()
   const { token } = tokens.issue('crm', ANNA)
   const [text = '', signature = ''] = token.split('.')
@@ -84,17 +84,17 @@ test('login token: a changed, cut, foreign or too long one is worth nothing', as
   expect(await tokens.consume('crm', token)).toEqual(ANNA)
 })
 
-test('login token: one that another version wrote in another form is worth nothing', async () => {
+test('login token: a token that another version wrote in a different format is refused', async () => {
   const text = Buffer.from(JSON.stringify({ v: 2, solution: 'crm' })).toString('base64url')
   expect(await clocked().tokens.consume('crm', `${text}.${key.sign('login-token', text)}`)).toBeNull()
 })
 
-test('login token: what does not fit into 4 KB is refused', () => {
+test('login token: data larger than 4 KB is refused', () => {
   const permissions = Array.from({ length: 100 }, (_, n) => `permission-${n}-${'x'.repeat(50)}`)
   expect(() => clocked().tokens.issue('crm', { ...ANNA, permissions })).toThrow(/Give fewer permissions/)
 })
 
-test('login token: used ones are forgotten an hour after their time, not before', async () => {
+test('login token: used tokens are deleted an hour after they expire, not earlier', async () => {
   const { tokens, after } = clocked()
   const rows = () => db.selectFrom('used_tokens').select('id').execute()
   await db.deleteFrom('used_tokens').execute()

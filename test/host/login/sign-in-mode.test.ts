@@ -4,7 +4,7 @@ import { type AuthenticatorMode, checkManifest } from '../../../runtime/bundle/m
 
 function modeOf(written: { authenticator?: AuthenticatorMode; loginForm?: string; loginSolution?: string }) {
   const { manifest } = checkManifest({ name: 'crm', version: '1.0.0', ...written }, 'solution.json')
-  if (manifest === null) throw new Error('the manifest has a fault')
+  if (manifest === null) throw new Error('the manifest is invalid')
   return signInModeOf({ manifest })
 }
 
@@ -20,6 +20,6 @@ test.each([
   [{ authenticator: 'OAUTH_AUTHENTICATOR' }, 'OAUTH_AUTHENTICATOR'],
   [{ authenticator: 'PLATFORM_CLOUD' }, 'PLATFORM_CLOUD'],
   [{ authenticator: 'PLATFORM_CLOUD', loginForm: 'login' }, 'PLATFORM_CLOUD'],
-] as const)('sign-in mode: %j is %s', (written, mode) => {
+] as const)('sign-in mode: %j gives %s', (written, mode) => {
   expect(modeOf(written)).toBe(mode)
 })

@@ -43,7 +43,7 @@ function clocked() {
   }
 }
 
-test('client sign-in: a token gives all that the script set, once, on whichever host', async () => {
+test('client sign-in: a token returns everything the script set, once, on any host', async () => {
   const { signIns, otherHost, issue } = clocked()
   const token = issue()
   const uses = Array.from({ length: 10 }, (_, n) => (n % 2 ? signIns : otherHost).consume('crm', token, BROWSER))
@@ -52,7 +52,7 @@ test('client sign-in: a token gives all that the script set, once, on whichever 
   expect(await signIns.consume('crm', issue(bare), BROWSER)).toEqual(bare)
 })
 
-test('client sign-in: in another browser or solution it is worth nothing, and stays whole', async () => {
+test('client sign-in: it does not work in another browser or solution, and that attempt does not use it up', async () => {
   const { signIns, issue } = clocked()
   const token = issue()
   expect(await signIns.consume('crm', token, 'another browser')).toBeNull()
@@ -61,7 +61,7 @@ test('client sign-in: in another browser or solution it is worth nothing, and st
   expect(await signIns.consume('crm', token, BROWSER)).toEqual(ANNA)
 })
 
-test('client sign-in: lives for a minute, to the millisecond', async () => {
+test('client sign-in: it expires after a minute, to the millisecond', async () => {
   const { signIns, after, issue } = clocked()
   const [first, second] = [issue(), issue()]
   after(60_000 - 1)
@@ -70,7 +70,7 @@ test('client sign-in: lives for a minute, to the millisecond', async () => {
   expect(await signIns.consume('crm', second, BROWSER)).toBeNull()
 })
 
-test('client sign-in: it is no login token, nor is one of those a client’s', async () => {
+test('client sign-in: it is not accepted as a login token, and a login token is not accepted here', async () => {
   const { signIns, issue } = clocked()
   const loginTokens = createLoginTokens(db, key, createLimits())
   const token = issue()
@@ -79,7 +79,7 @@ test('client sign-in: it is no login token, nor is one of those a client’s', a
   expect(await signIns.consume('crm', token, BROWSER)).toEqual(ANNA)
 })
 
-test('client sign-in: a changed, cut, foreign or too long one is worth nothing', async () => {
+test('client sign-in: a changed, truncated, foreign or oversized token is refused', async () => {
   const { signIns, issue } = clocked()
   const token = issue()
   const [text = '', signature = ''] = token.split('.')
@@ -94,7 +94,7 @@ test('client sign-in: a changed, cut, foreign or too long one is worth nothing',
   for (const form of forms) expect([form, await signIns.consume('crm', form, BROWSER)]).toEqual([form, null])
 })
 
-test('client sign-in: 500 permissions fit, what is too much for a form is refused', async () => {
+test('client sign-in: 500 permissions fit; data too large for a form is refused', async () => {
   const { signIns, issue } = clocked()
   const permissions = (length: number) => Array.from({ length }, (_, n) => `${n} ${'permission'.repeat(5)}`)
   const many = { ...LOGIN, permissions: permissions(500) }
@@ -103,7 +103,7 @@ test('client sign-in: 500 permissions fit, what is too much for a form is refuse
 })
 
 test.each(['/solution/other/index.html', '//example.org/solution/crm/index.html', '/solution/crm/index.htmlx', ''])(
-  'client sign-in: "%s" is no page to go on to',
+  'client sign-in: "%s" is refused as the next page',
   (page) => {
     expect(() => clocked().issue({ page })).toThrow(TypeError)
   },

@@ -31,19 +31,19 @@ test.each([
   { address: `/${'\u{20ac}'.repeat(2047)}` },
   { solution: 'other', argument: null },
   { solution: 'other', argument: '\u0001'.repeat(2048) },
-])('sign-out target: comes back as it was given, up to the longest that a script can write', (target) => {
+])('sign-out target: it is returned unchanged, up to the longest that a script can write', (target) => {
   const { targets } = clocked()
   expect(targets.read('crm', 's-1', targets.issue('crm', 's-1', target))).toEqual(target)
 })
 
-test('sign-out target: is for one session of one solution', () => {
+test('sign-out target: it is for one session of one solution', () => {
   const { targets } = clocked()
   const token = targets.issue('crm', 's-1', ADDRESS)
   expect(targets.read('other', 's-1', token)).toBeNull()
   expect(targets.read('crm', 's-2', token)).toBeNull()
 })
 
-test('sign-out target: lives for a minute, to the millisecond', () => {
+test('sign-out target: it expires after a minute, to the millisecond', () => {
   const { targets, after } = clocked()
   const token = targets.issue('crm', 's-1', ADDRESS)
   after(60_000 - 1)
@@ -52,7 +52,7 @@ test('sign-out target: lives for a minute, to the millisecond', () => {
   expect(targets.read('crm', 's-1', token)).toBeNull()
 })
 
-test('sign-out target: a changed or foreign one is none', () => {
+test('sign-out target: a changed or foreign target is ignored', () => {
   const { targets } = clocked()
   const [text = '', signature = ''] = targets.issue('crm', 's-1', ADDRESS).split('.')
   const other = Buffer.from(text, 'base64url').toString().replace('example.org', 'example.net')

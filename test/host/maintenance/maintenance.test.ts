@@ -18,7 +18,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-test('maintenance: while it is on, new work is refused for a minute', async () => {
+test('maintenance: while it is on, new work is refused with a retry after one minute', async () => {
   const maintenance = createMaintenance(db)
   await maintenance.refuseNewWork()
   await maintenance.set(true)
@@ -31,7 +31,7 @@ test('maintenance: while it is on, new work is refused for a minute', async () =
   await maintenance.refuseNewWork()
 })
 
-test('maintenance: another host holds to it within a second', async () => {
+test('maintenance: other hosts follow within a second', async () => {
   let time = 1_000_000
   const here = createMaintenance(db, () => time)
   const there = createMaintenance(db, () => time)
@@ -46,7 +46,7 @@ test('maintenance: another host holds to it within a second', async () => {
   expect(await there.isOn()).toBe(false)
 })
 
-test('maintenance: while the database is away, what it said last holds', async () => {
+test('maintenance: while the database is unreachable, the last known state applies', async () => {
   let isAway = false
   const flaky = new Proxy(db, {
     get(target, key) {

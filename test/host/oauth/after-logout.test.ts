@@ -18,7 +18,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 const TARGET = { target: 'https://example.org/bye?a=b', provider: null, page: '/solution/crm/index.html?a=b' }
 
-test('after logout: what was written for a solution is read for it, for an hour', () => {
+test('after logout: a state written for a solution can be read for that solution only, for an hour', () => {
   let time = 1_700_000_000_000
   const states = createAfterLogoutState(key, () => time)
   const state = states.write('crm', TARGET)
@@ -29,7 +29,7 @@ test('after logout: what was written for a solution is read for it, for an hour'
   expect(states.read('crm', state)).toBeNull()
 })
 
-test('after logout: what this platform did not make leads nowhere', () => {
+test('after logout: a state that this platform did not issue is ignored', () => {
   const states = createAfterLogoutState(key)
   const state = states.write('crm', TARGET)
   const plain = JSON.stringify({ ...TARGET, target: 'https://evil.example', expiresAt: 9e15 })
@@ -48,12 +48,12 @@ test('after logout: what this platform did not make leads nowhere', () => {
   expect(made.map((one) => states.read('crm', one))).toEqual(made.map(() => null))
 })
 
-test('after logout: the provider by which it goes reads nothing of it', () => {
+test('after logout: the provider that carries the state cannot read it', () => {
   const state = createAfterLogoutState(key).write('crm', TARGET)
   expect(Buffer.from(state, 'base64url').toString('latin1')).not.toContain('example')
 })
 
-test('after logout: the longest address that showURL takes comes back', () => {
+test('after logout: the longest address that showURL accepts fits', () => {
   const states = createAfterLogoutState(key)
   const target = `https://example.org/${'a'.repeat(2048 - 20)}`
   const after = { target, provider: null, page: null }

@@ -28,16 +28,16 @@ type Added = {
 let provider: PlayedProvider
 let host: OAuthInMemory
 const solutions = new Map<string, Added>()
-/** What the authenticators were asked with, oldest first. */
+/** The calls of authenticators, oldest first. */
 const asked: { readonly solution: string; readonly lastLogin: Record<string, unknown> }[] = []
 
-/** A server of an attacker that hosts may ask: what keeps secrets from it is not the network. */
+/** An attacker's server that hosts may reach, so the network is not what protects the secrets. */
 const thief = {
   hostPort: '127.0.0.1:3',
   base: 'http://127.0.0.1:3',
-  /** What it was asked, with what. */
+  /** The requests that it received. */
   got: [] as string[],
-  /** Answers wait for it. */
+  /** Responses wait for it. */
   hold: null as Promise<void> | null,
 }
 
@@ -71,7 +71,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-/** A solution of its own on a play of its own, with the operator's secret for the provider's host. */
+/** A separate solution with its own played provider, and the operator's secret for the provider's host. */
 async function addSolution(
   name: string,
   {
@@ -89,7 +89,7 @@ async function addSolution(
 
 const comeIn = (name: string) => comeTo(host, name, createPerson({}, host.ask))
 
-/** To the provider, which answers at once: where it sends the browser. */
+/** Goes to the provider, which responds immediately. @returns where it redirects the browser */
 async function goToProvider(visitor: Visitor, query = ''): Promise<string> {
   const { answer, location } = await visitor.start(query)
   if (answer.status !== 302) throw new Error(`the page answered ${answer.status}: ${textOf(answer.text)}`)
@@ -101,7 +101,7 @@ async function signIn(visitor: Visitor, query = ''): Promise<Page> {
   return visitor.person.open(await goToProvider(visitor, query), { from: provider.base })
 }
 
-/** The visitor's own cookies are good, and the page says what is wrong with the settings. */
+/** The visitor's cookies are valid, and the page says what is wrong with the settings. */
 async function expectRefused(visitor: Visitor, page: Page, status: number): Promise<void> {
   expect([page.status, textOf(page.text)]).toEqual([status, expect.stringContaining('Reference')])
   expect((await visitor.session()).status).toBe(401)
@@ -112,8 +112,8 @@ const without =
   (claims) =>
     Object.fromEntries(Object.entries(claims).filter(([name]) => !names.includes(name)))
 
-describe('a secret of the operator', () => {
-  test('is not for a token endpoint on another port that the discovery document names, nor is a code', async () => {
+describe('a secret that the operator set', () => {
+  test('is not sent to a token endpoint on another port named by discovery, and neither is a code', async () => {
     const discovery: Play['discovery'] = (document) => json({ ...document, token_endpoint: `${thief.base}/token` })
     await addSolution('other-port', { play: { discovery } })
     const anna = comeIn('other-port')
@@ -121,7 +121,7 @@ describe('a secret of the operator', () => {
     expect(thief.got).toEqual([])
   })
 
-  test('is not for a token endpoint that the discovery document names while the user is at the provider', async () => {
+  test('is not sent to a token endpoint that discovery names while the user is at the provider', async () => {
     const stage = await addSolution('while-away')
     const anna = comeIn('while-away')
     const back = await goToProvider(anna)
@@ -130,7 +130,7 @@ describe('a secret of the operator', () => {
     expect(thief.got).toEqual([])
   })
 
-  test('that is taken back while the user is at the provider goes nowhere, and no code either', async () => {
+  test('is not sent if it is removed while the user is at the provider, and neither is a code', async () => {
     const stage = await addSolution('taken-back')
     const anna = comeIn('taken-back')
     const back = await goToProvider(anna)
@@ -139,14 +139,14 @@ describe('a secret of the operator', () => {
     expect(stage.requests.map(({ path }) => path)).not.toContain('/token')
   })
 
-  test('is not for another solution that writes its name', async () => {
+  test('is not sent for another solution that uses its name', async () => {
     await addSolution('owner')
     solutions.set('not-owner', solutions.get('owner') as Added)
     const anna = comeIn('not-owner')
     await expectRefused(anna, (await anna.start()).answer, 503)
   })
 
-  test('keeps users’ access tokens from a user info endpoint that the author wrote, until the operator names its host', async () => {
+  test('stops access tokens from going to a user info endpoint of the author, until the operator lists its host', async () => {
     const oauth = { userInfoEndpoint: `${thief.base}/me` }
     await addSolution('token-thief', { oauth, play: { claims: without('email', 'email_verified', 'name') } })
     const anna = comeIn('token-thief')
@@ -159,7 +159,7 @@ describe('a secret of the operator', () => {
 })
 
 describe('a hostile author', () => {
-  /** Spellings of places that no solution may reach; `PORT` is one that listens on loopback. */
+  /** Spellings of hosts that no solution may reach. `PORT` listens on loopback. */
   const INTERNAL = [
     'https://127.0.0.1:PORT',
     'https://localhost:PORT',
@@ -187,7 +187,7 @@ describe('a hostile author', () => {
     'data:application/json,{}',
   ]
 
-  test('reaches nothing inside by any spelling of an address, in the settings or by a discovery document', async () => {
+  test('cannot reach internal hosts with any spelling, in the settings or in a discovery document', async () => {
     const at = (address: string) => address.replace('PORT', '4')
     solutions.set('inside', {
       settings: ({ issuer, more }) => ({
@@ -203,7 +203,7 @@ describe('a hostile author', () => {
       const anna = comeIn('inside')
       const { answer, location } = await anna.start(`?${query}`)
       const problem = `${JSON.stringify(more)} at ${issuer} was answered ${answer.status} ${location}`
-      // An address that only the host itself asks is tried when the browser comes back.
+      // An address that only the host requests is checked when the browser returns.
       const page = answer.status === 302 ? await signIn(anna, `?${query}`) : answer
       expect([403, 502, 503], problem).toContain(page.status)
     }
@@ -211,7 +211,7 @@ describe('a hostile author', () => {
     for (const address of INTERNAL) {
       await tryWith(at(address), {})
       for (const name of ['authorizationBaseUrl', 'accessTokenEndpoint', 'jwks_uri']) {
-        // A browser goes to any https address; the host does not.
+        // A browser may go to any https address; the host does not.
         if (name === 'authorizationBaseUrl' && URL.parse(at(address))?.protocol === 'https:') continue
         await tryWith(issuer, { [name]: at(address) })
       }
@@ -221,7 +221,7 @@ describe('a hostile author', () => {
     expect(host.reached).toEqual([])
   })
 
-  test('sends no browser to another scheme, host or line by the address of the provider', async () => {
+  test('cannot redirect a browser to another scheme, host or line with the provider’s address', async () => {
     solutions.set('leads', {
       settings: ({ to }) => ({
         api: 'Custom',
@@ -254,7 +254,7 @@ describe('a hostile author', () => {
     ]) {
       expect([to, await lead(to)]).toEqual([to, undefined])
     }
-    // What a browser would read otherwise than people is written as the browser reads it, or refused.
+    // An address that browsers read differently from people is normalized, or refused.
     for (const to of ['https://good.example\\@evil.example/', 'https://good.example/\r\nSet-Cookie: a=b']) {
       const location = (await lead(to)) ?? 'https://good.example/'
       expect([to, new URL(location).host, /[\\\s]/.test(location)]).toEqual([to, 'good.example', false])
@@ -273,7 +273,7 @@ describe('a hostile provider', () => {
     ['3,000 levels', `{${user},"x":${'['.repeat(3000)}${']'.repeat(3000)}}`],
     ['100,000 levels', `{${user},"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
     ['40 kB of claims', `{${user},"x":"${'x'.repeat(40_000)}"}`],
-  ])('gives no script user info with %s', async (what, body) => {
+  ])('gives scripts no user info with %s', async (what, body) => {
     const name = `info-${what
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, '-')
@@ -285,7 +285,7 @@ describe('a hostile provider', () => {
     expect(asked.filter(({ solution }) => solution === name)).toEqual([])
   })
 
-  test('cannot say what the platform says: uid, permissions and last_login of an earlier sign-in', async () => {
+  test('cannot set what the platform sets: uid, permissions and last_login of an earlier sign-in', async () => {
     const forged = { uid: 'root', permissions: ['Admins'], last_login: 'now', username: 'root' }
     await addSolution('spoofed', { play: { claims: (sound) => ({ ...sound, ...forged }) } })
     expect((await signIn(comeIn('spoofed'))).status).toBe(303)
@@ -294,7 +294,7 @@ describe('a hostile provider', () => {
     expect([isAdmin, uid, permissions, typeof last_login]).toEqual([undefined, undefined, undefined, 'number'])
   })
 
-  test('writes no markup into our pages, by claims or by errors', async () => {
+  test('cannot put markup into pages, with claims or with errors', async () => {
     const markup = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
     const refuse: AuthenticatorQuestion = async () => ({ kind: 'refused', effects: noEffects(), values: {} })
     const claims: Play['claims'] = (sound) => ({ ...sound, email: markup, name: markup })
@@ -316,7 +316,7 @@ describe('a hostile provider', () => {
     }
   })
 
-  test('forges no line of the log: what it says is quoted, with every character that is not seen written out', async () => {
+  test('cannot forge a log line: its texts are quoted, with invisible characters escaped', async () => {
     const said = 'x\u009b31m\u001b[31m\u202e\u2028\r\n{"level":60}'
     const authorization: Play['authorization'] = (parameters) => [
       ['error', said],
@@ -328,7 +328,7 @@ describe('a hostile provider', () => {
     expect(line?.message).toMatch(/^[\x20-\x7e]+"x\\u\{9b\}31m\\u001b\[31m\\u\{202e\}\\u\{2028\}\\r\\n/)
   })
 
-  test('does not fill the database by huge refresh tokens', async () => {
+  test('cannot fill the database with huge refresh tokens', async () => {
     const tokenEndpoint: Play['tokenEndpoint'] = (sound) => json({ ...sound, refresh_token: 'r'.repeat(100_000) })
     await addSolution('huge-token', { play: { tokenEndpoint } })
     const anna = comeIn('huge-token')
@@ -336,7 +336,7 @@ describe('a hostile provider', () => {
   })
 })
 
-test('a provider’s sign-out that comes while its user is on the way back keeps the session from being made', async () => {
+test('that signs a user out while they are on the way back prevents the session', async () => {
   const stage = await addSolution('overtaken', {
     oauth: { userInfoEndpoint: `${thief.base}/me` },
     play: { claims: without('email', 'email_verified', 'name') },
@@ -366,7 +366,7 @@ test('a provider’s sign-out that comes while its user is on the way back keeps
 })
 
 describe('a hostile browser', () => {
-  test('with 150 cookies that a neighbour’s script planted signs in, and gets no answer too large for proxies', async () => {
+  test('with 150 cookies planted by a neighbour’s script can sign in, and no response is too large for proxies', async () => {
     await addSolution('tossed')
     const anna = comeIn('tossed')
     for (let n = 0; n < 150; n++) anna.person.plant(host.url, `oauth-z${n}-tossed`, 'x', '/solution/tossed/')
@@ -377,7 +377,7 @@ describe('a hostile browser', () => {
     expect((await anna.session()).status).toBe(200)
   })
 
-  test('makes the host ask for keys three times at most by a hundred made-up logout tokens', async () => {
+  test('causes at most three requests for keys with a hundred made-up logout tokens', async () => {
     const stage = await addSolution('made-up')
     const post = () =>
       host.ask(`${host.url}/solution/made-up/backchannel-logout`, {
@@ -396,14 +396,14 @@ describe('a hostile browser', () => {
   })
 })
 
-describe('sign-ins that are open', () => {
+describe('open sign-ins', () => {
   async function begin({ host, provider, ask }: PlayedSignIns) {
     const visitor = comeTo(host, 'query', createPerson({}, ask))
     const back = await goToProvider(visitor, `?stage=${provider.play().name}`)
     return { visitor, back, end: () => visitor.person.open(back, { from: provider.base }) }
   }
 
-  test('one that takes too long begins anew', async () => {
+  test('a sign-in that takes too long has to start again', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const limited = await createPlayedInMemory({ OAUTH_TRANSACTION: 1000 })
     try {
@@ -418,7 +418,7 @@ describe('sign-ins that are open', () => {
     }
   })
 
-  test('of one network there are only so many: the oldest ends', async () => {
+  test('of one network are limited: the oldest one ends', async () => {
     const limited = await createPlayedInMemory({ OAUTH_OPEN_NETWORK: 2 })
     try {
       const begun = []
@@ -431,7 +431,7 @@ describe('sign-ins that are open', () => {
     }
   })
 
-  test('one that was begun before the host was restarted ends well', async () => {
+  test('a sign-in that started before a restart of the host succeeds', async () => {
     const home = mkdtempSync(join(tmpdir(), 'solhost-restarted-'))
     const first = await createPlayedInMemory({}, home)
     const { visitor, back } = await begin(first)
@@ -449,7 +449,7 @@ describe('sign-ins that are open', () => {
   })
 })
 
-test('after all of this, no log has the client’s secret, a code or a token', () => {
+test('at the end, no log has the client’s secret, a code or a token', () => {
   const lines = `${host.logged()}${JSON.stringify([...solutions.keys()].map((name) => host.linesOf(name)))}`
   expect(lines).not.toContain(CLIENT_SECRET)
   expect(lines).not.toMatch(/[?&](code|id_token)=|Bearer |Basic |eyJ[A-Za-z0-9_-]{10}/)

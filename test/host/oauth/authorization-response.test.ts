@@ -17,7 +17,7 @@ function transaction(provider: Partial<Provider> = {}, configuration: Partial<OA
   } as unknown as Transaction
 }
 
-/** The problem's code, or what was found. */
+/** The problem's code, or the result. */
 function check(query: string, provider: Partial<Provider> = {}, configuration: Partial<OAuthConfiguration> = {}) {
   try {
     return checkAuthorizationResponse(new URLSearchParams(query), 'query', transaction(provider, configuration))
@@ -27,12 +27,12 @@ function check(query: string, provider: Partial<Provider> = {}, configuration: P
   }
 }
 
-test('authorization response: a code is found', () => {
+test('authorization response: a code is returned', () => {
   expect(check('code=abc&state=s')).toEqual({ code: 'abc', idToken: null })
 })
 
 test.each(['code', 'id_token', 'iss', 'error'])(
-  'authorization response: the parameter %s twice is refused, also with the same value',
+  'authorization response: a repeated parameter %s is refused, even with the same value',
   (name) => {
     const parameters = new URLSearchParams(`state=s&code=c&${name}=x&${name}=x`)
     expect(() => checkAuthorizationResponse(parameters, 'query', transaction())).toThrow(
@@ -41,7 +41,7 @@ test.each(['code', 'id_token', 'iss', 'error'])(
   },
 )
 
-test('authorization response: without a state, or with two, it names no sign-in', () => {
+test('authorization response: without a state, or with two, it identifies no sign-in', () => {
   expect(stateOfResponse(new URLSearchParams('code=abc'))).toBeNull()
   expect(stateOfResponse(new URLSearchParams('code=abc&state=s&state=s'))).toBeNull()
   expect(stateOfResponse(new URLSearchParams('code=abc&state=s'))).toBe('s')
@@ -51,30 +51,30 @@ test.each([
   ['no code', 'state=s'],
   ['an empty code', 'state=s&code='],
   ['a code that is too long', `state=s&code=${'c'.repeat(8193)}`],
-  ['an ID token that was not asked for', 'state=s&code=c&id_token=x'],
+  ['an ID token that was not requested', 'state=s&code=c&id_token=x'],
   ['another issuer', `state=s&code=c&iss=https%3A%2F%2Fevil.example`],
   ['the issuer with a slash', `state=s&code=c&iss=${encodeURIComponent(`${ISSUER}/`)}`],
-  ['an issuer that begins like it', `state=s&code=c&iss=${encodeURIComponent(`${ISSUER}.evil.example`)}`],
+  ['an issuer with the same prefix', `state=s&code=c&iss=${encodeURIComponent(`${ISSUER}.evil.example`)}`],
   ['an empty issuer', 'state=s&code=c&iss='],
 ])('authorization response: %s is refused', (_name, query) => {
   expect(check(query)).toBe('oauth_token')
 })
 
-test('authorization response: iss is needed where the provider says that it sends it, also in errors', () => {
+test('authorization response: iss is required if the provider declares it, also in errors', () => {
   const sends = { sendsIssuer: true }
   expect(check('state=s&code=c', sends)).toBe('oauth_token')
   expect(check('state=s&error=access_denied', sends)).toBe('oauth_token')
   expect(check(`state=s&code=c&iss=${encodeURIComponent(ISSUER)}`, sends)).toEqual({ code: 'c', idToken: null })
 })
 
-test('authorization response: an ID token needs no iss beside it, since it has one', () => {
+test('authorization response: an ID token needs no separate iss, since it contains one', () => {
   const asked = { responseType: 'id_token', responseMode: 'query' } as const
   expect(check('state=s&id_token=a.b.c', { sendsIssuer: true }, asked)).toEqual({ code: null, idToken: 'a.b.c' })
   expect(check('state=s&id_token=a.b.c&code=c', {}, asked)).toBe('oauth_token')
   expect(check('state=s', {}, asked)).toBe('oauth_token')
 })
 
-test('authorization response: the iss of a tenant fits the provider of many', () => {
+test('authorization response: a tenant’s iss is valid for a multi-tenant provider', () => {
   const many = { issuer: TENANTS, issuerHasTenant: true }
   const of = (tenant: string) => `state=s&code=c&iss=${encodeURIComponent(TENANTS.replace('{tenantid}', tenant))}`
   expect(check(of('72f988bf-86f1-41af-91ab-2d7cd011db47'), many)).toEqual({ code: 'c', idToken: null })
@@ -82,14 +82,14 @@ test('authorization response: the iss of a tenant fits the provider of many', ()
   expect(check(of(''), many)).toBe('oauth_token')
 })
 
-test('authorization response: without a known issuer iss is of the origin of an endpoint', () => {
+test('authorization response: without a known issuer, iss must have the origin of an endpoint', () => {
   const single = { issuer: null, issuerOrigins: ['https://id.example.org'] }
   expect(check('state=s&code=c&iss=https%3A%2F%2Fid.example.org%2Fa', single)).toEqual({ code: 'c', idToken: null })
   expect(check('state=s&code=c&iss=https%3A%2F%2Fid.example.org.evil', single)).toBe('oauth_token')
   expect(check('state=s&code=c&iss=no%20address', single)).toBe('oauth_token')
 })
 
-test('authorization response: an answer in another mode than asked for is refused', () => {
+test('authorization response: a response in another mode than requested is refused', () => {
   expect(check('state=s&code=c', {}, { responseMode: 'form_post' })).toBe('oauth_token')
 })
 
@@ -102,11 +102,11 @@ test.each([
   ['invalid_scope', 'oauth_configuration'],
   ['anything else', 'oauth_configuration'],
   ['', 'oauth_configuration'],
-])('authorization response: the error "%s" is %s, whatever comes with it', (error, code) => {
+])('authorization response: the error "%s" gives %s, whatever else it contains', (error, code) => {
   expect(check(`state=s&code=c&error=${encodeURIComponent(error)}`)).toBe(code)
 })
 
-test('authorization response: the text of a provider is quoted, bounded, on one line', () => {
+test('authorization response: the provider’s text is quoted, truncated and on one line', () => {
   const text = encodeURIComponent(`<b>\n${'x'.repeat(500)}`)
   const parameters = new URLSearchParams(`state=s&error=invalid_scope&error_description=${text}`)
   expect(() => checkAuthorizationResponse(parameters, 'query', transaction())).toThrow(

@@ -38,7 +38,7 @@ function chooserWith(ofOperator: WrittenOAuthSettings | null, runEntry: EntryRun
 const oauthSolution = (oauth?: WrittenOAuthSettings) =>
   lab.solution({ manifest: manifestOf({ authenticator: 'OAUTH', modules: ['auth'], ...(oauth ? { oauth } : {}) }) })
 
-/** A solution that is asked by a script in one of its places. */
+/** A solution whose script is called in one of the supported places. */
 function scripted(where: 'auth' | 'main', source: string, written: Record<string, unknown> = {}): ActiveSolution {
   const modules = ['auth', 'base']
   const entry = ['getOAuthConfig']
@@ -59,7 +59,7 @@ function scripted(where: 'auth' | 'main', source: string, written: Record<string
   })
 }
 
-test('OAUTH_AUTHENTICATOR: a state of getOAuthConfig is ignored with a warning, and its endpoints are no parameters', async () => {
+test('OAUTH_AUTHENTICATOR: a state from getOAuthConfig is ignored with a warning, and its endpoints are not parameters', async () => {
   const source = `function getOAuthConfig() {
     return { api: 'Google', clientId: 'c', apiSecret: 's', state: 'x', prompt: 'consent',
       refreshTokenEndpoint: 'https://idp.example/refresh', revokeTokenEndpoint: 'https://idp.example/revoke' }
@@ -74,7 +74,7 @@ test('OAUTH_AUTHENTICATOR: a state of getOAuthConfig is ignored with a warning, 
   expect(lines).toEqual([{ level: 'warn', message, correlationId: 'TEST0-00000' }])
 })
 
-test('the operator’s addresses leave none of the author’s in force, those of refreshing and revoking included', () => {
+test('the operator’s addresses replace all of the author’s, including those for refreshing and revoking', () => {
   const places = { refreshTokenEndpoint: 'https://a.example/r', revokeTokenEndpoint: 'https://a.example/v' }
   expect(mergeSettings({ ...GOOGLE, ...places }, { issuer: 'https://b.example' })).toEqual({
     ...GOOGLE,
@@ -84,7 +84,7 @@ test('the operator’s addresses leave none of the author’s in force, those of
 
 // OAUTH
 
-test('OAUTH: the manifest’s settings, with the operator’s over them, key by key', async () => {
+test('OAUTH: the operator’s settings override the manifest’s, key by key', async () => {
   const solution = oauthSolution({ ...GOOGLE, prompt: 'consent', login_failed_url: '/failed' })
   expect(await chooserWith(null).choose(asking(solution))).toMatchObject({ clientId: 'of the author' })
   const chosen = await chooserWith({ clientId: 'of the operator', hd: 'x.org' }).choose(asking(solution))
@@ -92,7 +92,7 @@ test('OAUTH: the manifest’s settings, with the operator’s over them, key by 
   expect({ ...chosen.parameters }).toEqual({ prompt: 'consent', hd: 'x.org' })
 })
 
-test('OAUTH: settings of the operator alone suffice, and without any the problem says so', async () => {
+test('OAUTH: the operator’s settings alone are enough; without any settings the problem says so', async () => {
   const solution = oauthSolution()
   expect(await chooserWith(GOOGLE).choose(asking(solution))).toMatchObject({ api: 'Google' })
   await expect(chooserWith(null).choose(asking(solution))).rejects.toMatchObject({
@@ -117,7 +117,7 @@ test('OAUTH: the problem says whose settings are wrong', async () => {
   }
 })
 
-test('OAUTH: another provider of the operator gets nothing of the manifest but the page after a failed login', () => {
+test('OAUTH: a different provider set by the operator inherits only login_failed_url from the manifest', () => {
   const merged = mergeSettings(
     {
       api: 'Custom',
@@ -133,7 +133,7 @@ test('OAUTH: another provider of the operator gets nothing of the manifest but t
   expect({ ...mergeSettings({ api: 'Custom', clientId: 'a' }, GOOGLE) }).toEqual(GOOGLE)
 })
 
-test('OAUTH: where the operator says where the provider is, no address of the manifest counts', () => {
+test('OAUTH: if the operator sets the provider’s addresses, the manifest’s are ignored', () => {
   const author = 'https://author.example/x'
   const ofManifest: WrittenOAuthSettings = {
     api: 'Custom',
@@ -156,7 +156,7 @@ test('OAUTH: where the operator says where the provider is, no address of the ma
   expect({ ...mergeSettings(ofManifest, { clientId: 'b' }) }).toEqual({ ...ofManifest, clientId: 'b' })
 })
 
-test('OAUTH: no script is asked', async () => {
+test('OAUTH: no script is called', async () => {
   const runEntry: EntryRunner = () => Promise.reject(new TypeError('a script was asked'))
   expect(await chooserWith(null, runEntry).choose(asking(oauthSolution(GOOGLE)))).toMatchObject({ api: 'Google' })
 })
@@ -169,7 +169,7 @@ const SCRIPT = `function getOAuthConfig(queryParams) {
 }`
 
 test.each(['auth', 'main'] as const)(
-  'OAUTH_AUTHENTICATOR: getOAuthConfig in %s chooses by the query parameters',
+  'OAUTH_AUTHENTICATOR: getOAuthConfig in %s can use the query parameters',
   async (where) => {
     const params = { tenant: 'north', argument: 'a', username: 'anna', password: 'b', csrf_token: 'c', id_token: 'd' }
     const chosen = await chooserWith(null).choose(asking(scripted(where, SCRIPT), params))
@@ -178,7 +178,7 @@ test.each(['auth', 'main'] as const)(
   },
 )
 
-test('OAUTH_AUTHENTICATOR: in main it runs with main’s scripts alone, in the authenticator with that one’s', async () => {
+test('OAUTH_AUTHENTICATOR: in main it runs with main’s scripts only, in the authenticator with the authenticator’s', async () => {
   const source = `function getOAuthConfig() {
     return { api: 'Okta', clientId: [typeof inAuth, typeof inBase, typeof inMain].join(), domain: 'x.org' }
   }`
@@ -187,7 +187,7 @@ test('OAUTH_AUTHENTICATOR: in main it runs with main’s scripts alone, in the a
   expect((await chosen('auth')).clientId).toBe('number,undefined,undefined')
 })
 
-test('OAUTH_AUTHENTICATOR: neither the manifest’s nor the operator’s settings complete what the script returns', async () => {
+test('OAUTH_AUTHENTICATOR: neither the manifest’s nor the operator’s settings are added to what the script returns', async () => {
   const solution = scripted('auth', "function getOAuthConfig() { return { api: 'Google', clientId: 'x' } }", {
     oauth: { ...GOOGLE, prompt: 'consent' },
   })
@@ -197,7 +197,7 @@ test('OAUTH_AUTHENTICATOR: neither the manifest’s nor the operator’s setting
   })
 })
 
-test('OAUTH_AUTHENTICATOR: null says that no configuration matches', async () => {
+test('OAUTH_AUTHENTICATOR: null means that no configuration applies', async () => {
   const choose = chooserWith(null).choose(asking(scripted('auth', SCRIPT), { tenant: 'west' }))
   await expect(choose).rejects.toMatchObject({
     code: 'oauth_configuration',
@@ -205,12 +205,12 @@ test('OAUTH_AUTHENTICATOR: null says that no configuration matches', async () =>
   })
 })
 
-test('OAUTH_AUTHENTICATOR: an empty object is a configuration, and a wrong one', async () => {
+test('OAUTH_AUTHENTICATOR: an empty object is an invalid configuration, not a missing one', async () => {
   const choose = chooserWith(null).choose(asking(scripted('auth', 'const getOAuthConfig = async () => ({})')))
   await expect(choose).rejects.toMatchObject({ message: expect.stringMatching(/^getOAuthConfig: "api" is missing/) })
 })
 
-test('OAUTH_AUTHENTICATOR: what it throws is in the log once, with its place, and not in the problem', async () => {
+test('OAUTH_AUTHENTICATOR: what it throws is logged once with its position, and not shown in the problem', async () => {
   const from = lab.lines.length
   const source = "function getOAuthConfig(queryParams) {\n  throw new Error('no ' + queryParams.custom_key)\n}"
   const choose = chooserWith(null).choose(asking(scripted('auth', source), { custom_key: 'hunter2' }))
@@ -229,7 +229,7 @@ test('OAUTH_AUTHENTICATOR: what it throws is in the log once, with its place, an
   ])
 })
 
-test('OAUTH_AUTHENTICATOR: it has CALL_TIME', async () => {
+test('OAUTH_AUTHENTICATOR: it is limited to CALL_TIME', async () => {
   const choose = chooserWith(null).choose(asking(scripted('main', 'function getOAuthConfig() { for (;;); }')))
   await expect(choose).rejects.toMatchObject({
     code: 'oauth_script',
@@ -237,14 +237,14 @@ test('OAUTH_AUTHENTICATOR: it has CALL_TIME', async () => {
   })
 })
 
-test('OAUTH_AUTHENTICATOR: when no sandbox process is free, that is another problem', async () => {
+test('OAUTH_AUTHENTICATOR: if no sandbox process is free, the problem is a different one', async () => {
   const failure = { code: 'sandbox_busy', message: 'no process', milliseconds: 0 } as const
   const runEntry: EntryRunner = async () => ({ failure, effects: noEffects(), values: {}, hasValues: false })
   const choose = chooserWith(null, runEntry).choose(asking(scripted('auth', SCRIPT)))
   await expect(choose).rejects.toMatchObject({ code: 'oauth_busy' })
 })
 
-test('OAUTH_AUTHENTICATOR: addresses that a script returns obey the allow-list', async () => {
+test('OAUTH_AUTHENTICATOR: addresses that a script returns must be allowed', async () => {
   for (const issuer of [
     'http://169.254.169.254',
     'javascript:alert(1)',
@@ -260,7 +260,7 @@ test('OAUTH_AUTHENTICATOR: addresses that a script returns obey the allow-list',
 
 // Without a configuration
 
-test('fallbackOf: the page after a failed login, of the settings that count', async () => {
+test('fallbackOf: login_failed_url of the effective settings', async () => {
   const solution = oauthSolution({ ...GOOGLE, login_failed_url: '/of-author' })
   expect(await chooserWith(null).fallbackOf(solution)).toBe('/of-author')
   expect(await chooserWith({ login_failed_url: '/of-operator' }).fallbackOf(solution)).toBe('/of-operator')

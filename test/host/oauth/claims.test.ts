@@ -23,7 +23,7 @@ beforeAll(async () => {
 const NOW = 1_700_000_000_000
 const seconds = NOW / 1000
 
-/** Reads claims of an ID token with these, at a provider whose user info is this; counts how often it is asked. */
+/** Reads the claims of this ID token, at a provider with this user info. Counts the requests for user info. */
 async function read(ofToken: Record<string, unknown> | null, info: Record<string, unknown>, before?: Claims) {
   let asked = 0
   const tokenRequests = {
@@ -50,17 +50,17 @@ async function read(ofToken: Record<string, unknown> | null, info: Record<string
   return { claims: { ...claims }, asked }
 }
 
-test('claims: user info is not asked where the ID token has what the scope asked for', async () => {
+test('claims: user info is not requested if the ID token has everything in the scope', async () => {
   const { claims, asked } = await read({ email: 'anna@example.org', name: 'Anna' }, {})
   expect([asked, claims.email]).toEqual([0, 'anna@example.org'])
 })
 
-test('claims: what the ID token lacks comes from user info; what is signed wins', async () => {
+test('claims: missing claims come from user info; signed ones take precedence', async () => {
   const { claims, asked } = await read({ name: 'Anna' }, { sub: 'anna', name: 'Bram', email: 'anna@example.org' })
   expect([asked, claims.name, claims.email]).toEqual([1, 'Anna', 'anna@example.org'])
 })
 
-test('claims: user info says nothing about the token itself', async () => {
+test('claims: user info cannot set claims about the token', async () => {
   const info = {
     sub: 'anna',
     iss: 'https://evil.example',
@@ -75,19 +75,19 @@ test('claims: user info says nothing about the token itself', async () => {
   expect([claims.sid, claims.auth_time]).toEqual([undefined, undefined])
 })
 
-test('claims: that an e-mail is verified is believed only of the e-mail that it came with', async () => {
+test('claims: email_verified applies only to the email from the same source', async () => {
   const { claims } = await read({ email: 'anna@example.org' }, { sub: 'anna', email: 'x@y.z', email_verified: true })
   expect([claims.email, claims.email_verified]).toEqual(['anna@example.org', undefined])
 })
 
-test('claims: at a refresh without ID token user info is newer than what was known', async () => {
+test('claims: at a refresh without ID token, user info replaces older claims', async () => {
   const before = { iss: ISSUER, sub: 'anna', email: 'old@example.org', email_verified: true, name: 'Anna', sid: 's' }
   const { claims, asked } = await read(null, { sub: 'anna', email: 'new@example.org' }, before)
   expect(asked).toBe(1)
   expect(claims).toEqual({ iss: ISSUER, sub: 'anna', email: 'new@example.org', name: 'Anna', sid: 's' })
 })
 
-test('claims: at a refresh the ID token must be of the same user and issuer', async () => {
+test('claims: at a refresh the ID token must be for the same user and issuer', async () => {
   const before = { iss: ISSUER, sub: 'bram' }
   await expect(read({ email: 'a@b.c', name: 'x' }, {}, before)).rejects.toMatchObject({ code: 'oauth_token' })
   const elsewhere = { iss: 'https://other.example', sub: 'anna' }
@@ -98,6 +98,6 @@ test('claims: user info that is too large is refused', async () => {
   await expect(read({}, { sub: 'anna', groups: 'x'.repeat(40_000) })).rejects.toMatchObject({ code: 'oauth_provider' })
 })
 
-test('claims: a provider that gives no ID token is told so', async () => {
+test('claims: a provider that sends no ID token causes an error that says so', async () => {
   await expect(read(null, {})).rejects.toThrow('gave no ID token: does the scope have "openid"?')
 })

@@ -25,7 +25,7 @@ const ENDPOINTS = {
   jwks_uri: 'https://keys.example.org/jwks',
 }
 
-test('configuration: Google with the least', () => {
+test('configuration: minimal settings for Google', () => {
   expect(check(GOOGLE)).toEqual({
     api: 'Google',
     clientId: 'id',
@@ -48,7 +48,7 @@ test('configuration: Google with the least', () => {
   })
 })
 
-test('configuration: the example of the guide', () => {
+test('configuration: the example in the guide', () => {
   const settings = {
     api: 'Microsoft',
     clientId: 'id',
@@ -94,7 +94,7 @@ test.each([
   expect(check({ api, clientId: 'id', apiSecret: 's', ...settings })).toMatchObject(expected)
 })
 
-test('configuration: what is written wins over the table, for every provider', () => {
+test('configuration: for every provider, explicit settings override the table', () => {
   const written = {
     ...ENDPOINTS,
     issuer: 'https://other.example.org',
@@ -112,7 +112,7 @@ test('configuration: what is written wins over the table, for every provider', (
   }
 })
 
-test('configuration: a client without secret has PKCE, or no code', () => {
+test('configuration: a client without secret uses PKCE, or no code', () => {
   const { apiSecret, ...without } = CUSTOM
   expect(check(without)).toMatchObject({ apiSecret: null, clientAuthentication: 'none', pkce: 'S256' })
   expect(check({ ...without, token_endpoint_auth_method: 'none' })).toMatchObject({ clientAuthentication: 'none' })
@@ -124,13 +124,13 @@ test('configuration: a client without secret has PKCE, or no code', () => {
   expect(check({ api: 'Google', clientId: 'id', response_type: 'id_token' }).apiSecret).toBeNull()
 })
 
-test('configuration: further texts, numbers and booleans are sent on as texts', () => {
+test('configuration: other texts, numbers and booleans are sent as texts', () => {
   const { parameters } = check({ ...GOOGLE, access_type: 'offline', max_age: 5, hd: true, claims: '{"id_token":{}}' })
   expect({ ...parameters }).toEqual({ access_type: 'offline', max_age: '5', hd: 'true', claims: '{"id_token":{}}' })
   expect(Object.getPrototypeOf(parameters)).toBeNull()
 })
 
-test('configuration: null counts as left out', () => {
+test('configuration: null means omitted', () => {
   expect(check({ ...GOOGLE, code_challenge_method: null, prompt: null, tenant: undefined })).toEqual(check(GOOGLE))
 })
 
@@ -149,7 +149,7 @@ test.each([
   'client_assertion_type',
   'id_token_hint',
   'registration',
-])('configuration: the parameter %s is the platform’s own', (name) => {
+])('configuration: the parameter %s is reserved for the platform', (name) => {
   expect(refusal({ ...GOOGLE, [name]: 'x' })).toBe(
     `getOAuthConfig: "${name}" must not be there: the platform sets it itself`,
   )
@@ -163,7 +163,7 @@ test.each([
   [{ apiSecret: 'a%%GOOGLE%%' }, '"apiSecret" must be one %%NAME%%'],
   [{ apiSecret: '%%GOOGLE%%%%GOOGLE%%' }, '"apiSecret" must be one %%NAME%%'],
   [{ apiSecret: '%%google%%' }, '"apiSecret" must be one %%NAME%%'],
-])('configuration: %j holds a placeholder where none may be', (settings, message) => {
+])('configuration: %j has a placeholder where none is allowed', (settings, message) => {
   expect(refusal({ ...GOOGLE, ...settings })).toMatch(message)
 })
 
@@ -190,20 +190,20 @@ test.each([
   ['https://id.example.org/'],
   {},
   5,
-])('configuration: no address may be %j', (address) => {
+])('configuration: %j is not a valid address', (address) => {
   for (const name of ADDRESSES)
     expect(refusal({ ...CUSTOM, ...ENDPOINTS, [name]: address })).toMatch(`: "${name}" must`)
 })
 
 test.each(['127.0.0.1/x', 'a b', 'user@x.org', 'x.org#', 'x.org?', 'https://x.org', '', 'x.org:0', '[::1', '\u0000'])(
-  'configuration: no domain may be %j',
+  'configuration: %j is not a valid domain',
   (domain) => {
     expect(refusal({ api: 'Okta', clientId: 'id', domain })).toMatch('"domain" must be a host or host:port')
   },
 )
 
 test.each(['../evil', 'a/b', 'a?b', 'a#b', '', '.', 'a b', '{tenantid}', 'a\r\n', 'ü'])(
-  'configuration: no tenant may be %j',
+  'configuration: %j is not a valid tenant',
   (tenant) => {
     expect(refusal({ api: 'Microsoft', clientId: 'id', tenant })).toMatch('"tenant" must be common')
   },
@@ -304,7 +304,7 @@ test.each([
   expect(message.length).toBeLessThan(300)
 })
 
-test('configuration: keys of prototypes reach no prototype', () => {
+test('configuration: keys named like prototype properties don’t reach a prototype', () => {
   const settings = JSON.parse(
     '{"api":"Google","clientId":"id","apiSecret":"s","constructor":"a","toString":"b","__proto__":"c"}',
   )

@@ -6,7 +6,7 @@ import { ALL_WAYS, type Played, tellLogout, type Way } from '../../support/playe
 
 let played: Awaited<ReturnType<typeof createPlayedInMemory>>
 
-/** The clock stands still but for what a test adds to it. */
+/** The clock only moves when a test advances it. */
 function pass(milliseconds: number): void {
   vi.setSystemTime(Date.now() + milliseconds)
 }
@@ -37,7 +37,7 @@ const without = (...names: readonly string[]): NonNullable<TokenPlay['claims']> 
 }
 const named = (more: object) => ({ claims: (claims: object) => ({ ...claims, ...more }) })
 
-test('at least 19 kinds of bad logout tokens are played', () => {
+test('there are at least 19 kinds of invalid logout tokens', () => {
   expect(BAD_LOGOUT_TOKENS.length).toBeGreaterThanOrEqual(19)
 })
 
@@ -51,7 +51,7 @@ describe.each(ALL_WAYS)('back-channel logout: %s', (way) => {
   })
 
   test.each(BAD_LOGOUT_TOKENS)(
-    'a token with the fault "$name" is refused, and the session lives',
+    'a token with the error "$name" is refused, and the session stays',
     async ({ changes }) => {
       const token = stage.logoutToken(changes)
       const answer = await tell(way, token)
@@ -70,26 +70,26 @@ describe.each(ALL_WAYS)('back-channel logout: %s', (way) => {
     },
   )
 
-  test('a sound one ends the sessions of all browsers within a second, and is taken once', async () => {
+  test('a valid token ends the sessions of all browsers within a second, and works once', async () => {
     const phone = await signedIn(way, stage)
     const token = stage.logoutToken()
     const answer = await tell(way, token)
     expect([answer.status, answer.text]).toEqual([200, ''])
     pass(1000)
     expect([await statusOf(anna), await statusOf(phone)]).toEqual([401, 401])
-    // Times of tokens are whole seconds: what was issued within the same one may be of before.
+    // Times in tokens are whole seconds, so a token issued in this second may be older than the sign-in.
     const again = await signedIn(way, stage)
     expect((await tell(way, token)).status).toBe(400)
     expect(await statusOf(again)).toBe(200)
     expect(stage.strays()).toEqual([])
   })
 
-  test('the bad ones asked for keys three times at most', () => {
+  test('the invalid tokens caused at most three requests for keys', () => {
     expect(stage.requests.filter(({ path }) => path === '/jwks').length).toBeLessThanOrEqual(3)
   })
 })
 
-test('a logout token with a session of the provider ends that one alone', async () => {
+test('a logout token for one session at the provider ends only that session', async () => {
   const stage = played.provider.play(named({ sid: 'at-home' }))
   const home = await signedIn('query', stage)
   stage.change(named({ sid: 'at-work' }))
@@ -101,12 +101,12 @@ test('a logout token with a session of the provider ends that one alone', async 
   expect(await statusOf(work)).toBe(200)
 })
 
-test('a logout token of another user, solution or provider ends nobody else’s session', async () => {
+test('a logout token for another user, solution or provider ends nobody else’s session', async () => {
   const stage = played.provider.play()
   const anna = await signedIn('query', stage)
   expect((await tell('query', stage.logoutToken(named({ sub: 'sub-of-bram' })))).status).toBe(200)
   expect(await statusOf(anna)).toBe(200)
-  // Nobody signed in there by this provider.
+  // Nobody signed in to that solution with this provider.
   expect((await tell('fragment', stage.logoutToken())).status).toBe(400)
   expect(await statusOf(anna)).toBe(200)
   const other = played.provider.play()
@@ -115,7 +115,7 @@ test('a logout token of another user, solution or provider ends nobody else’s 
   expect(await statusOf(anna)).toBe(200)
 })
 
-test('no token, two of them, and one of 100 kB are refused', async () => {
+test('a missing token, two tokens and a token of 100 kB are refused', async () => {
   const stage = played.provider.play()
   const anna = await signedIn('query', stage)
   const two = [stage.logoutToken(), stage.logoutToken()] as const

@@ -16,17 +16,17 @@ import { createPlayedInMemory } from '../../support/played-in-memory.ts'
 import { ALL_WAYS, type Played, refusedBy, unsoundIn, waysOf, whatCameOf } from '../../support/played-sign-ins.ts'
 
 let played: Awaited<ReturnType<typeof createPlayedInMemory>>
-/** Of every sign-in of this file. */
+/** Of every sign-in in this file. */
 const secrets: string[] = []
 
-/** The clock stands still but for what a test adds to it. */
+/** The clock only moves when a test advances it. */
 function pass(milliseconds: number): void {
   vi.setSystemTime(Date.now() + milliseconds)
 }
 
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
-  // Without grace each use of a remembered login asks the provider.
+  // Without a grace period, each use of a remembered login sends a request to the provider.
   played = await createPlayedInMemory({ OAUTH_TIME: 2000, REMEMBER_GRACE: 1 })
 })
 afterAll(async () => {
@@ -39,11 +39,11 @@ function pathsOf({ requests }: Played): string[] {
 }
 
 describe.each([...HOSTILE, ...HOSTILE_USER_INFO])('$name', ({ name, flows, play, problem, needsEarlier = false }) => {
-  test('is refused in each flow where it applies, with a page and a line in the log', async () => {
+  test('is refused in each flow where it applies, with a page and a log line', async () => {
     const ways = waysOf(flows)
     const all = await Promise.all(ways.map((way) => played.playSignIn(way, play, { needsEarlier })))
     secrets.push(...all.flatMap((one) => one.secrets))
-    // Only this one brings a code that the client cannot tell from a sound one.
+    // Only this attack delivers a code that the client cannot distinguish from a valid one.
     const isForeignCode = name === 'code of nobody'
     const strays = isForeignCode ? ['a code that is unknown or was used'] : []
     const ends = await Promise.all(all.map((one) => whatCameOf(one, played)))
@@ -71,7 +71,7 @@ describe.each(ACCEPTED.filter(({ rotates }) => rotates !== true))('$name', ({ fl
 })
 
 test.each(ALL_WAYS)(
-  'rotated keys are accepted at the first sign-in after the cool-down, by one request: %s',
+  'rotated keys are accepted at the first sign-in after the cool-down, with one request: %s',
   async (way) => {
     const stage = played.provider.play()
     await expectSignedIn(await played.signIn(way, stage))
@@ -93,7 +93,7 @@ test.each(ALL_WAYS)('20 sign-ins with unknown kids cause at most 3 requests for 
   expect(requests).toBeLessThanOrEqual(3)
 })
 
-test.each([40_000, 100_000])('an ID token of %i characters, posted by a form, signs nobody in', async (padding) => {
+test.each([40_000, 100_000])('an ID token of %i characters posted by a form does not sign anybody in', async (padding) => {
   const play = { claims: (claims: object) => ({ ...claims, padding: 'p'.repeat(padding) }) }
   const one = await played.playSignIn('id-token-post', play)
   expect(one.answer.status).toBeGreaterThanOrEqual(400)
@@ -104,7 +104,7 @@ test.each([40_000, 100_000])('an ID token of %i characters, posted by a form, si
 })
 
 const FAILED = 'https://intranet.example.org/failed?from=host'
-/** Where the answer leads, be it a redirect or, after a form, a page that goes on. */
+/** Where the response sends the browser: by a redirect, or after a form by a page with a link. */
 function targetOf({ answer }: Played): URL {
   const href = answer.headers.location ?? /href="(https:[^"]+)"/.exec(answer.text)?.[1]?.replaceAll('&amp;', '&')
   return new URL(href ?? 'nowhere:')
@@ -118,7 +118,7 @@ describe.each(ALL_WAYS)('login_failed_url: %s', (way) => {
     ['a discovery document that cannot be had', { discovery: failure }, 'oauth_provider'],
     ['a user who declined', { authorization: declined }, 'oauth_denied'],
     ['an answer with something twice', { authorization: withIssuerTwice }, 'oauth_token'],
-  ] as const)('%s leads there, with its code and the correlation id', async (_name, play, problem) => {
+  ] as const)('%s redirects there, with its code and the correlation id', async (_name, play, problem) => {
     const one = await played.signIn(way, played.provider.play(play), query)
     const { origin, pathname, searchParams } = targetOf(one)
     const reference = String(one.answer.headers['x-correlation-id'])
@@ -131,7 +131,7 @@ describe.each(ALL_WAYS)('login_failed_url: %s', (way) => {
     expect(await whatCameOf(one, played)).toMatchObject({ codes: [problem], session: 401, cookies: [], leaks: [] })
   })
 
-  test('an answer that belongs to no sign-in of this browser does not', async () => {
+  test('a response that matches no sign-in of this browser does not', async () => {
     const play = { authorization: (parameters: readonly (readonly [string, string])[]) => withoutState(parameters) }
     const one = await played.signIn(way, played.provider.play(play), query)
     expect(await whatCameOf(one, played)).toEqual(refusedBy('oauth_expired', /"state"/))
@@ -148,7 +148,7 @@ function declined(parameters: Pairs): Pairs {
   return [...parameters.filter(([name]) => name === 'state' || name === 'iss'), ['error', 'access_denied']]
 }
 
-/** Somebody who signed in soundly, and closed the browser. */
+/** A user who signed in normally and then closed the browser. */
 async function remembered(play: Play) {
   const stage = played.provider.play(play)
   const { visitor, answer } = await played.signIn('query', stage)
@@ -172,7 +172,7 @@ async function linesOf(page: Page) {
   return (await played.linesOf('query')).filter(({ correlationId }) => correlationId === reference)
 }
 
-/** Requests since `from` that a sound client does not make, and where a token was written down. */
+/** Requests since `from` that a correct client does not send, and secrets that were written anywhere. */
 async function wrongSince(from: number, page: Page, stage: Stage): Promise<string[]> {
   const written = `${played.host.logged()}${JSON.stringify(await linesOf(page))}${page.text}`
   const leaks = stage.given.filter((secret) => secret !== '' && written.includes(secret))
@@ -180,7 +180,7 @@ async function wrongSince(from: number, page: Page, stage: Stage): Promise<strin
 }
 
 test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'refused'))(
-  '$name: the remembered login ends, and the user signs in anew',
+  '$name: the remembered login ends, and the user signs in again',
   async ({ name, play, userInfo }) => {
     const { stage, visitor, open } = await remembered({
       refresh: play,
@@ -191,7 +191,7 @@ test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'refused'))(
     expect(leadsToProvider(page, stage)).toBe(true)
     expect(visitor.cookie('remember')).toBeUndefined()
     expect((await visitor.session()).status).toBe(401)
-    // invalid_grant is the provider's own way to say so: nothing is wrong with it.
+    // A provider answers invalid_grant to end a sign-in, so it is not an error.
     const codes = name === 'refresh with invalid_grant' ? [] : ['oauth_token']
     expect((await linesOf(page)).map(({ code }) => code)).toEqual(codes)
     expect(await wrongSince(from, page, stage)).toEqual([])
@@ -202,7 +202,7 @@ test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'refused'))(
 )
 
 test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'away'))(
-  '$name: a page says so, and the remembered login stays as it was',
+  '$name: a page reports it, and the remembered login stays unchanged',
   async ({ name, play }) => {
     const { stage, visitor, cookie, open } = await remembered({ refresh: play })
     const from = stage.requests.length
@@ -216,13 +216,13 @@ test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'away'))(
     expect(await wrongSince(from, page, stage)).toEqual([])
     stage.change({})
     const next = await open()
-    // With these the refresh token was used up, and the next one was in what did not come.
+    // In these cases the refresh token was used up, and the next one was in the response that never arrived.
     if (['refresh slow', 'refresh huge'].includes(name)) expect(leadsToProvider(next, stage)).toBe(true)
     else expect(textOf(next.text)).toContain('Signed in as anna@example.org')
   },
 )
 
-test.each(ACCEPTED_REFRESH)('$name: the user comes in again and again', async ({ play }) => {
+test.each(ACCEPTED_REFRESH)('$name: the user can return repeatedly', async ({ play }) => {
   const { stage, visitor, open } = await remembered({ refresh: play })
   for (let time = 1; time <= 3; time++) {
     const from = stage.requests.length
@@ -236,7 +236,7 @@ test.each(ACCEPTED_REFRESH)('$name: the user comes in again and again', async ({
   expect(refreshes.length).toBe(3)
 })
 
-test('in the end no code, token or secret stands in a log or the audit, and no request was lost', async () => {
+test('at the end, no log or audit has a code, token or secret, and no request was lost', async () => {
   expect(secrets.length).toBeGreaterThan(1000)
   const logs = await Promise.all(ALL_WAYS.map((way) => played.linesOf(way)))
   const audit = await played.audited()

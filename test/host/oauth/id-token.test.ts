@@ -27,7 +27,7 @@ const GUID = '72f988bf-86f1-41af-91ab-2d7cd011db47'
 
 let key: SigningKey
 let other: SigningKey
-/** The same `kid` as `key`, but another key. */
+/** The same `kid` as `key`, but a different key. */
 let impostor: SigningKey
 let elliptic: SigningKey
 beforeAll(async () => {
@@ -66,7 +66,7 @@ const hash = (text: string, bits = 256) => {
   const whole = createHash(`sha${bits}`).update(text).digest()
   return whole.subarray(0, whole.length / 2).toString('base64url')
 }
-/** Another character at `at` of one of the token's parts. */
+/** Replaces the character at `at` of one of the token's parts. */
 function flip(text: string, part: number, at: number): string {
   const parts = text.split('.')
   const old = parts[part] as string
@@ -81,7 +81,7 @@ function hmacToken(secret: string | Buffer): string {
 }
 const publicKey = () => createPublicKey({ key: key.jwk, format: 'jwk' })
 
-test('ID token: one that fits gives all its claims, without a prototype at any depth', async () => {
+test('ID token: a valid one returns all its claims, without a prototype at any depth', async () => {
   const claims = await checkIdToken(await token({ email: 'a@example.org', address: { country: 'NL' } }), expected())
   expect({ ...claims, address: { ...(claims.address as object) } }).toEqual({
     ...CLAIMS,
@@ -92,7 +92,7 @@ test('ID token: one that fits gives all its claims, without a prototype at any d
 })
 
 test.each(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'])(
-  'ID token: %s is verified, and a flipped signature is not',
+  'ID token: %s is verified, and a changed signature is refused',
   async (alg) => {
     const made = await makeKey(alg, 'k')
     const wanted = expected({ provider: provider({ idTokenAlgorithms: [alg] }) }, [made])
@@ -151,7 +151,7 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   ['b64 alone', () => token({}, { b64: true }), /"b64"/],
   ['the type of a logout token', () => token({}, { typ: 'logout+jwt' }), /"typ" or jwt; it is "logout\+jwt"/],
   ['the type of an access token', () => token({}, { typ: 'at+jwt' }), /"typ"/],
-  ['a type that is no text', () => token({}, { typ: ['JWT'] }), /"typ"/],
+  ['a type that is not a string', () => token({}, { typ: ['JWT'] }), /"typ"/],
   ['a type in another tree', () => token({}, { typ: 'text/jwt' }), /"typ"/],
   [
     'another issuer',
@@ -161,7 +161,7 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   ['no issuer', () => token({ iss: undefined }), /"iss".*undefined/],
   ['the issuer with a slash', () => token({ iss: `${ISSUER}/` }), /"iss"/],
   ['a prefix of the issuer', () => token({ iss: ISSUER.slice(0, -4) }), /"iss"/],
-  ['an issuer that goes on', () => token({ iss: `${ISSUER}.evil.example` }), /"iss"/],
+  ['an issuer with a suffix', () => token({ iss: `${ISSUER}.evil.example` }), /"iss"/],
   ['the issuer in capitals', () => token({ iss: ISSUER.toUpperCase() }), /"iss"/],
   ['the issuer in a list', () => token({ iss: [ISSUER] }), /"iss".*a list/],
   ['another audience', () => token({ aud: 'client-2' }), /alone; its "aud" is "client-2"/],
@@ -233,7 +233,7 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   ['letters of plain base64', async () => flip(await token(), 1, 3).replace(/\.(.)/, '.+'), /base64url/],
   ['bits left over', async () => leftOver(await token()), /base64url/],
   [
-    'a header that is no JSON',
+    'a header that is not JSON',
     () => signToken(key, { header: 'alg', claims: CLAIMS }),
     /header that is not strict JSON/,
   ],
@@ -248,7 +248,7 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
     /header that is not a JSON object/,
   ],
   [
-    'a payload that is no JSON',
+    'a payload that is not JSON',
     () => signToken(key, { claims: 'secret text' }),
     /payload that is not strict JSON, from line 1, column 1 on/,
   ],
@@ -286,7 +286,7 @@ async function swapped(part: number): Promise<string> {
   parts[part] = foreign[part] as string
   return parts.join('.')
 }
-/** The same bytes, written with bits in the last letter that belong to no byte. */
+/** The same bytes, encoded with different unused bits in the last letter. */
 function leftOver(text: string): string {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const changed = `${text.slice(0, -1)}${letters[letters.indexOf(text.slice(-1)) + 1]}`
@@ -295,7 +295,7 @@ function leftOver(text: string): string {
   return changed
 }
 
-test('ID token: a key set with many keys decides nothing for a token without kid', async () => {
+test('ID token: a token without kid is refused if several keys could match', async () => {
   const problem = await problemOf(await token({}, { kid: undefined }), expected({}, [key, other]))
   expect([problem.code, problem.message]).toEqual(['oauth_token', expect.stringMatching(/names no key fits 2 keys/)])
 })
@@ -322,7 +322,7 @@ test.each<[string, () => Promise<string>]>([
   expect(claims.iss).toBe(ISSUER)
 })
 
-test('ID token: at_hash takes the hash of the algorithm', async () => {
+test('ID token: at_hash is checked with the hash of the algorithm', async () => {
   const made = await makeKey('ES384', 'k')
   const wanted = expected({ provider: provider({ idTokenAlgorithms: ['ES384'] }), accessToken: 'access' }, [made])
   const withHash = (bits: number) => signToken(made, { claims: { ...CLAIMS, at_hash: hash('access', bits) } })
@@ -330,7 +330,7 @@ test('ID token: at_hash takes the hash of the algorithm', async () => {
   expect((await problemOf(await withHash(256), wanted)).message).toMatch(/"at_hash"/)
 })
 
-test('ID token: hashes without what they are of are not looked at', async () => {
+test('ID token: hashes are ignored if what they hash is missing', async () => {
   const claims = await checkIdToken(await token({ at_hash: 'x', c_hash: 'x' }), expected())
   expect(claims.at_hash).toBe('x')
 })
@@ -345,7 +345,7 @@ test.each<[string, object]>([
   ['iat and exp an hour ago', { iat: SECONDS - 3600, exp: SECONDS - 3300 }],
   ['iat a second too early', { iat: SECONDS - 66 }],
   ['iat a day old', { iat: SECONDS - DAY }],
-])('ID token: %s is a matter of the clocks', async (_what, claims) => {
+])('ID token: %s is a clock problem', async (_what, claims) => {
   const problem = await problemOf(await token(claims))
   const iat = new Date(1000 * ((claims as { iat?: number }).iat ?? SECONDS)).toISOString()
   expect(problem.code).toBe('oauth_clock')
@@ -356,11 +356,11 @@ test.each<[string, object]>([
   ['another nonce', { nonce: 'other' }],
   ['another audience', { aud: 'client-2' }],
   ['an exp that is far away', { exp: SECONDS - 2 * DAY }],
-])('ID token: a wrong clock together with %s is not a matter of the clocks', async (_what, claims) => {
+])('ID token: a wrong clock together with %s is not a clock problem', async (_what, claims) => {
   expect((await problemOf(await token({ iat: SECONDS + 3600, ...claims }))).code).toBe('oauth_token')
 })
 
-test('ID token: a forged one with a wrong time says nothing of the clocks', async () => {
+test('ID token: a forged token with a wrong time is not a clock problem', async () => {
   const forged = await signToken(impostor, { claims: { ...CLAIMS, exp: SECONDS - 3600 } })
   expect((await problemOf(forged)).code).toBe('oauth_token')
 })
@@ -385,7 +385,7 @@ test.each<[string, object, boolean]>([
   ['missing', {}, false],
   ['text', { auth_time: `${SECONDS}` }, false],
   ['to come', { auth_time: SECONDS + 61 }, false],
-])('ID token: with a greatest age, an auth_time that is %s', async (_what, claims, isFine) => {
+])('ID token: with a maximum age, an auth_time that is %s', async (_what, claims, isFine) => {
   const wanted = expected({ maxAge: 300 })
   if (isFine) expect((await checkIdToken(await token(claims), wanted)).sub).toBe('u-1')
   else expect((await problemOf(await token(claims), wanted)).code).toBe('oauth_token')
@@ -396,11 +396,11 @@ test.each<[string, object, boolean]>([
   ['the tenant', { iss: `https://login.example/${GUID}/v2.0`, tid: GUID }, true],
   ['another tenant', { iss: `https://login.example/${GUID}/v2.0`, tid: GUID.replace('7', '8') }, false],
   ['no tid', { iss: `https://login.example/${GUID}/v2.0` }, false],
-  ['a tid that is no GUID', { iss: 'https://login.example/../v2.0', tid: '..' }, false],
+  ['a tid that is not a GUID', { iss: 'https://login.example/../v2.0', tid: '..' }, false],
   ['a tid of the template', { iss: 'https://login.example/{tenantid}/v2.0', tid: '{tenantid}' }, false],
   ['the template as issuer', { iss: 'https://login.example/{tenantid}/v2.0', tid: GUID }, false],
   ['another host', { iss: `https://evil.example/${GUID}/v2.0`, tid: GUID }, false],
-])('ID token: of a provider with tenants, %s', async (_what, claims, isFine) => {
+])('ID token: at a multi-tenant provider, %s', async (_what, claims, isFine) => {
   const wanted = expected({ provider: TENANT })
   if (isFine) expect((await checkIdToken(await token(claims), wanted)).sub).toBe('u-1')
   else expect((await problemOf(await token(claims), wanted)).message).toMatch(/"iss"/)
@@ -422,13 +422,13 @@ test.each<[string, unknown, boolean]>([
   ['a line break after', 'https://id.example.org/\n', false],
   ['too many characters', `https://id.example.org/${'a'.repeat(500)}`, false],
   ['a list', ['https://id.example.org'], false],
-])('ID token: without a set issuer, one that is %s', async (_what, iss, isFine) => {
+])('ID token: without a configured issuer, one that is %s', async (_what, iss, isFine) => {
   const wanted = expected({ provider: ENDPOINTS_ONLY })
   if (isFine) expect((await checkIdToken(await token({ iss }), wanted)).iss).toBe(iss)
   else expect((await problemOf(await token({ iss }), wanted)).message).toMatch(/"iss"/)
 })
 
-test('ID token: a provider that says it signs with HMAC gets no such token through', async () => {
+test('ID token: HMAC signatures are refused even if the provider declares them', async () => {
   const wanted = expected({
     provider: provider({ idTokenAlgorithms: ['HS256', 'none'] }),
     key: async () => (await importJWK(key.jwk, 'RS256')) as never,
@@ -437,7 +437,7 @@ test('ID token: a provider that says it signs with HMAC gets no such token throu
     expect((await problemOf(made, wanted)).message).toMatch(/must be signed with/)
 })
 
-test('ID token: no key is asked for before the header passed', async () => {
+test('ID token: no key is requested before the header is checked', async () => {
   let asked = 0
   const key = async () => {
     asked++

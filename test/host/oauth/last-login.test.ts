@@ -4,11 +4,11 @@ import type { Claims } from '../../../host/oauth/provider.ts'
 
 const CLAIMS: Claims = { iss: 'https://id.example', sub: 'a-1', email: 'anna@example.org', roles: ['x'] }
 
-test('last_login: the claims, and when the user signed in', () => {
+test('last_login: it has the claims and the time of the sign-in', () => {
   expect(lastLoginOf(CLAIMS, 1000, null)).toEqual({ ...CLAIMS, last_login: 1000, claims: CLAIMS })
 })
 
-test('last_login: a provider cannot say uid, permissions, user name, tenant or time in the platform’s place', () => {
+test('last_login: a provider cannot set uid, permissions, user name, tenant or time for the platform', () => {
   const login = { uid: 'admin', permissions: ['Administrators'], username: 'admin', last_login: 9e15 }
   const claims = { ...CLAIMS, ...login, tenant: ['all'] }
   expect(lastLoginOf(claims, 1000, null)).toEqual({ ...CLAIMS, last_login: 1000, claims })
@@ -16,14 +16,14 @@ test('last_login: a provider cannot say uid, permissions, user name, tenant or t
   expect(lastLoginOf(claims, 1000, earlier)).toEqual({ ...CLAIMS, ...earlier, last_login: 1000, claims })
 })
 
-test('last_login: the claim locale is shown at the first sign-in, the locale of the sign-in at a return', () => {
+test('last_login: locale is the claim at the first sign-in, and the sign-in’s locale at a return', () => {
   const claims = { ...CLAIMS, locale: 'fr' }
   expect(lastLoginOf(claims, 1000, null)).toMatchObject({ locale: 'fr' })
   const earlier = { uid: 'u-7', username: 'anna', permissions: ['Users'], tenant: null, locale: 'de' }
   expect(lastLoginOf(claims, 1000, earlier)).toMatchObject({ locale: 'de', claims: { locale: 'fr' } })
 })
 
-test('last_login: a user is shown by e-mail, else login name, else name, else sub', () => {
+test('last_login: the displayed name is the email, else login name, else name, else sub', () => {
   expect(shownUser(CLAIMS)).toBe('anna@example.org')
   expect(shownUser({ ...CLAIMS, email: 7, preferred_username: 'anna' })).toBe('anna')
   expect(shownUser({ iss: 'i', sub: 'a-1', name: 'Anna' })).toBe('Anna')

@@ -50,7 +50,7 @@ async function problemOf(made: string): Promise<OAuthProblem> {
   throw new Error('the token was accepted', { cause: result })
 }
 
-test('logout token: says whose sessions end', async () => {
+test('logout token: it says whose sessions end', async () => {
   const named = { iss: ISSUER, jti: 'j-1', issuedAt: NOW }
   expect(await check(await token())).toEqual({ ...named, sub: 'u-1', sid: 's-1' })
   expect(await check(await token({ sid: undefined }))).toEqual({ ...named, sub: 'u-1', sid: null })
@@ -63,27 +63,27 @@ test.each<[string, object, object]>([
   ['typ application/logout+jwt', {}, { typ: 'application/logout+jwt' }],
   ['its audience in a list of one', { aud: [CLIENT_ID] }, {}],
   ['members of the event', { events: { [EVENT]: { reason: 'x' } } }, {}],
-  ['an event beside it', { events: { [EVENT]: {}, 'https://example.org/other': {} } }, {}],
-  ['an age of ten minutes and the skew', { iat: SECONDS - 660 }, {}],
+  ['another event as well', { events: { [EVENT]: {}, 'https://example.org/other': {} } }, {}],
+  ['an age of ten minutes plus the skew', { iat: SECONDS - 660 }, {}],
   ['an iat at the end of the skew', { iat: SECONDS + 60 }, {}],
 ])('logout token: with %s it is accepted', async (_what, claims, header) => {
   expect((await check(await token(claims, header))).jti).toBe('j-1')
 })
 
 test.each<[string, () => string | Promise<string>, RegExp]>([
-  ['a signature by another key', () => signToken(impostor, { claims: CLAIMS }), /signature/],
+  ['a signature with another key', () => signToken(impostor, { claims: CLAIMS }), /signature/],
   ['no signature', async () => (await token()).replace(/[^.]+$/, ''), /no signature/],
   ['algorithm none', () => token({}, { alg: 'none' }), /"none"/],
   ['HMAC with the public key', () => hmacToken(), /"HS256"/],
   ['an unknown kid', () => token({}, { kid: 'k2' }), /no key "k2"/],
-  ['a key of its own', () => token({}, { jwk: impostor.jwk }), /"jwk"/],
+  ['its own key', () => token({}, { jwk: impostor.jwk }), /"jwk"/],
   ['a critical parameter', () => token({}, { crit: ['x'], x: 1 }), /"crit"/],
   ['the type of an access token', () => token({}, { typ: 'at+jwt' }), /"typ" or jwt, logout\+jwt/],
   ['another issuer', () => token({ iss: 'https://evil.example' }), /"iss"/],
   ['no issuer', () => token({ iss: undefined }), /"iss"/],
   ['another audience', () => token({ aud: 'client-2' }), /"aud"/],
   ['no audience', () => token({ aud: undefined }), /"aud"/],
-  ['a foreign audience beside ours', () => token({ aud: [CLIENT_ID, 'client-2'] }), /"aud"/],
+  ['another audience in addition to ours', () => token({ aud: [CLIENT_ID, 'client-2'] }), /"aud"/],
   ['no events', () => token({ events: undefined }), /"events"/],
   ['events as text', () => token({ events: EVENT }), /"events"/],
   ['events as list', () => token({ events: [EVENT] }), /"events"/],
@@ -116,17 +116,17 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
 })
 
 test.each<[string, object, string]>([
-  ['exp past', { exp: SECONDS - 61 }, 'oauth_clock'],
+  ['an exp in the past', { exp: SECONDS - 61 }, 'oauth_clock'],
   ['an age of more than ten minutes', { iat: SECONDS - 662 }, 'oauth_clock'],
-  ['an iat to come', { iat: SECONDS + 61 }, 'oauth_clock'],
-  ['an nbf to come', { nbf: SECONDS + 61 }, 'oauth_clock'],
+  ['an iat in the future', { iat: SECONDS + 61 }, 'oauth_clock'],
+  ['an nbf in the future', { nbf: SECONDS + 61 }, 'oauth_clock'],
   ['an age of two days', { iat: SECONDS - 2 * 86_400 }, 'oauth_token'],
   ['an exp two days ago', { exp: SECONDS - 2 * 86_400 }, 'oauth_token'],
 ])('logout token: with %s it is refused', async (_what, claims, code) => {
   expect((await problemOf(await token(claims))).code).toBe(code)
 })
 
-test('logout token: before it is checked, issuer and audience can be read', async () => {
+test('logout token: issuer and audience can be read before it is checked', async () => {
   expect(readUnchecked(await token())).toEqual({ iss: ISSUER, aud: [CLIENT_ID] })
   expect(readUnchecked(await signToken(impostor, { claims: { iss: 'x', aud: ['a', 'b'] } }))).toEqual({
     iss: 'x',
@@ -134,7 +134,7 @@ test('logout token: before it is checked, issuer and audience can be read', asyn
   })
 })
 
-test('logout token: what has no issuer and audience reads as nothing', async () => {
+test('logout token: anything without issuer and audience is read as null', async () => {
   const claims = [
     {},
     { iss: ISSUER },

@@ -16,7 +16,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-test('OAuth settings: what was put is got, by its solution alone, until it is removed', async () => {
+test('OAuth settings: stored settings are returned for that solution only, until they are removed', async () => {
   const settings = createOAuthSettings(db)
   expect(await settings.get('crm')).toBeNull()
   await settings.put('crm', { api: 'Google', clientId: 'one' })
@@ -28,7 +28,7 @@ test('OAuth settings: what was put is got, by its solution alone, until it is re
   expect(await settings.get('crm')).toBeNull()
 })
 
-test('OAuth settings: a change on another host counts after a second', async () => {
+test('OAuth settings: a change on another host applies within a second', async () => {
   let now = 1_000_000
   const [here, there] = [createOAuthSettings(db, () => now), createOAuthSettings(db, () => now)]
   expect(await here.get('shared')).toBeNull()

@@ -6,7 +6,7 @@ const fieldsOf = (...settings: Parameters<typeof oauthForm>) => {
   return Object.fromEntries([...first, ...advanced].map((field) => [field.name, field]))
 }
 
-test('oauth fields: each knows its providers, who needs it, and what counts without it', () => {
+test('oauth fields: each lists its providers, which of them require it, and its defaults', () => {
   const fields = fieldsOf('crm', null, null)
   expect(fields.clientId).toEqual({
     name: 'clientId',
@@ -22,7 +22,7 @@ test('oauth fields: each knows its providers, who needs it, and what counts with
   expect(fields.code_challenge_method?.values).toEqual(['S256', 'plain'])
 })
 
-test('oauth fields: what is set stays in sight with every provider, so that it can be removed', () => {
+test('oauth fields: a setting that has a value is shown for every provider, so it can be removed', () => {
   const { issuer } = fieldsOf('crm', null, { api: 'Google', issuer: 'https://accounts.google.com' })
   expect([issuer?.value, issuer?.providers]).toEqual([
     'https://accounts.google.com',
@@ -30,7 +30,7 @@ test('oauth fields: what is set stays in sight with every provider, so that it c
   ])
 })
 
-test('oauth fields: a secret is named, never shown', () => {
+test('oauth fields: a secret is shown by name, never by value', () => {
   const written = oauthForm('crm', { api: 'Google', clientId: 'x', apiSecret: 'in clear' }, null)
   expect(written.secret).toMatchObject({ name: '', usual: 'CRM_SECRET', isInManifest: true })
   expect(JSON.stringify(written)).not.toContain('in clear')
@@ -45,11 +45,11 @@ test.each([
   ['my-crm', 'MY_CRM_SECRET'],
   ['4you', 'S_4YOU_SECRET'],
   ['a'.repeat(63), `${'A'.repeat(57)}_SECRET`],
-])('oauth fields: the secret of %s is suggested as %s', (solution, name) => {
+])('oauth fields: for the secret of %s the suggested name is %s', (solution, name) => {
   expect(oauthForm(solution, null, null).secret.usual).toBe(name)
 })
 
-test('oauth fields: what is sent on to the provider is one line each', () => {
+test('oauth fields: each parameter for the provider is on its own line', () => {
   const settings = { api: 'Google', prompt: 'login', max_age: 60, hd: 'example.org' } as const
   expect(oauthForm('crm', null, settings).parameters).toBe('prompt=login\nmax_age=60\nhd=example.org')
 })

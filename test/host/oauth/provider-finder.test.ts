@@ -24,7 +24,7 @@ const ENDPOINTS = {
   jwksUri: 'https://a.example/keys',
 } as const
 
-/** The addresses are judged by the real rules; what is answered and the clock are the test's. */
+/** Addresses are checked by the real rules. The test sets responses and clock. */
 function host(document: unknown = DOCUMENT) {
   let time = 1_700_000_000_000
   let answer: () => unknown = () => document
@@ -76,7 +76,7 @@ test('provider: everything comes from the discovery document', async () => {
   expect(asked).toEqual([`${ISSUER}/.well-known/openid-configuration`])
 })
 
-test('provider: nothing is asked where the settings name all endpoints', async () => {
+test('provider: nothing is requested if the settings name all endpoints', async () => {
   const { find, asked } = host()
   expect(await find({ issuer: null, ...ENDPOINTS })).toEqual({
     title: 'a.example',
@@ -96,7 +96,7 @@ test('provider: nothing is asked where the settings name all endpoints', async (
   expect(asked).toEqual([])
 })
 
-test('provider: id_token needs no token endpoint; without ID token, user info takes the place of the keys', async () => {
+test('provider: id_token needs no token endpoint; without an ID token, user info is used instead of keys', async () => {
   const { find, asked } = host()
   const { tokenEndpoint, jwksUri } = ENDPOINTS
   const fragment = { ...ENDPOINTS, tokenEndpoint: null, issuer: null, responseType: 'id_token' } as const
@@ -116,7 +116,7 @@ test('provider: id_token needs no token endpoint; without ID token, user info ta
   expect((await find({ tokenEndpoint, jwksUri })).authorizationEndpoint).toBe(`${ISSUER}/authorize`)
 })
 
-test('provider: settings that name too little say what is missing', async () => {
+test('provider: the error for incomplete settings names what is missing', async () => {
   const { find } = host()
   const problem = await problemOf(find({ ...ENDPOINTS, issuer: null, tokenEndpoint: null, jwksUri: null }))
   expect([problem.code, problem.message]).toEqual([
@@ -125,7 +125,7 @@ test('provider: settings that name too little say what is missing', async () => 
   ])
 })
 
-test('provider: an endpoint that the settings name wins', async () => {
+test('provider: an endpoint in the settings takes precedence', async () => {
   const { find } = host()
   const provider = await find({ tokenEndpoint: 'https://b.example/token' })
   expect([provider.tokenEndpoint, provider.jwksUri]).toEqual(['https://b.example/token', `${ISSUER}/keys`])
@@ -135,7 +135,7 @@ test.each([
   [`${ISSUER}/`, `${ISSUER}/.well-known/openid-configuration`],
   [`${ISSUER}/realms/one`, `${ISSUER}/realms/one/.well-known/openid-configuration`],
   [`${ISSUER}/realms/one/`, `${ISSUER}/realms/one/.well-known/openid-configuration`],
-])('provider: %s is asked at %s', async (issuer, address) => {
+])('provider: the discovery document of %s is requested at %s', async (issuer, address) => {
   const { find, asked } = host({ ...DOCUMENT, issuer })
   expect((await find({ issuer })).issuer).toBe(issuer)
   expect(asked).toEqual([address])
@@ -143,17 +143,17 @@ test.each([
 
 test.each<[string, unknown]>([
   ['another', 'https://evil.example'],
-  ['that with a slash', `${ISSUER}/`],
+  ['the issuer with a slash', `${ISSUER}/`],
   ['a prefix', 'https://id.example'],
-  ['that and more', `${ISSUER}.evil.example`],
-  ['that in capitals', ISSUER.toUpperCase()],
-  ['that with a port', `${ISSUER}:443`],
-  ['that over http', 'http://id.example.org'],
-  ['that with a line break', `${ISSUER}\n`],
+  ['the issuer and more', `${ISSUER}.evil.example`],
+  ['the issuer in capitals', ISSUER.toUpperCase()],
+  ['the issuer with a port', `${ISSUER}:443`],
+  ['the issuer over http', 'http://id.example.org'],
+  ['the issuer with a line break', `${ISSUER}\n`],
   ['none', undefined],
   ['a list', [ISSUER]],
   ['an empty text', ''],
-])('provider: a document that names %s as issuer is refused, and not held', async (_what, issuer) => {
+])('provider: a document that names %s as issuer is refused, and not cached', async (_what, issuer) => {
   const { find, answers, asked } = host({ ...DOCUMENT, issuer })
   const problem = await problemOf(find())
   expect([problem.code, problem.message]).toEqual(['oauth_provider', expect.stringMatching(/issuer/)])
@@ -162,7 +162,7 @@ test.each<[string, unknown]>([
   expect(asked).toHaveLength(2)
 })
 
-test('provider: an issuer with a slash in the settings is not the one without', async () => {
+test('provider: an issuer with a trailing slash differs from one without', async () => {
   expect((await problemOf(host().find({ issuer: `${ISSUER}/` }))).code).toBe('oauth_provider')
 })
 
@@ -176,7 +176,7 @@ const BAD = [
   'file:///etc/passwd',
   'no address',
 ]
-test.each(BAD)('provider: an endpoint %s counts as none, and is a fault where it is needed', async (address) => {
+test.each(BAD)('provider: an endpoint %s counts as missing, and is an error where it is required', async (address) => {
   for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri']) {
     const problem = await problemOf(host({ ...DOCUMENT, [name]: address }).find())
     expect([problem.code, problem.message]).toEqual(['oauth_provider', expect.stringMatching(`"${name}" must`)])
@@ -191,7 +191,7 @@ test.each(BAD)('provider: an endpoint %s counts as none, and is a fault where it
   expect([set.code, set.message]).toEqual(['oauth_configuration', expect.stringMatching(/^"accessTokenEndpoint" must/)])
 })
 
-test('provider: an endpoint over http is fine where the operator lists it', async () => {
+test('provider: an endpoint over http is accepted if the operator lists it', async () => {
   const token_endpoint = 'http://localhost:9000/token'
   expect((await host({ ...DOCUMENT, token_endpoint }).find()).tokenEndpoint).toBe(token_endpoint)
 })
@@ -209,7 +209,7 @@ test.each<[string, unknown]>([
 })
 
 test.each(['ftp://id.example.org', 'id.example.org', `${ISSUER}?tenant=a`, `${ISSUER}#a`, 'http://10.0.0.1', ''])(
-  'provider: the issuer "%s" of the settings is not asked',
+  'provider: the issuer "%s" in the settings is refused without a request',
   async (issuer) => {
     const { find, asked } = host()
     expect([(await problemOf(find({ issuer }))).code, asked]).toEqual(['oauth_configuration', []])
@@ -223,39 +223,39 @@ test.each<[unknown, readonly string[]]>([
     ['RS256', 'ES256'],
   ],
   [null, ALGORITHMS],
-])('provider: of the algorithms %j those of ours are taken', async (offered, taken) => {
+])('provider: of the algorithms %j the supported ones are used', async (offered, taken) => {
   const document = { ...DOCUMENT, id_token_signing_alg_values_supported: offered }
   expect((await host(document).find()).idTokenAlgorithms).toEqual(taken)
 })
 
 test.each<[string, unknown]>([
-  ['none of ours', ['HS256', 'none']],
+  ['not supported', ['HS256', 'none']],
   ['an empty list', []],
   ['text', 'RS256'],
   ['numbers', [256]],
   ['too many', Array(101).fill('RS256')],
-])('provider: algorithms that are %s are the provider’s fault', async (_what, offered) => {
+])('provider: algorithms that are %s are a provider error', async (_what, offered) => {
   const document = { ...DOCUMENT, id_token_signing_alg_values_supported: offered }
   expect((await problemOf(host(document).find())).code).toBe('oauth_provider')
 })
 
 test.each<[string, unknown, Partial<OAuthConfiguration>, string]>([
-  ['nothing is said', undefined, {}, 'client_secret_basic'],
+  ['the document does not say', undefined, {}, 'client_secret_basic'],
   ['both are offered', ['client_secret_post', 'client_secret_basic'], {}, 'client_secret_basic'],
   ['post is offered', ['client_secret_post'], {}, 'client_secret_post'],
-  ['there is no secret', ['client_secret_basic'], { apiSecret: null }, 'none'],
+  ['the client has no secret', ['client_secret_basic'], { apiSecret: null }, 'none'],
   [
     'the settings say so',
     ['client_secret_basic'],
     { clientAuthentication: 'client_secret_post' },
     'client_secret_post',
   ],
-])('provider: how the client is known when %s', async (_what, offered, changes, way) => {
+])('provider: client authentication when %s', async (_what, offered, changes, way) => {
   const document = { ...DOCUMENT, token_endpoint_auth_methods_supported: offered }
   expect((await host(document).find(changes)).clientAuthentication).toBe(way)
 })
 
-test('provider: whether its answers carry iss', async () => {
+test('provider: whether its responses have iss', async () => {
   const document = { ...DOCUMENT, authorization_response_iss_parameter_supported: true }
   expect((await host(document).find()).sendsIssuer).toBe(true)
   const wrong = { ...DOCUMENT, authorization_response_iss_parameter_supported: 'true' }
@@ -330,14 +330,14 @@ test.each<[string, Partial<OAuthConfiguration>, string, string | null]>([
     })
 })
 
-test('provider: of no other provider a GUID in the place of a domain is taken', async () => {
+test('provider: other providers cannot use a GUID in place of a domain', async () => {
   const document = { ...DOCUMENT, issuer: `${MICROSOFT}/${GUID}/v2.0` }
   expect((await problemOf(host(document).find({ issuer: `${MICROSOFT}/contoso.com/v2.0` }))).code).toBe(
     'oauth_provider',
   )
 })
 
-test('provider: a shared tenant with set endpoints has the template as issuer', async () => {
+test('provider: a shared tenant with explicit endpoints has the template as issuer', async () => {
   const { find, asked } = host()
   const microsoft = {
     api: 'Microsoft',
@@ -349,7 +349,7 @@ test('provider: a shared tenant with set endpoints has the template as issuer', 
   expect(asked).toEqual([])
 })
 
-test('provider: a document is held for ten minutes, for each solution and issuer', async () => {
+test('provider: a document is cached for ten minutes, per solution and issuer', async () => {
   const { find, after, asked } = host()
   await find()
   after(600_000 - 1)
@@ -362,7 +362,7 @@ test('provider: a document is held for ten minutes, for each solution and issuer
   expect(asked).toHaveLength(3)
 })
 
-test('provider: sign-ins at the same time share one request, also one that fails', async () => {
+test('provider: simultaneous sign-ins share one request, even one that fails', async () => {
   const { find, asked } = host()
   await Promise.all(Array.from({ length: 10 }, () => find()))
   expect(asked).toHaveLength(1)
@@ -377,14 +377,14 @@ test('provider: sign-ins at the same time share one request, also one that fails
   expect((await other.find()).issuer).toBe(ISSUER)
 })
 
-test('provider: a held document serves each configuration by its own settings', async () => {
+test('provider: a cached document is combined with each configuration’s own settings', async () => {
   const { find, asked } = host()
   expect((await find()).clientAuthentication).toBe('client_secret_basic')
   expect((await find({ apiSecret: null })).clientAuthentication).toBe('none')
   expect(asked).toHaveLength(1)
 })
 
-test('provider: of many documents those that were not used longest are forgotten', async () => {
+test('provider: the least recently used documents are dropped', async () => {
   const { find, asked } = host()
   await find({}, 'first')
   await find({}, 'second')

@@ -16,7 +16,7 @@ beforeAll(async () => {
   elliptic = await makeKey('ES256', 'e1')
 })
 
-/** A provider whose key set a test changes, and a clock. */
+/** A provider whose key set the test changes, and a clock. */
 function provider(...first: readonly unknown[]) {
   let time = 1_700_000_000_000
   let answer: () => unknown = () => ({ keys: first })
@@ -51,17 +51,17 @@ async function problemOf(finding: Promise<unknown>): Promise<OAuthProblem> {
 
 const codeOf = async (finding: Promise<unknown>) => (await problemOf(finding)).code
 
-test('provider keys: the key of a name is found, for verifying alone', async () => {
+test('provider keys: a key is found by its kid, and can only verify', async () => {
   const found = await provider(one.jwk, two.jwk).find('k2')
   expect([found.type, found.usages, (await exportJWK(found)).n]).toEqual(['public', ['verify'], two.jwk.n])
 })
 
-test('provider keys: without a name the one key that fits is taken', async () => {
+test('provider keys: without a kid, the only matching key is used', async () => {
   const { find } = provider(one.jwk, elliptic.jwk)
   expect((await exportJWK(await find(null, 'ES256'))).x).toBe(elliptic.jwk.x)
 })
 
-test('provider keys: without a name, of several keys that fit none is taken', async () => {
+test('provider keys: without a kid, none is used if several match', async () => {
   const { find, asked } = provider(one.jwk, two.jwk)
   const problem = await problemOf(find(null))
   expect([problem.code, problem.message]).toEqual([
@@ -71,12 +71,12 @@ test('provider keys: without a name, of several keys that fit none is taken', as
   expect(asked).toHaveLength(1)
 })
 
-test('provider keys: of two keys with one name none is taken, unless they are the same', async () => {
+test('provider keys: of two keys with the same kid none is used, unless they are identical', async () => {
   expect(await codeOf(provider(one.jwk, { ...two.jwk, kid: 'k1' }).find('k1'))).toBe('oauth_token')
   expect((await provider(one.jwk, { ...one.jwk, alg: undefined }).find('k1')).type).toBe('public')
 })
 
-test('provider keys: one name for keys of different algorithms tells them apart', async () => {
+test('provider keys: keys for different algorithms may have the same kid', async () => {
   const { find } = provider(one.jwk, { ...elliptic.jwk, kid: 'k1' })
   expect((await find('k1', 'ES256')).algorithm).toEqual({ name: 'ECDSA', namedCurve: 'P-256' })
 })
@@ -101,15 +101,15 @@ test.each<[string, () => Promise<unknown> | unknown]>([
   ],
   ['symmetric and for RS256', () => ({ kty: 'oct', k: text(32), kid: 'bad', alg: 'RS256' })],
   ['private', async () => ({ ...(await exportJWK(two.privateKey)), kid: 'bad' })],
-  ['symmetric within a public one', () => ({ ...two.jwk, kid: 'bad', k: text(32) })],
+  ['public with a symmetric part', () => ({ ...two.jwk, kid: 'bad', k: text(32) })],
   ['for encryption', () => ({ ...two.jwk, kid: 'bad', use: 'enc' })],
-  ['for signing alone', () => ({ ...two.jwk, kid: 'bad', key_ops: ['sign'] })],
+  ['for signing only', () => ({ ...two.jwk, kid: 'bad', key_ops: ['sign'] })],
   ['with key_ops as text', () => ({ ...two.jwk, kid: 'bad', key_ops: 'verify' })],
-  ['for an algorithm of encryption', () => ({ ...two.jwk, kid: 'bad', alg: 'RSA-OAEP' })],
+  ['for an encryption algorithm', () => ({ ...two.jwk, kid: 'bad', alg: 'RSA-OAEP' })],
   ['for HMAC', () => ({ ...two.jwk, kid: 'bad', alg: 'HS256' })],
   ['RSA of 1024 bits', async () => rsa(128)],
   ['RSA of 2047 bits', () => ({ ...rsa(256), n: text(256, 0x7f) })],
-  ['RSA of 2048 bits that begins with zeros', () => ({ ...rsa(256), n: `${'A'.repeat(200)}${two.jwk.n?.slice(200)}` })],
+  ['RSA of 2048 bits with leading zeros', () => ({ ...rsa(256), n: `${'A'.repeat(200)}${two.jwk.n?.slice(200)}` })],
   ['RSA of more than 8192 bits', () => rsa(1025)],
   ['RSA with exponent 1', () => ({ ...two.jwk, kid: 'bad', e: 'AQ' })],
   ['RSA with an even exponent', () => ({ ...two.jwk, kid: 'bad', e: 'AQAA' })],
@@ -117,19 +117,19 @@ test.each<[string, () => Promise<unknown> | unknown]>([
   ['RSA with an even modulus', () => ({ ...rsa(256), n: text(256, 0xc2) })],
   ['RSA without exponent', () => ({ ...two.jwk, kid: 'bad', e: undefined })],
   ['RSA in plain base64', () => ({ ...two.jwk, kid: 'bad', n: `${two.jwk.n}==` })],
-  ['EC of a curve for coins', () => ({ kty: 'EC', crv: 'secp256k1', x: text(32), y: text(32), kid: 'bad' })],
+  ['EC with the curve secp256k1', () => ({ kty: 'EC', crv: 'secp256k1', x: text(32), y: text(32), kid: 'bad' })],
   ['EC off its curve', () => ({ ...elliptic.jwk, kid: 'bad', y: text(32) })],
   ['EC with a short coordinate', () => ({ ...elliptic.jwk, kid: 'bad', y: text(31) })],
-  ['EC of a curve that is a list', () => ({ ...elliptic.jwk, kid: 'bad', crv: ['P-256'] })],
-  ['EC of the curve __proto__', () => ({ ...elliptic.jwk, kid: 'bad', crv: '__proto__' })],
+  ['EC with a curve that is a list', () => ({ ...elliptic.jwk, kid: 'bad', crv: ['P-256'] })],
+  ['EC with the curve __proto__', () => ({ ...elliptic.jwk, kid: 'bad', crv: '__proto__' })],
   ['Ed448', () => ({ kty: 'OKP', crv: 'Ed448', x: text(57), kid: 'bad' })],
-  ['of a kind to come', () => ({ kty: 'AKP', alg: 'ML-DSA-44', pub: text(1312), kid: 'bad' })],
-  ['with a name that is a number', () => ({ ...two.jwk, kid: 7 })],
+  ['of a future type', () => ({ kty: 'AKP', alg: 'ML-DSA-44', pub: text(1312), kid: 'bad' })],
+  ['with a kid that is a number', () => ({ ...two.jwk, kid: 7 })],
   ['null', () => null],
   ['text', () => 'key'],
   ['a list', () => []],
   ['empty', () => ({})],
-])('provider keys: one that is %s is left out, and the others count', async (_what, make) => {
+])('provider keys: one that is %s is ignored, and the others are used', async (_what, make) => {
   const bad = JSON.parse(JSON.stringify(await make())) as JWK
   for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256', 'RSA-OAEP'])
     expect(await codeOf(provider(one.jwk, bad).find('bad', alg))).toBe('oauth_token')
@@ -143,7 +143,7 @@ test.each<[string, () => Promise<unknown> | unknown]>([
 })
 
 test.each(['RS256', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'])(
-  'provider keys: a good one for %s is taken, also without alg, use and kid',
+  'provider keys: a valid one for %s is accepted, also without alg, use and kid',
   async (alg) => {
     const { jwk } = await makeKey(alg, 'k')
     const { alg: _alg, use: _use, kid: _kid, ...bare } = jwk
@@ -155,15 +155,15 @@ test.each(['RS256', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'])(
 test.each<[string, () => unknown]>([
   ['is empty', () => ({ keys: [] })],
   ['has no keys', () => ({})],
-  ['has keys that are no list', () => ({ keys: { k1: one.jwk } })],
+  ['has keys that are not a list', () => ({ keys: { k1: one.jwk } })],
   ['has more than 100 keys', () => ({ keys: Array.from({ length: 101 }, () => one.jwk) })],
-])('provider keys: a key set that %s is the provider’s fault', async (_what, answer) => {
+])('provider keys: a key set that %s is a provider error', async (_what, answer) => {
   const { find, answers } = provider()
   answers(answer)
   expect(await codeOf(find('k1'))).toBe('oauth_provider')
 })
 
-test('provider keys: a request that fails tells why, and the next sign-in asks again', async () => {
+test('provider keys: a failed request gives the reason, and the next sign-in requests them again', async () => {
   const { find, answers, rotate, asked } = provider()
   answers(() => {
     throw new OAuthProblem('oauth_provider', 'id.example.org answered 500, not 200')
@@ -174,7 +174,7 @@ test('provider keys: a request that fails tells why, and the next sign-in asks a
   expect(asked).toEqual([URI, URI])
 })
 
-test('provider keys: a request that fails at once, without waiting, is over as well', async () => {
+test('provider keys: a request that fails synchronously does not block the next one', async () => {
   let fails = true
   const getJson = () => {
     if (fails) throw new OAuthProblem('oauth_provider', 'no')
@@ -187,7 +187,7 @@ test('provider keys: a request that fails at once, without waiting, is over as w
   expect((await find()).type).toBe('public')
 })
 
-test('provider keys: a set is believed for ten minutes', async () => {
+test('provider keys: a set is cached for ten minutes', async () => {
   const { find, after, asked, rotate } = provider(one.jwk)
   await find('k1')
   after(10 * MINUTE - 1)
@@ -199,7 +199,7 @@ test('provider keys: a set is believed for ten minutes', async () => {
   expect(asked).toHaveLength(2)
 })
 
-test('provider keys: a set that cannot be had again after its time is not believed longer', async () => {
+test('provider keys: an expired set is not used, even if it cannot be fetched again', async () => {
   const { find, after, answers } = provider(one.jwk)
   await find('k1')
   answers(() => {
@@ -209,7 +209,7 @@ test('provider keys: a set that cannot be had again after its time is not believ
   expect(await codeOf(find('k1'))).toBe('oauth_provider')
 })
 
-test('provider keys: new keys count at the next sign-in after 5 s', async () => {
+test('provider keys: new keys are found by the next sign-in after 5 s', async () => {
   const { find, after, rotate, asked } = provider(one.jwk)
   await find('k1')
   rotate(one.jwk, two.jwk)
@@ -221,7 +221,7 @@ test('provider keys: new keys count at the next sign-in after 5 s', async () => 
   expect(asked).toHaveLength(2)
 })
 
-test('provider keys: a new key without a name counts as well, where it is of another kind', async () => {
+test('provider keys: a new key without kid is found too, if it is of another type', async () => {
   const { find, after, rotate } = provider(one.jwk)
   await find(null)
   rotate({ ...elliptic.jwk, kid: undefined })
@@ -239,7 +239,7 @@ test('provider keys: 20 sign-ins with unknown keys cause at most 3 requests', as
   expect((await find('k1')).type).toBe('public')
 })
 
-test('provider keys: 20 sign-ins with unknown keys at once cause one request, or two when the cool-down is over', async () => {
+test('provider keys: 20 simultaneous sign-ins with unknown keys cause one request, or two after the cool-down', async () => {
   const { find, after, asked } = provider(one.jwk)
   const all = () => Promise.all(Array.from({ length: 20 }, (_, n) => codeOf(find(`made-up-${n}`))))
   expect(await all()).toEqual(Array(20).fill('oauth_token'))
@@ -249,7 +249,7 @@ test('provider keys: 20 sign-ins with unknown keys at once cause one request, or
   expect(asked).toHaveLength(2)
 })
 
-test('provider keys: one request because of an unknown key comes back each minute, and no more than two', async () => {
+test('provider keys: one extra request for unknown keys is allowed per minute, up to two', async () => {
   const { find, after, asked } = provider(one.jwk)
   const use = async () => {
     after(5000)
@@ -264,7 +264,7 @@ test('provider keys: one request because of an unknown key comes back each minut
   expect([await use(), await use(), await use()]).toEqual([5, 6, 6])
 })
 
-test('provider keys: a request that brought the key costs nothing', async () => {
+test('provider keys: a request that finds the key does not count against the limit', async () => {
   const { find, after, rotate, asked } = provider(one.jwk)
   await find('k1')
   const made = await Promise.all(Array.from({ length: 5 }, (_, n) => makeKey('ES256', `new-${n}`)))
@@ -276,7 +276,7 @@ test('provider keys: a request that brought the key costs nothing', async () => 
   expect(asked).toHaveLength(6)
 })
 
-test('provider keys: who waits for the same request as a made-up key finds the new one, and gives it back', async () => {
+test('provider keys: a sign-in that shares a request with a made-up key finds its key, and the request is not counted', async () => {
   const { find, after, rotate, asked } = provider(one.jwk)
   await find('k1')
   for (let n = 0; n < 4; n++) {
@@ -289,7 +289,7 @@ test('provider keys: who waits for the same request as a made-up key finds the n
   expect(asked).toHaveLength(5)
 })
 
-test('provider keys: one request is given back once, however many find their key by it', async () => {
+test('provider keys: a request is credited once, however many sign-ins find their key with it', async () => {
   const { find, after, rotate, asked } = provider(one.jwk)
   await find('k1')
   after(5000)
@@ -305,7 +305,7 @@ test('provider keys: one request is given back once, however many find their key
   expect(asked).toHaveLength(4)
 })
 
-test('provider keys: a failed request because of an unknown key leaves the known ones', async () => {
+test('provider keys: a failed request for an unknown key keeps the known keys', async () => {
   const { find, after, answers } = provider(one.jwk)
   await find('k1')
   after(5000)
@@ -314,13 +314,13 @@ test('provider keys: a failed request because of an unknown key leaves the known
   expect((await find('k1')).type).toBe('public')
 })
 
-test('provider keys: callers at the same time share one request', async () => {
+test('provider keys: simultaneous callers share one request', async () => {
   const { find, asked } = provider(one.jwk)
   await Promise.all(Array.from({ length: 10 }, () => find('k1')))
   expect(asked).toHaveLength(1)
 })
 
-test('provider keys: solutions and addresses are apart', async () => {
+test('provider keys: solutions and addresses are separate', async () => {
   const { find, asked, after } = provider(one.jwk)
   await Promise.all([find('k1', 'RS256', 'a'), find('k1', 'RS256', 'b'), find('k1', 'RS256', 'a', `${URI}/2`)])
   expect(asked).toHaveLength(3)
@@ -333,7 +333,7 @@ test('provider keys: solutions and addresses are apart', async () => {
   expect(asked).toHaveLength(6)
 })
 
-test('provider keys: of many sets those that were not used longest are forgotten', async () => {
+test('provider keys: the least recently used sets are dropped', async () => {
   const { find, asked } = provider(one.jwk)
   await find('k1', 'RS256', 'first')
   await find('k1', 'RS256', 'second')
@@ -348,7 +348,7 @@ test('provider keys: of many sets those that were not used longest are forgotten
   expect(asked).toHaveLength(202)
 })
 
-test('provider keys: a clock that is set back does not make a set last', async () => {
+test('provider keys: setting the clock back does not extend the cache', async () => {
   const { find, after, asked, rotate } = provider(one.jwk)
   await find('k1')
   after(-60 * MINUTE)
@@ -357,7 +357,7 @@ test('provider keys: a clock that is set back does not make a set last', async (
   expect(asked).toHaveLength(2)
 })
 
-test('provider keys: a key that was changed under its name is found after 5 s, and costs no budget', async () => {
+test('provider keys: a key replaced under the same kid is found after 5 s, and not counted against the limit', async () => {
   for (const kid of ['k1', null]) {
     const { find, findOther, after, asked, rotate } = provider(one.jwk)
     await find(kid)
@@ -372,7 +372,7 @@ test('provider keys: a key that was changed under its name is found after 5 s, a
   }
 })
 
-test('provider keys: tokens that no key fits cause three requests at most', async () => {
+test('provider keys: tokens that match no key cause at most three requests', async () => {
   const { find, findOther, after, asked } = provider(one.jwk)
   for (let n = 0; n < 8; n++) {
     await find('k1')

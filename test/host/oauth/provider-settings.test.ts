@@ -5,7 +5,7 @@ const formOf = (api: string) => providerForms().find((form) => form.api === api)
 const needed = ({ settings }: ProviderForm) =>
   settings.filter(({ required }) => required !== 'no').map(({ name, required }) => [name, required])
 
-test('provider settings: every provider of the guide has a form, without a second question for itself', () => {
+test('provider settings: every documented provider has a form, which does not ask for the provider again', () => {
   expect(providerForms().map(({ api }) => api)).toEqual([
     'Google',
     'Microsoft',
@@ -18,7 +18,7 @@ test('provider settings: every provider of the guide has a form, without a secon
   expect(providerForms().flatMap(({ settings }) => settings.filter(({ name }) => name === 'api'))).toEqual([])
 })
 
-test('provider settings: what the guide’s table demands of Custom is demanded, unless an issuer is given', () => {
+test('provider settings: Custom requires what the guide’s table requires, unless an issuer is set', () => {
   expect(needed(formOf('Custom'))).toEqual([
     ['clientId', 'yes'],
     ['authorizationBaseUrl', 'issuer'],
@@ -27,7 +27,7 @@ test('provider settings: what the guide’s table demands of Custom is demanded,
   ])
 })
 
-test('provider settings: a provider that the table knows asks for id and secret', () => {
+test('provider settings: a known provider requires id and secret', () => {
   expect(needed(formOf('Google'))).toEqual([
     ['clientId', 'yes'],
     ['apiSecret', 'yes'],
@@ -41,7 +41,7 @@ test.each([
   ['Apple', ['teamId', 'keyId']],
   ['GitHub', ['domain']],
   ['Google', []],
-])('provider settings: %s has its own settings alone', (api, own) => {
+])('provider settings: %s has only its own settings', (api, own) => {
   const all = ['tenant', 'domain', 'teamId', 'keyId']
   expect(formOf(api).settings.flatMap(({ name }) => (all.includes(name) ? [name] : []))).toEqual(own)
 })

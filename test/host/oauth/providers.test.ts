@@ -24,7 +24,7 @@ function profile(user: unknown, emails: unknown) {
   return { asked, claims: GitHub.readProfile?.(PLACES, get) }
 }
 
-test('GitHub: the account comes as claims, with the primary verified address', async () => {
+test('GitHub: the account is returned as claims, with the primary verified address', async () => {
   const { asked, claims } = profile(USER, EMAILS)
   expect({ ...(await claims) }).toEqual({
     iss: 'https://github.com/login/oauth',
@@ -42,33 +42,33 @@ test('GitHub: the account comes as claims, with the primary verified address', a
 test.each([
   ['there is none', []],
   ['the primary one is not verified', [{ email: 'a@x.org', primary: true, verified: false }, EMAILS[0]]],
-  ['verified is a text', [{ email: 'a@x.org', primary: true, verified: 'true' }]],
-  ['it is no text', [{ email: 5, primary: true, verified: true }]],
+  ['verified is a string', [{ email: 'a@x.org', primary: true, verified: 'true' }]],
+  ['it is not a text', [{ email: 5, primary: true, verified: true }]],
   ['it has a line break', [{ email: 'a@x.org\r\nBcc: b@x.org', primary: true, verified: true }]],
   ['it has 10,000 characters', [{ email: 'a'.repeat(10_000), primary: true, verified: true }]],
-  ['the list holds other things', [null, 5, 'a@x.org', []]],
-])('GitHub: no address is taken when %s', async (_what, emails) => {
+  ['the list has other values', [null, 5, 'a@x.org', []]],
+])('GitHub: no address is used if %s', async (_what, emails) => {
   const claims = await profile(USER, emails).claims
   expect(claims).not.toHaveProperty('email')
   expect(claims).not.toHaveProperty('email_verified')
 })
 
 test.each([
-  ['no object', []],
+  ['a list', []],
   ['an empty object', {}],
   ['an id as text', { ...USER, id: '583231' }],
   ['an id of 0', { ...USER, id: 0 }],
   ['an id with a fraction', { ...USER, id: 1.5 }],
-  ['an id beyond what a number holds exactly', { ...USER, id: 2 ** 53 }],
+  ['an id above the largest safe integer', { ...USER, id: 2 ** 53 }],
 ])('GitHub: a user with %s is refused', async (_what, user) => {
   await expect(profile(user, EMAILS).claims).rejects.toMatchObject({ code: 'oauth_provider' })
 })
 
-test('GitHub: e-mail addresses that are no list are refused', async () => {
+test('GitHub: email addresses that are not a list are refused', async () => {
   await expect(profile(USER, { message: 'Not Found' }).claims).rejects.toMatchObject({ code: 'oauth_provider' })
 })
 
-test('GitHub: texts that no page could show are left out', async () => {
+test('GitHub: texts that no page could show are omitted', async () => {
   const claims = await profile({ ...USER, name: 'a\u0000b', avatar_url: null, login: '\ud800' }, EMAILS).claims
   expect(Object.keys(claims ?? {})).toEqual(['iss', 'sub', 'email', 'email_verified'])
 })
@@ -94,7 +94,7 @@ test.each([
   ['consumers', '9188040d-6c67-4c5b-b112-36a304b66dad', false],
   ['contoso.onmicrosoft.com', 'contoso.onmicrosoft.com', false],
   ['8eaef023-2b34-4da1-9baa-8bc8c9d6a490', '8eaef023-2b34-4da1-9baa-8bc8c9d6a490', false],
-])('Microsoft: of the tenant %s', (tenant, segment, issuerHasTenant) => {
+])('Microsoft: for the tenant %s', (tenant, segment, issuerHasTenant) => {
   expect(PROVIDERS.Microsoft.places(tenant === undefined ? {} : { tenant })).toEqual({
     issuer: `https://login.microsoftonline.com/${segment}/v2.0`,
     issuerHasTenant,

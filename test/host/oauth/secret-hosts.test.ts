@@ -6,7 +6,7 @@ import { OAUTH_SETTING_NAMES } from '../../../runtime/bundle/manifest-schema.ts'
 
 const guide = readFileSync(new URL('../../../docs/oauth.md', import.meta.url), 'utf8')
 
-test('secret hosts: every provider has a rule, by a setting that there is', () => {
+test('secret hosts: every provider has rules, which use existing settings', () => {
   expect(Object.keys(SECRET_HOSTS)).toEqual(Object.keys(PROVIDERS))
   const settings = Object.values(SECRET_HOSTS).flatMap((rules) =>
     rules.flatMap((rule) => ('setting' in rule ? [rule.setting] : [])),
@@ -20,7 +20,7 @@ test.each(Object.entries(SECRET_HOSTS))('secret hosts: the guide names the host 
   expect(row).not.toBe('')
 })
 
-test('secret hosts: where the addresses are known, the token is asked for at that host', () => {
+test('secret hosts: if the addresses are known, the token endpoint is on that host', () => {
   const places = PROVIDERS.GitHub.places({})
   expect(new URL(places?.tokenEndpoint ?? '').host).toBe('github.com')
 })

@@ -18,7 +18,7 @@ const CUSTOM = { api: 'Custom', clientId: 'us', issuer: ISSUER } as const
 
 type Answers = Readonly<Record<string, object>>
 
-/** A provider that answers this, with its clock. */
+/** A provider with these responses and this clock. */
 function tester(answers: Answers, date: string | null = 'Fri, 01 May 2026 10:00:00 GMT') {
   const asked: string[] = []
   const { refusalOf } = createProviderRequests({ request: () => Promise.reject() }, [], createLimits())
@@ -54,7 +54,7 @@ function tester(answers: Answers, date: string | null = 'Fri, 01 May 2026 10:00:
 const SOUND = { [`${ISSUER}/.well-known/openid-configuration`]: DOCUMENT, [`${ISSUER}/keys`]: KEYS }
 const EARLIER = ['skipped', 'An earlier step failed.']
 
-test('settings test: everything is sound, and the secret is not told', async () => {
+test('settings test: everything is valid, and the secret is not shown', async () => {
   const { run, asked } = tester(SOUND)
   expect(await run({ ...CUSTOM, apiSecret: '%%SET%%' })).toEqual({
     settings: ['ok', 'They are complete, for Custom: response type code, PKCE S256.'],
@@ -67,7 +67,7 @@ test('settings test: everything is sound, and the secret is not told', async () 
   expect(asked).toEqual([`${ISSUER}/.well-known/openid-configuration`, `${ISSUER}/keys`])
 })
 
-test('settings test: without settings nothing is asked', async () => {
+test('settings test: without settings nothing is requested', async () => {
   const { run, asked } = tester(SOUND)
   expect(await run(null)).toEqual({
     settings: ['failed', 'oauth_configuration: there are no OAuth settings to test: send some, or set them by PUT'],
@@ -80,7 +80,7 @@ test('settings test: without settings nothing is asked', async () => {
   expect(asked).toEqual([])
 })
 
-test('settings test: a document of another issuer ends it', async () => {
+test('settings test: a document of another issuer skips the later steps', async () => {
   const { run } = tester({ ...SOUND, [`${ISSUER}/.well-known/openid-configuration`]: { ...DOCUMENT, issuer: 'x' } })
   const { discovery, endpoints, keys, clock } = await run(CUSTOM)
   expect(discovery).toEqual([
@@ -90,14 +90,14 @@ test('settings test: a document of another issuer ends it', async () => {
   expect([endpoints, keys, clock?.[0]]).toEqual([EARLIER, EARLIER, 'ok'])
 })
 
-test('settings test: keys that cannot be had and a secret that is missing are both told', async () => {
+test('settings test: missing keys and a missing secret are both reported', async () => {
   const { run } = tester({ [`${ISSUER}/.well-known/openid-configuration`]: DOCUMENT })
   const { keys, secret } = await run({ ...CUSTOM, apiSecret: '%%MISSING%%' })
   expect(keys).toEqual(['failed', `oauth_provider: ${ISSUER}/keys answered 404, not 200`])
   expect(secret).toEqual(['failed', 'oauth_configuration: the operator has set no secret'])
 })
 
-test('settings test: where the settings name all addresses, no document is asked for', async () => {
+test('settings test: if the settings name all addresses, no document is requested', async () => {
   const { run, asked } = tester(SOUND)
   const { discovery } = await run({
     api: 'Custom',
@@ -113,7 +113,7 @@ test('settings test: where the settings name all addresses, no document is asked
   expect(asked).toEqual([`${ISSUER}/keys`])
 })
 
-test('settings test: GitHub has no ID tokens, so no keys are asked for', async () => {
+test('settings test: GitHub has no ID tokens, so no keys are requested', async () => {
   const { run, asked } = tester({})
   const { settings, keys } = await run({ api: 'GitHub', clientId: 'us', apiSecret: '%%SET%%' })
   expect([settings?.[0], keys?.[0], asked]).toEqual(['ok', 'skipped', []])
@@ -123,13 +123,13 @@ test.each([
   ['Fri, 01 May 2026 09:58:59 GMT', 'failed', '61 s behind'],
   ['Fri, 01 May 2026 10:00:59 GMT', 'ok', '60 s ahead of'],
   ['Fri, 01 May 2026 10:05:00 GMT', 'failed', '301 s ahead of'],
-])('settings test: of a provider whose clock says %s it %s', async (date, result, apart) => {
+])('settings test: a provider whose clock says %s: %s', async (date, result, apart) => {
   const { clock } = await tester(SOUND, date).run(CUSTOM)
   expect(clock?.[0]).toBe(result)
   expect(clock?.[1]).toContain(`is ${apart} this host’s`)
 })
 
-test('settings test: an answer without a time tells nothing of the clock', async () => {
+test('settings test: without a date in the responses, the clock is not checked', async () => {
   const { clock } = await tester(SOUND, null).run(CUSTOM)
   expect(clock).toEqual(['skipped', 'No answer of the provider told the time.'])
 })

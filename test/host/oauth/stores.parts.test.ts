@@ -24,7 +24,7 @@ function contentOf(claims: Claims): ProviderLoginContent {
   return { configuration, provider, page, claims, nonce: 'n', idToken: 'i'.repeat(20_000), refreshToken: 'first' }
 }
 
-/** What sign-ins by a provider keep must be kept alike on every kind of database. */
+/** What is stored for provider sign-ins must be stored in the same way on every kind of database. */
 function testOAuthStores(place: TestPlace): void {
   const keyOf = () => openPlatformKey(place.db, place.settings.home, '')
   const limits = createLimits()
@@ -40,7 +40,7 @@ function testOAuthStores(place: TestPlace): void {
     content: { configuration, provider, redirectUri: 'https://crm.example/', nonce: 'n', verifier: 'v' },
   })
 
-  test(`${place.kind}, transactions: of ten returns at once one takes it, with all that was kept`, async () => {
+  test(`${place.kind}, transactions: of ten simultaneous returns one succeeds, with everything that was stored`, async () => {
     const [one, two] = [await transactions(), await transactions()]
     const { id, cookie } = await one.start(begun('10.0.0.1'))
     const taken = await Promise.all(
@@ -52,7 +52,7 @@ function testOAuthStores(place: TestPlace): void {
     })
   })
 
-  test(`${place.kind}, transactions: another cookie, another solution or too late is unknown and changes nothing`, async () => {
+  test(`${place.kind}, transactions: a wrong cookie, a wrong solution or a late return is unknown and changes nothing`, async () => {
     let time = Date.now()
     const store = await transactions(() => time)
     const { id, cookie } = await store.start(begun('10.0.0.2'))
@@ -69,7 +69,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(await place.db.selectFrom('oauth_transactions').select('id').where('id', '=', late.id).execute()).toEqual([])
   })
 
-  test(`${place.kind}, transactions: beyond OAUTH_OPEN_NETWORK the oldest of that network goes`, async () => {
+  test(`${place.kind}, transactions: beyond OAUTH_OPEN_NETWORK the oldest of that network is removed`, async () => {
     let time = Date.now()
     const store = await transactions(() => time++)
     const others = await store.start(begun('10.0.0.4'))
@@ -80,7 +80,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(kinds).toEqual(['unknown', 'unknown', 'taken', 'taken', 'taken', 'taken'])
   })
 
-  test(`${place.kind}, provider logins: found until they end, and nothing of them is kept after it`, async () => {
+  test(`${place.kind}, provider logins: found until they end, and their content is deleted then`, async () => {
     const logins = createProviderLogins(place.db, await keyOf(), limits)
     const content = contentOf(claimsOf('anna', 's-1'))
     const id = (await logins.start('crm', content, Date.now())) ?? ''
@@ -107,7 +107,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(await logins.isAlive(bram)).toBe(true)
   })
 
-  test(`${place.kind}, provider logins: a sign-in that was on its way when its user was signed out does not start`, async () => {
+  test(`${place.kind}, provider logins: a sign-in that started before its user was signed out is refused`, async () => {
     const logins = createProviderLogins(place.db, await keyOf(), limits)
     const at = Date.now()
     await logins.endSignedOut('erp', { client, subject: 'anna', sid: null }, at)
@@ -116,7 +116,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(await logins.start('erp', contentOf(claimsOf('bram')), at - 1000)).not.toBeNull()
   })
 
-  test(`${place.kind}, provider logins: in the second of a sign-out a later sign-in starts, one on its way does not`, async () => {
+  test(`${place.kind}, provider logins: in the second of a sign-out a later sign-in succeeds, an earlier one is refused`, async () => {
     let time = 1_700_000_000_500
     const logins = createProviderLogins(place.db, await keyOf(), limits, () => time)
     const second = 1_700_000_000_000
@@ -129,7 +129,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(await logins.start('same-second', contentOf(claimsOf('anna')), second - 1000, time)).toBeNull()
   })
 
-  test(`${place.kind}, provider logins: what nobody rests on is swept, what a remembered login rests on stays`, async () => {
+  test(`${place.kind}, provider logins: unused ones are swept; those of a remembered login stay`, async () => {
     let time = Date.now()
     const key = await keyOf()
     const remembered = createRemembered(place.db, key, limits, () => time)
@@ -146,7 +146,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(await logins.isAlive(kept)).toBe(false)
   })
 
-  test(`${place.kind}, refresh: ten tabs at once ask the provider once, and all learn the same`, async () => {
+  test(`${place.kind}, refresh: ten simultaneous tabs cause one request and get the same claims`, async () => {
     const key = await keyOf()
     const later = Date.now() + limits.REMEMBER_GRACE + 60_000
     const logins = createProviderLogins(place.db, key, limits)
@@ -177,7 +177,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(used).toEqual(['first', 'after first'])
   })
 
-  test(`${place.kind}, refresh: what fails changes nothing, and what the provider ended is over`, async () => {
+  test(`${place.kind}, refresh: a failure changes nothing; a refusal by the provider ends the login`, async () => {
     const key = await keyOf()
     const now = Date.now() + limits.REMEMBER_GRACE + 60_000
     const logins = createProviderLogins(place.db, key, limits, () => now)

@@ -6,7 +6,7 @@ import { configuration, provider } from '../../support/provider-tokens.ts'
 const EXCHANGE = { code: 'c', redirectUri: 'https://crm.example/', verifier: null }
 const TOKENS = { access_token: 'a', token_type: 'Bearer', id_token: 'not.a.token', refresh_token: 'r' }
 
-/** What is made of an answer of the token endpoint at this address. */
+/** Requests tokens from an endpoint at this address that responds like this. */
 function asked(answer: object, tokenEndpoint = 'https://id.example.org/token') {
   const fetched: string[] = []
   const requests: Pick<ProviderRequests, 'fetch'> = {
@@ -27,7 +27,7 @@ test.each([
   ['https://bücher.example/token', 'https://xn--bcher-kva.example/token'],
   ['https://id.example.org', 'https://id.example.org/'],
   ['https://id.example.org/./a/../token', 'https://id.example.org/token'],
-])('token endpoint %s: the ID token of its answer is read', async (endpoint, address) => {
+])('token endpoint %s: the ID token in its response is read', async (endpoint, address) => {
   const { tokenRequests, registration, fetched } = asked(TOKENS, endpoint)
   const tokens = { accessToken: 'a', idToken: 'not.a.token', refreshToken: 'r' }
   expect(await tokenRequests.exchangeCode(registration, EXCHANGE)).toEqual(tokens)
@@ -36,12 +36,12 @@ test.each([
 })
 
 test.each([
-  ['an access token that no header can hold', { access_token: 'a\u{1f511}b' }, /access token has characters/],
+  ['an access token that is invalid in a header', { access_token: 'a\u{1f511}b' }, /access token has characters/],
   ['an access token with a line break', { access_token: 'a\r\nb' }, /access token has characters/],
   ['token_type DPoP', { token_type: 'DPoP' }, /type "dpop", not Bearer/i],
-  ['a refresh token without end', { refresh_token: 'r'.repeat(20_000) }, /refresh token has 20000/],
+  ['a refresh token that is too long', { refresh_token: 'r'.repeat(20_000) }, /refresh token has 20000/],
 ])(
-  '%s: a problem of the provider at the sign-in, and at a refresh the end of the sign-in',
+  '%s: a provider error at the sign-in; at a refresh it ends the sign-in',
   async (_, change, message) => {
     const { tokenRequests, registration } = asked({ ...TOKENS, ...change })
     const expected = { name: 'OAuthProblem', message: expect.stringMatching(message) }

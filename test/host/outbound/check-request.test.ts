@@ -3,7 +3,7 @@ import { checkHeaders, checkMethod, readTarget } from '../../../host/outbound/ch
 
 const INVALID = expect.objectContaining({ code: 'ERR_OUTBOUND_INVALID' })
 
-/** What a URL is written like, and the place that it leads to. */
+/** URLs as written, and the host and port that they mean. */
 const PLACES: Record<string, string> = {
   'http://api.example.org': 'api.example.org:80',
   'https://api.example.org/a?b#c': 'api.example.org:443',
@@ -31,7 +31,7 @@ const PLACES: Record<string, string> = {
   'http://[64:ff9b::169.254.169.254]/': '[64:ff9b::a9fe:a9fe]:80',
 }
 
-test.each(Object.entries(PLACES))('a URL written %s leads to %s', (url, place) => {
+test.each(Object.entries(PLACES))('the URL %s means %s', (url, place) => {
   expect(readTarget(url).place).toBe(place)
 })
 
@@ -64,11 +64,11 @@ test.each([
   `http://${'a'.repeat(64)}.example/`,
   `http://api.example.org/${'a'.repeat(8192)}`,
   'http://api.example.org/\ud800',
-])('a URL that is not sent: %s', (url) => {
+])('a URL that is not requested: %s', (url) => {
   expect(() => readTarget(url)).toThrow(INVALID)
 })
 
-test('what is said of a URL quotes nothing of it, since keys may stand in it', () => {
+test('errors about a URL don’t quote it, since it may contain keys', () => {
   const messageOf = (url: string) => {
     try {
       readTarget(url)
@@ -81,11 +81,11 @@ test('what is said of a URL quotes nothing of it, since keys may stand in it', (
   expect(messageOf('ftp://api.example.org/?key=s3cret')).not.toContain('s3cret')
 })
 
-test('path and query are what the URL parser made of them, and the fragment stays away', () => {
+test('path and query are as the URL parser returns them, without the fragment', () => {
   expect(readTarget('https://api.example.org/ä/../b?q="1"#token').path).toBe('/b?q=%221%22')
 })
 
-test('header names come out in small letters', () => {
+test('header names become lowercase', () => {
   expect([...checkHeaders({ Accept: 'text/plain', 'X-Key': 'ä' })]).toEqual([
     ['accept', 'text/plain'],
     ['x-key', 'ä'],
@@ -120,7 +120,7 @@ test.each([
   expect(() => checkHeaders(headers as Record<string, string>)).toThrow(INVALID)
 })
 
-test('what is said of a header quotes no value', () => {
+test('errors about a header don’t quote its value', () => {
   expect(() => checkHeaders({ authorization: 'Bearer s3cret\n' })).toThrow(/^((?!s3cret).)*$/s)
 })
 
@@ -128,7 +128,7 @@ test.each(['CONNECT', 'TRACE', 'get', 'GET / HTTP/1.1\r\n', ''])('a method that 
   expect(() => checkMethod(method, false)).toThrow(INVALID)
 })
 
-test('a request by GET or HEAD has no body', () => {
+test('a GET or HEAD request has no body', () => {
   expect(() => checkMethod('GET', true)).toThrow(INVALID)
   expect(() => checkMethod('HEAD', true)).toThrow(INVALID)
   expect(() => checkMethod('DELETE', true)).not.toThrow()

@@ -41,11 +41,11 @@ async function listen(server: Server | SocketServer): Promise<number> {
 
 const serve = (listener: RequestListener) => listen(createServer(listener))
 
-/** A server that writes these bytes to whoever sends a request. */
+/** A server that sends these bytes to every client. */
 const serveBytes = (write: (socket: Socket) => void) =>
   listen(createSocketServer((socket) => socket.once('data', () => write(socket))))
 
-/** Asks `api.example.test`, which is on loopback and listed unless a test says something else. */
+/** Sends a request to `api.example.test`, which resolves to loopback and is listed unless a test changes that. */
 function ask(port: number, asked: Partial<OutboundRequest> = {}, options: Partial<OutboundOptions> = {}) {
   const outbound = createOutbound({
     allowedPrivate: [`api.example.test:${port}`],
@@ -68,7 +68,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return text
 }
 
-test('a request reaches the host that is listed, by its name, with the headers and the body that were given', async () => {
+test('a request reaches a listed host by name, with the given headers and body', async () => {
   let seen: unknown
   const port = await serve(async (request, response) => {
     seen = { method: request.method, url: request.url, headers: request.headers, body: await bodyOf(request) }
@@ -95,7 +95,7 @@ test('a request reaches the host that is listed, by its name, with the headers a
   })
 })
 
-test('headers come out without a prototype, and those that came twice joined', async () => {
+test('headers are returned without a prototype, and repeated ones are joined', async () => {
   const port = await serve((_request, response) => {
     response.writeHead(200, [
       ['Set-Cookie', 'a=1'],
@@ -109,7 +109,7 @@ test('headers come out without a prototype, and those that came twice joined', a
   expect(headers['set-cookie']).toBe('a=1, b=2')
 })
 
-test('a redirect is an answer', async () => {
+test('a redirect is returned as a response', async () => {
   let requests = 0
   const port = await serve((_request, response) => {
     requests++
@@ -123,7 +123,7 @@ test('a redirect is an answer', async () => {
   ])
 })
 
-test('each request has a connection of its own', async () => {
+test('each request has its own connection', async () => {
   const ports = new Set<number | undefined>()
   const port = await serve((request, response) => {
     ports.add(request.socket.remotePort)
@@ -169,7 +169,7 @@ test.each([
   expect(requests).toBe(0)
 })
 
-test('a name is refused when only one of its addresses is private, wherever it stands', async () => {
+test('a name is refused if any of its addresses is private', async () => {
   const mixed = [
     { address: '1.1.1.1', family: 4 },
     { address: '2606:4700::1111', family: 6 },
@@ -180,7 +180,7 @@ test('a name is refused when only one of its addresses is private, wherever it s
   await expect(asked).rejects.toEqual(withCode('ERR_OUTBOUND_PRIVATE', 'mixed.example.test:80'))
 })
 
-test('a public address of this machine is refused: the platform listens there', async () => {
+test('a public address of this machine is refused, since the platform listens there', async () => {
   const options = { lookUp: async () => [{ address: '9.9.9.9', family: 4 }], ownAddresses: () => ['9.9.9.9'] }
   await expect(ask(80, { url: 'http://own.example.test/' }, options)).rejects.toEqual(withCode('ERR_OUTBOUND_PRIVATE'))
 })
@@ -194,7 +194,7 @@ test('the addresses of this machine’s networks are refused', async () => {
   }
 })
 
-test('an entry of the list opens its own port alone', async () => {
+test('an entry of the list allows its port only', async () => {
   const port = await serve((_request, response) => void response.end())
   const other = await serve((_request, response) => void response.end())
   const asked = ask(port, { url: `http://api.example.test:${other}/` })
@@ -202,7 +202,7 @@ test('an entry of the list opens its own port alone', async () => {
   expect((await ask(port)).status).toBe(200)
 })
 
-test('an entry of the list opens its own name alone, although both lead to the same machine', async () => {
+test('an entry of the list allows its name only, even if another name resolves to the same machine', async () => {
   const port = await serve((_request, response) => void response.end())
   const asked = ask(port, { url: `http://127.0.0.1:${port}/` })
   await expect(asked).rejects.toEqual(withCode('ERR_OUTBOUND_PRIVATE'))
@@ -211,18 +211,18 @@ test('an entry of the list opens its own name alone, although both lead to the s
 test.each([
   ['127.0.0.1:{port}', 'http://2130706433:{port}/'],
   ['API.Example.Test.:{port}', 'http://api.example.test:{port}/'],
-])('an entry is compared as URL parsers write hosts: %s, %s', async (entry, url) => {
+])('an entry is compared in the form that URL parsers return: %s, %s', async (entry, url) => {
   const port = await serve((_request, response) => void response.end())
   const allowedPrivate = [entry.replace('{port}', String(port))]
   const answer = await ask(port, { url: url.replace('{port}', String(port)) }, { allowedPrivate })
   expect(answer.status).toBe(200)
 })
 
-test('an entry without a port is a mistake of the host', () => {
+test('an entry without a port is an error of the host', () => {
   expect(() => createOutbound({ allowedPrivate: ['example.test'], setting: 'X' })).toThrow(TypeError)
 })
 
-test('it connects to the address that was checked: a name is looked up once for a request', async () => {
+test('the host connects to the address that was checked: a name is resolved once per request', async () => {
   let lookUps = 0
   const port = await serve((_request, response) => void response.end('the first'))
   const lookUp = async () => {
@@ -233,19 +233,19 @@ test('it connects to the address that was checked: a name is looked up once for 
   expect([new TextDecoder().decode(answer.body), lookUps]).toEqual(['the first', 1])
 })
 
-test('where the first address does not answer, the next checked one is used', async () => {
+test('if the first address does not respond, the next checked one is used', async () => {
   const port = await serve((_request, response) => void response.end())
   const lookUp = async () => [{ address: '::1', family: 6 }, LOOPBACK]
   expect((await ask(port, {}, { lookUp })).status).toBe(200)
 })
 
-test('a name without addresses, and one that is not known, are failures that say so', async () => {
+test('a name without addresses and an unknown name fail with that reason', async () => {
   await expect(ask(80, {}, { lookUp: async () => [] })).rejects.toEqual(withCode('ERR_OUTBOUND_FAILED', 'no address'))
   const lookUp = () => Promise.reject(Object.assign(new Error('of the system'), { code: 'ENOTFOUND' }))
   await expect(ask(80, {}, { lookUp })).rejects.toEqual(withCode('ERR_OUTBOUND_FAILED', '(ENOTFOUND)'))
 })
 
-test('a refused connection is a failure that tells no address', async () => {
+test('a refused connection is an error that does not reveal the address', async () => {
   const port = await serve(() => {})
   await new Promise((resolve) => open.pop()?.close(resolve))
   const error = await ask(port).catch((thrown: Error) => thrown)
@@ -255,14 +255,14 @@ test('a refused connection is a failure that tells no address', async () => {
 
 // --- limits ----------------------------------------------------------------------------------------------------------
 
-test('an answer of exactly the limit passes, one byte more is refused', async () => {
+test('a response of exactly the limit is accepted, one byte more is refused', async () => {
   const port = await serve((request, response) => void response.end('a'.repeat(Number(request.url?.slice(1)))))
   const sized = (size: number) => ask(port, { url: `http://api.example.test:${port}/${size}` })
   expect((await sized(1000)).body.length).toBe(1000)
   await expect(sized(1001)).rejects.toEqual(withCode('ERR_OUTBOUND_SIZE', '1000 bytes'))
 })
 
-test('an endless answer is cut off at the limit, and its connection closed', async () => {
+test('an endless response is cut off at the limit, and its connection closed', async () => {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const port = await serve((_request, response) => {
     response.on('close', resolve)
@@ -273,7 +273,7 @@ test('an endless answer is cut off at the limit, and its connection closed', asy
   await closed
 })
 
-test('an answer that drips is cut off at the time limit, and its connection closed', async () => {
+test('a response that trickles in is cut off at the time limit, and its connection closed', async () => {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const port = await serve((_request, response) => {
     const timer = setInterval(() => response.write('a'), 20)
@@ -286,7 +286,7 @@ test('an answer that drips is cut off at the time limit, and its connection clos
   await closed
 })
 
-test('headers that drip are cut off at the time limit', async () => {
+test('headers that trickle in are cut off at the time limit', async () => {
   const port = await serveBytes((socket) => {
     socket.write('HTTP/1.1 200 OK\r\n')
     const timer = setInterval(() => socket.write('x-a: 1\r\n'), 20)
@@ -295,7 +295,7 @@ test('headers that drip are cut off at the time limit', async () => {
   await expect(ask(port, { timeoutMs: 200 })).rejects.toEqual(withCode('ERR_OUTBOUND_TIME'))
 })
 
-test('endless interim answers are cut off at the time limit', async () => {
+test('endless interim responses are cut off at the time limit', async () => {
   const port = await serveBytes((socket) => {
     const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 5)
     socket.on('close', () => clearInterval(timer))
@@ -303,17 +303,17 @@ test('endless interim answers are cut off at the time limit', async () => {
   await expect(ask(port, { timeoutMs: 200 })).rejects.toEqual(withCode('ERR_OUTBOUND_TIME'))
 })
 
-test('a server that never answers is cut off at the time limit', async () => {
+test('a server that never responds is cut off at the time limit', async () => {
   const port = await serve(() => {})
   await expect(ask(port, { timeoutMs: 100 })).rejects.toEqual(withCode('ERR_OUTBOUND_TIME'))
 })
 
-test('the look-up of the name counts against the time limit', async () => {
+test('resolving the name counts against the time limit', async () => {
   const lookUp = () => new Promise<never>(() => {})
   await expect(ask(80, { timeoutMs: 100 }, { lookUp })).rejects.toEqual(withCode('ERR_OUTBOUND_TIME'))
 })
 
-test('nothing is sent when the look-up ended after the time limit', async () => {
+test('nothing is sent if resolving the name took longer than the time limit', async () => {
   let requests = 0
   const port = await serve((_request, response) => {
     requests++
@@ -326,9 +326,10 @@ test('nothing is sent when the look-up ended after the time limit', async () => 
   expect(requests).toBe(1)
 })
 
-// --- answers that are not sound --------------------------------------------------------------------------------------
+// --- invalid responses
+// ------------------------------------------------------------------------------------------------
 
-test('huge headers of an answer are refused', async () => {
+test('huge response headers are refused', async () => {
   const port = await serveBytes((socket) => {
     socket.end(`HTTP/1.1 200 OK\r\nx-a: ${'a'.repeat(32 * 1024)}\r\nContent-Length: 0\r\n\r\n`)
   })
@@ -336,26 +337,26 @@ test('huge headers of an answer are refused', async () => {
 })
 
 test.each([
-  ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
+  ['something other than HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
   ['both lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n'],
   ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
   ['a body that ends early', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab'],
-  ['a chunk that is none', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
-  ['a change of protocol', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
+  ['an invalid chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
+  ['a protocol switch', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
   ['nothing', ''],
-])('an answer that is not sound is a failure: %s', async (_what, bytes) => {
+])('an invalid response is an error: %s', async (_what, bytes) => {
   const port = await serveBytes((socket) => void socket.end(bytes))
   await expect(ask(port)).rejects.toEqual(withCode('ERR_OUTBOUND_FAILED'))
 })
 
-test('a compressed answer is refused, since none was asked for', async () => {
+test('a compressed response is refused, since none was requested', async () => {
   const port = await serve((_request, response) => {
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('a'.repeat(100_000)))
   })
   await expect(ask(port)).rejects.toEqual(withCode('ERR_OUTBOUND_FAILED', 'compressed'))
 })
 
-test('an answer to HEAD has its headers and no body', async () => {
+test('a response to HEAD has its headers and no body', async () => {
   const port = await serve((_request, response) => void response.writeHead(200, { 'content-length': 5000 }).end())
   const answer = await ask(port, { method: 'HEAD' })
   expect([answer.headers['content-length'], answer.body.length]).toEqual(['5000', 0])
@@ -373,7 +374,7 @@ test('a POST without a body says that it has none', async () => {
 
 // --- TLS -------------------------------------------------------------------------------------------------------------
 
-/** @returns the port, and the names that clients asked for */
+/** @returns the port, and the names that clients requested */
 async function serveSecurely() {
   const names: unknown[] = []
   const server = createSecureServer({
@@ -385,13 +386,13 @@ async function serveSecurely() {
   return { port: await listen(server), names }
 }
 
-test('over TLS the name goes with the connection, and the certificate is checked for it', async () => {
+test('over TLS the connection sends the name (SNI), and the certificate is checked for it', async () => {
   const { port, names } = await serveSecurely()
   const answer = await ask(port, { url: `https://api.example.test:${port}/` })
   expect([new TextDecoder().decode(answer.body), names]).toEqual(['secret', ['api.example.test']])
 })
 
-test('a certificate of another name is refused', async () => {
+test('a certificate for another name is refused', async () => {
   const { port } = await serveSecurely()
   const options = { allowedPrivate: [`other.example.test:${port}`] }
   await expect(ask(port, { url: `https://other.example.test:${port}/` }, options)).rejects.toEqual(
@@ -399,7 +400,7 @@ test('a certificate of another name is refused', async () => {
   )
 })
 
-test('a certificate of an authority that nobody trusts is refused, whatever the environment says', async () => {
+test('a certificate of an untrusted authority is refused, whatever the environment says', async () => {
   const { port } = await serveSecurely()
   const allowedPrivate = [`api.example.test:${port}`]
   const outbound = createOutbound({ allowedPrivate, setting: 'X', lookUp: async () => [LOOPBACK] })
@@ -414,7 +415,7 @@ test('a certificate of an authority that nobody trusts is refused, whatever the 
   }
 })
 
-test('a certificate that does not name the address is refused for an address', async () => {
+test('a certificate that does not include the address is refused for an address', async () => {
   const { port } = await serveSecurely()
   const options = { allowedPrivate: [`127.0.0.1:${port}`] }
   await expect(ask(port, { url: `https://127.0.0.1:${port}/` }, options)).rejects.toEqual(
@@ -422,7 +423,7 @@ test('a certificate that does not name the address is refused for an address', a
   )
 })
 
-test('a proxy of the environment is not used: it would look names up itself', async () => {
+test('a proxy in the environment is not used, since it would resolve names itself', async () => {
   const port = await serve((request, response) => void response.end(request.url))
   process.env.HTTP_PROXY = 'http://127.0.0.1:1'
   process.env.NODE_USE_ENV_PROXY = '1'

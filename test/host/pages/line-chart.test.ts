@@ -5,15 +5,15 @@ const MINUTE = 60_000
 const chartOf = (values: readonly (number | null)[], unit: 'count' | 'bytes' | 'ms' = 'count') =>
   lineChart({ from: 0, step: MINUTE, lines: [{ name: 'one', values }], unit, fold: 'highest' })
 
-test('chart: values are drawn from left to right, the highest at the top', () => {
+test('chart: values are drawn from left to right, with the highest at the top', () => {
   expect(chartOf([0, 2, 4]).lines).toEqual([{ name: 'one', path: 'M100 100L300 50L500 0', dots: '' }])
 })
 
-test('chart: where nothing was measured the line breaks, and a value alone is a dot', () => {
+test('chart: the line breaks where nothing was measured, and a single value is a dot', () => {
   expect(chartOf([null, 4, null, 4, 4, null]).lines).toEqual([{ name: 'one', path: 'M350 0L450 0', dots: 'M150 0h0' }])
 })
 
-test('chart: without any value there is no line, and the scale is that of small counts', () => {
+test('chart: without values there is no line, and the scale is that of small counts', () => {
   const { lines, values } = chartOf([null, null])
   expect([lines, values]).toEqual([[{ name: 'one', path: '', dots: '' }], [0, 1, 2, 3, 4]])
 })
@@ -39,11 +39,11 @@ test.each(Array.from({ length: 130 }, (_, largest) => largest))(
   },
 )
 
-test('chart: times are evenly apart, from the first value to the end of the last', () => {
+test('chart: times are evenly spaced, from the first value to the end of the last', () => {
   expect(chartOf([1, 2, 3, 4]).times).toEqual([0, MINUTE, 2 * MINUTE, 3 * MINUTE, 4 * MINUTE])
 })
 
-test('chart: the table has twelve rows at most, each with the highest of its values', () => {
+test('chart: the table has at most twelve rows, each with its highest value', () => {
   const { rows } = chartOf(Array.from({ length: 60 }, (_, at) => at))
   expect(rows).toHaveLength(12)
   expect([rows[0], rows[11]]).toEqual([
@@ -52,7 +52,7 @@ test('chart: the table has twelve rows at most, each with the highest of its val
   ])
 })
 
-test('fold: groups of values become the highest or the sum, and nothing stays nothing', () => {
+test('fold: groups of values become their maximum or sum; empty groups stay empty', () => {
   const values = [1, 2, null, null, 5]
   expect(foldValues(values, 2, 'highest')).toEqual([2, null, 5])
   expect(foldValues(values, 2, 'sum')).toEqual([3, null, 5])

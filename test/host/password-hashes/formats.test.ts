@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { hashPassword } from '../../../base/accounts/passwords.ts'
 import { MOST, readHash } from '../../../host/password-hashes/formats.ts'
 
-// The hashes were made by other programs: CPython's hashlib and Werkzeug 3, libxcrypt (bcrypt), Node's crypto (argon2).
+// These hashes were made by other programs: CPython's hashlib and Werkzeug 3, libxcrypt (bcrypt), Node's crypto
+// (argon2).
 
 const PASSWORD = 'Grüße, horse'
 const SALT = 'AQIDBAUGBwgJCgsMDQ4PEA'
@@ -73,7 +74,7 @@ test.each([
   expect(await check('')).toBe(false)
 })
 
-test('stored hashes: letters that were composed in another way are the same password', async () => {
+test('stored hashes: letters in a different Unicode normal form are the same password', async () => {
   expect(await readHash(await hashPassword('caf\u00e9'))('cafe\u0301')).toBe(true)
   expect(await readHash(`$2b$05$${BCRYPT}`)(PASSWORD.normalize('NFD'))).toBe(true)
 })
@@ -84,7 +85,7 @@ test('stored hashes: the original product reads a password as ISO-8859-1', async
   expect(await check('10 $')).toBe(false)
 })
 
-test('stored hashes: bcrypt counts the first 72 bytes of a password', async () => {
+test('stored hashes: bcrypt uses the first 72 bytes of a password', async () => {
   const check = readHash('$2b$05$abcdefghijklmnopqrstuujf8SX2ahXLwp9w/B.Y5XdysS6yR576q')
   expect(await check('x'.repeat(80))).toBe(true)
   expect(await check('x'.repeat(71))).toBe(false)
@@ -113,9 +114,9 @@ test.each([
   ['Spring’s scrypt with a large N', SCRYPT.replace('e0801', '1f0801'), 'N × r may be at most'],
   ['PBKDF2 with a billion iterations', `pbkdf2:sha256:1000000000$salt$${'ab'.repeat(32)}`, 'at most 3000000'],
   ['PBKDF2 with many blocks', `pbkdf2:sha1:1000000$salt$${'ab'.repeat(128)}`, 'iterations × blocks may be at most'],
-  ['PBKDF2 of the original', `PBKDF2:AB:2000000000:${'AB'.repeat(20)}`, 'iterations × blocks may be at most'],
+  ['PBKDF2 of the original product', `PBKDF2:AB:2000000000:${'AB'.repeat(20)}`, 'iterations × blocks may be at most'],
   ['PBKDF2 of ASP.NET', aspNetOf(2 ** 32 - 1), 'iterations × blocks may be at most'],
-])('stored hashes: %s is refused before any work', (_case, hash, message) => {
+])('stored hashes: %s is refused before any work is done', (_case, hash, message) => {
   expect(() => readHash(hash)).toThrow(message)
 })
 
@@ -126,11 +127,11 @@ test.each([
   ['SHA-256', '47a313da8acc00b26bc4d7889571c77becfb3218cd8481ae6b7312cc312b7bda'],
   ['a plain password of Spring', '{noop}correct horse'],
   ['crypt’s SHA-512', '$6$saltsalt$abcdefghijklmnopqrstuvwxyz'],
-  ['bcrypt 2x, which was an error', `$2x$05$${BCRYPT}`],
-  ['bcrypt behind a line break', `\n$2b$05$${BCRYPT}`],
+  ['bcrypt 2x, which marks hashes of a faulty implementation', `$2x$05$${BCRYPT}`],
+  ['bcrypt after a line break', `\n$2b$05$${BCRYPT}`],
   ['bcrypt before a line break', `$2b$05$${BCRYPT}\n`],
   ['bcrypt in Spring’s argon2', `{argon2}$2b$05$${BCRYPT}`],
-])('stored hashes: %s is no form that is checked, and is not quoted', (_case, hash) => {
+])('stored hashes: %s is an unsupported format, and is not quoted', (_case, hash) => {
   expect(() => readHash(hash)).toThrow('the format of this hash is not supported')
   if (hash !== '') expect(() => readHash(hash)).not.toThrow(hash)
 })
@@ -138,13 +139,13 @@ test.each([
 test.each([
   ['a key of one byte', 'pbkdf2:sha256:1000$salt$ab'],
   ['a key of 1 kB', `pbkdf2:sha256:1000$salt$${'ab'.repeat(1024)}`],
-  ['scrypt whose N is no power of two', `scrypt:1000:8:1$salt$${'ab'.repeat(32)}`],
+  ['scrypt with an N that is not a power of two', `scrypt:1000:8:1$salt$${'ab'.repeat(32)}`],
   ['scrypt with N of 1', `$scrypt$ln=0,r=8,p=1$${SALT}$${PBKDF2_SHA256}`],
 ])('stored hashes: %s is damaged', (_case, hash) => {
   expect(() => readHash(hash)).toThrow('this hash is damaged')
 })
 
-test('stored hashes: what common frameworks use by default today may be checked', () => {
+test('stored hashes: the current defaults of common frameworks are within the limits', () => {
   const key = 'ab'.repeat(32)
   for (const hash of [
     argon2Of('m=65536,t=3,p=4'),

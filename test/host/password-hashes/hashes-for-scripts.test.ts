@@ -8,7 +8,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const BCRYPT = '$2b$05$abcdefghijklmnopqrstuuhMz1qlbUL/Ybe9Xu8meoaOQHlMG6OHq'
 const PASSWORD = 'Grüße, horse'
-/** Refused before any work. */
+/** Refused before any work is done. */
 const HOSTILE = BCRYPT.replace('$05$', '$31$')
 
 let passwords: Passwords
@@ -31,7 +31,7 @@ function callOf(name = 'crm', kind: 'login' | 'open' = 'open', onlyForm: string 
   })
 }
 
-/** Refuses after so many attempts at one account. */
+/** Refuses after this number of attempts for one account. */
 function throttleOf(most: number) {
   const counts = new Map<string, number>()
   const rewarded: string[] = []
@@ -58,7 +58,7 @@ function hashesOf(options: { most?: number; passwords?: Passwords; patience?: nu
   return { ...createHashesForScripts(parts), counts, rewarded, refused }
 }
 
-test('password hashes: one that was made is argon2id, checks its own password only, and never comes twice', async () => {
+test('password hashes: a new hash is argon2id, matches only its password, and is different each time', async () => {
   const { check, hash } = hashesOf()
   const [made, other] = await Promise.all([hash(callOf(), 'seven geese'), hash(callOf(), 'seven geese')])
   expect(made).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -67,7 +67,7 @@ test('password hashes: one that was made is argon2id, checks its own password on
   expect(await check(callOf(), 'six geese', made)).toBe(false)
 })
 
-test('password hashes: without a hash the answer is false, after the work of a check', async () => {
+test('password hashes: without a hash the result is false, after the same work as a check', async () => {
   const verified: unknown[] = []
   const watched: Passwords = {
     ...passwords,
@@ -80,7 +80,7 @@ test('password hashes: without a hash the answer is false, after the work of a c
   expect(verified).toEqual([null])
 })
 
-test('password hashes: in a client guesses at one hash are counted, and a right one gives back', async () => {
+test('password hashes: in a client, guesses at one hash are counted, and a correct one resets the count', async () => {
   const { check, refused, rewarded, counts } = hashesOf({ most: 5 })
   const guesses = Array.from({ length: 8 }, (_, n) => check(callOf(), `guess ${n}`, BCRYPT))
   const settled = await Promise.allSettled(guesses)
@@ -93,7 +93,7 @@ test('password hashes: in a client guesses at one hash are counted, and a right 
   expect([...counts.keys()].join()).not.toContain(BCRYPT)
 })
 
-test('password hashes: a login form’s guesses are counted; an authenticator’s are by the sign-in that asks it', async () => {
+test('password hashes: guesses in a login form are counted here; an authenticator’s are counted by the sign-in', async () => {
   const { check } = hashesOf({ most: 1 })
   for (let n = 0; n < 4; n++) expect(await check(callOf('crm', 'login'), 'guess', BCRYPT)).toBe(false)
   const form = () => check(callOf('crm', 'login', 'signIn'), 'guess', BCRYPT)
@@ -101,14 +101,14 @@ test('password hashes: a login form’s guesses are counted; an authenticator’
   await expect(form()).rejects.toThrow('too many attempts')
 })
 
-test('password hashes: what cannot be checked is neither counted nor worked on', async () => {
+test('password hashes: a hash that cannot be checked is not counted and causes no work', async () => {
   const { check, counts } = hashesOf()
   await expect(check(callOf(), 'x', HOSTILE)).rejects.toThrow('cost may be at most 14')
   await expect(check(callOf(), 'x', 'md5')).rejects.toThrow('the format of this hash is not supported')
   expect(counts.size).toBe(0)
 })
 
-test('password hashes: one solution that asks without end costs another one hash of waiting, and no more wait than may', async () => {
+test('password hashes: a greedy solution delays another by at most one hash, and its queue is limited', async () => {
   const running: (() => void)[] = []
   const held: Passwords = {
     ...passwords,
@@ -141,7 +141,7 @@ test('password hashes: one solution that asks without end costs another one hash
   }
 })
 
-test('password hashes: who waits too long for a turn is told to try again', async () => {
+test('password hashes: a call that waits too long is refused with a time to retry', async () => {
   const held: Passwords = { ...passwords, hash: () => new Promise(() => {}) }
   const { hash } = hashesOf({ passwords: held, patience: 20 })
   void hash(callOf(), 'x')

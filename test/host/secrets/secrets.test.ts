@@ -19,7 +19,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-test('secrets: a value goes to its hosts, in its solution, and nowhere else', async () => {
+test('secrets: a value is sent to its hosts, for its solution, and nowhere else', async () => {
   await secrets.put('crm', 'IDP_SECRET', 'the value', ['idp.example.org', '127.0.0.1:9000'])
   const to = (host: string, solution = 'crm', name = 'IDP_SECRET') => secrets.forHost(solution, name, host)
   expect(await to('idp.example.org')).toBe('the value')
@@ -33,7 +33,7 @@ test('secrets: a value goes to its hosts, in its solution, and nowhere else', as
   expect(await to('evil.org/idp.example.org')).toBeNull()
 })
 
-test('secrets: the list has names and hosts, and the table no value', async () => {
+test('secrets: the list has names and hosts, and the table has no plain-text value', async () => {
   await secrets.put('lists', 'B', 'value-of-b', ['b.org'])
   await secrets.put('lists', 'A', 'value-of-a', ['a.org'])
   expect(await secrets.list('lists')).toEqual([
@@ -43,7 +43,7 @@ test('secrets: the list has names and hosts, and the table no value', async () =
   expect(JSON.stringify(await db.selectFrom('secrets').selectAll().execute())).not.toContain('value-of')
 })
 
-test('secrets: a second value takes the place of the first', async () => {
+test('secrets: a new value replaces the old one', async () => {
   await secrets.put('again', 'A', 'one', ['a.org'])
   await secrets.put('again', 'A', 'two', ['b.org'])
   expect([await secrets.forHost('again', 'A', 'a.org'), await secrets.forHost('again', 'A', 'b.org')]).toEqual([
@@ -52,21 +52,21 @@ test('secrets: a second value takes the place of the first', async () => {
   ])
 })
 
-test('secrets: a solution has at most 100, and the values of those can still be changed', async () => {
+test('secrets: a solution has at most 100, and existing ones can still be changed then', async () => {
   for (let n = 0; n < 100; n++) await secrets.put('many', `A${n}`, 'one', ['a.org'])
   await expect(secrets.put('many', 'B', 'one', ['a.org'])).rejects.toMatchObject({ code: 'ERR_REQUEST_INVALID' })
   await secrets.put('many', 'A0', 'two', ['a.org'])
   expect(await secrets.forHost('many', 'A0', 'a.org')).toBe('two')
 })
 
-test('secrets: one is removed once', async () => {
+test('secrets: removing one again does nothing', async () => {
   await secrets.put('removes', 'A', 'one', ['a.org'])
   expect(await secrets.remove('removes', 'A')).toBe(true)
   expect(await secrets.remove('removes', 'A')).toBe(false)
   expect(await secrets.forHost('removes', 'A', 'a.org')).toBeNull()
 })
 
-test('secrets: a row that was copied under another name opens nothing', async () => {
+test('secrets: a row copied under another name cannot be decrypted', async () => {
   await secrets.put('copies', 'A', 'one', ['a.org'])
   const row = await db.selectFrom('secrets').selectAll().where('solution', '=', 'copies').executeTakeFirstOrThrow()
   await db

@@ -5,7 +5,7 @@ import type { Parameter } from '../../../plugins/database/host.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { startTdsServer, type TdsAnswer, type TdsServer } from '../../support/tds-server.ts'
 
-// The wiring only: no Microsoft SQL Server can be had here, so a responder of our own stands in for it.
+// Only the wiring is tested, with a simulated server, since Microsoft SQL Server is not available here.
 
 let server: TdsServer
 let database: ServerDatabase
@@ -36,7 +36,7 @@ function query(sql: string, parameters: readonly Parameter[] = [], tenant: strin
   return database.query({ sql: writeSql('beta', text), parameters, tenant })
 }
 
-test('a statement goes with its places and after the tenant value, and its rows come back as plain JSON', async () => {
+test('a statement is sent with its parameters after the tenant value, and its rows are returned as plain JSON', async () => {
   answer = (statement) =>
     statement.startsWith('SELECT')
       ? { rows: [{ name: 'Anna', id: 9007199254740993n, raw: new Uint8Array([0, 255]) }] }
@@ -50,13 +50,13 @@ test('a statement goes with its places and after the tenant value, and its rows 
   ])
 })
 
-test('a connection is used again after it was reset', async () => {
+test('a connection is reused after a reset', async () => {
   for (let n = 0; n < 5; n++) await query('SELECT 1')
-  // The next one is taken while the one before is still being reset.
+  // The next statement is sent while the previous connection is still being reset.
   expect(server.open()).toBeLessThanOrEqual(2)
 })
 
-test('the message of the server comes back, and the connection serves on', async () => {
+test('the server’s message is returned, and the connection stays usable', async () => {
   answer = (statement) =>
     statement.startsWith('SELECT') ? { error: { number: 208, message: "Invalid object name 'nowhere'." } } : {}
   await expect(query('SELECT * FROM nowhere')).rejects.toThrow("the database answered: Invalid object name 'nowhere'.")
@@ -70,7 +70,7 @@ test('more rows than QUERY_ROWS end the query', async () => {
   for (let n = 0; n < 5; n++) await expect(query('SELECT name FROM t')).rejects.toThrow('(limit QUERY_ROWS: 3)')
 })
 
-test('a refused login tells the script nothing of the account', async () => {
+test('a refused login does not reveal the account to the script', async () => {
   const refusing = await startTdsServer(() => ({}), { number: 18456, message: "Login failed for user 'sa'." })
   const target = { ...refusing.address, database: 'stock' }
   const onError = (message: string) => void errors.push(message)

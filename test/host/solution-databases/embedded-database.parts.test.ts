@@ -49,7 +49,7 @@ async function query(sql: string, parameters: readonly Parameter[] = []) {
 /** A statement that never ends. */
 const ENDLESS = 'WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r'
 
-test('what one query writes the next one reads, with parameters of every kind', async () => {
+test('one query reads what an earlier one wrote, with parameters of every type', async () => {
   const insert = 'INSERT INTO person (id, name, born) VALUES (?, ?, ?) RETURNING id'
   expect(await query(insert, [1, "O'Neill; DROP TABLE person", null])).toEqual([{ id: 1 }])
   expect(await query('SELECT * FROM person WHERE id = ? AND ? ORDER BY id', [1, true])).toEqual([
@@ -57,34 +57,34 @@ test('what one query writes the next one reads, with parameters of every kind', 
   ])
 })
 
-test('integers beyond 2^53 and infinity come as text, bytes as base64', async () => {
+test('integers beyond 2^53 and infinity are returned as text, bytes as base64', async () => {
   const [row] = await query("SELECT 9007199254740993 AS a, 9007199254740991 AS b, 9e999 AS c, x'00ff' AS d, 1.5 AS e")
   expect(row).toEqual({ a: '9007199254740993', b: 9007199254740991, c: 'Infinity', d: 'AP8=', e: 1.5 })
 })
 
-test('a column named __proto__ is nothing but a column', async () => {
+test('a column named __proto__ is an ordinary column', async () => {
   const [row] = await database.query('SELECT 1 AS "__proto__"', [])
   expect(JSON.stringify(row)).toBe('{"__proto__":1}')
 })
 
-test('the message of SQLite comes back, without the path of the file', async () => {
+test('SQLite’s message is returned, without the path of the file', async () => {
   await expect(query('SELECT * FROM nowhere')).rejects.toThrow('the database answered: no such table: nowhere')
 })
 
-test('a second statement is refused and the first one not run', async () => {
+test('two statements are refused, and the first one is not run', async () => {
   await expect(query("INSERT INTO person (name) VALUES ('first'); DELETE FROM person")).rejects.toThrow('one statement')
   expect(await query("SELECT * FROM person WHERE name = 'first'")).toEqual([])
 })
 
-test('white space, semicolons and comments behind the statement are none', async () => {
+test('white space, semicolons and comments after the statement are allowed', async () => {
   expect(await query('SELECT 1 AS one ; -- nothing\n ; /* nothing ; */ ')).toEqual([{ one: 1 }])
 })
 
-test('many comments behind the statement cost no time', async () => {
+test('many comments after the statement take no time', async () => {
   await expect(query(`SELECT 1; ${'/**/'.repeat(10_000)} x`)).rejects.toThrow('one statement')
 })
 
-test('a trigger is one statement, whatever stands in it', async () => {
+test('a trigger is one statement, whatever it contains', async () => {
   await query('CREATE TABLE noted (text TEXT)')
   await query('CREATE TRIGGER note AFTER INSERT ON noted BEGIN SELECT 1; SELECT 2; END;')
   await query("INSERT INTO noted VALUES ('x')")
@@ -132,34 +132,34 @@ test('the process cannot open another file even without the authorizer', async (
   const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
     .split('\0')
     .map((line) => line.split('=')[0])
-  // All but TZ is what a shell adds by itself.
+  // A shell sets all of these except TZ.
   expect(names.filter((name) => !/^(PWD|OLDPWD|SHLVL|_|)$/.test(name ?? ''))).toEqual(['TZ'])
 })
 
-test('the system bounds its processor time, its files and its core dumps', () => {
+test('the system limits its processor time, its files and its core dumps', () => {
   const bounds = readFileSync(`/proc/${database.pid()}/limits`, 'utf8')
   expect(bounds).toMatch(/^Max cpu time +63 +63 /m)
   expect(bounds).toMatch(/^Max file size +226492416 +226492416 /m)
   expect(bounds).toMatch(/^Max core file size +0 +0 /m)
 })
 
-test('10,000 rows come back, one more is over QUERY_ROWS', async () => {
+test('10,000 rows are returned; one more exceeds QUERY_ROWS', async () => {
   const numbers = (count: number) =>
     `WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < ${count}) SELECT n FROM r`
   expect(await query(numbers(10_000))).toHaveLength(10_000)
   await expect(query(numbers(10_001))).rejects.toThrow('the answer has more than 10000 rows (limit QUERY_ROWS: 10000)')
 })
 
-test('an answer larger than QUERY_SIZE is an error that names it', async () => {
+test('a result larger than QUERY_SIZE is an error that names the limit', async () => {
   const sql = "SELECT printf('%.*c', 600000, 'x') AS a UNION ALL SELECT printf('%.*c', 600000, 'y')"
   await expect(query(sql)).rejects.toThrow('(limit QUERY_SIZE: 1048576)')
 })
 
-test('one value larger than QUERY_SIZE is never made', async () => {
+test('a single value larger than QUERY_SIZE is never created', async () => {
   await expect(query('SELECT hex(zeroblob(500000000)) AS a')).rejects.toThrow('(limit QUERY_SIZE: 1048576)')
 })
 
-test('a change whose answer is over a limit is rolled back', async () => {
+test('a change whose result exceeds a limit is rolled back', async () => {
   const rows = 'WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 20000) SELECT n FROM r'
   await query('CREATE TABLE many (n)')
   await expect(query(`INSERT INTO many ${rows} RETURNING n`)).rejects.toThrow('QUERY_ROWS')
@@ -175,10 +175,10 @@ test('the file stays below EMBEDDED_SIZE', async () => {
   expect(await small.query('SELECT count(*) AS n FROM t', [])).toEqual([{ n: 1 }])
 })
 
-test('an endless query ends within QUERY_TIME and 250 ms, and the host goes on meanwhile', async () => {
+test('an endless query ends within QUERY_TIME and 250 ms, and the host keeps running meanwhile', async () => {
   const hasty = open('own-hasty', { QUERY_TIME: 1000 })
   await hasty.query('CREATE TABLE t (a)', [])
-  /** How long the query took, in ms; endless where the host stood still for 250 ms of it. */
+  /** How long the query took, in ms; infinite if the host was blocked for 250 ms of it. */
   async function endOfEndless(): Promise<number> {
     const first = hasty.pid()
     const begun = performance.now()
@@ -204,7 +204,7 @@ test('an endless query ends within QUERY_TIME and 250 ms, and the host goes on m
   rmSync(join(folder, 'own-hasty.sqlite-wal'), { force: true })
 })
 
-test('a query that writes without end has changed nothing once it was ended', async () => {
+test('a query that writes endlessly has changed nothing after it is terminated', async () => {
   const hasty = open('own-writer', { QUERY_TIME: 1000 })
   await hasty.query('CREATE TABLE t (a)', [])
   const endless =
@@ -215,7 +215,7 @@ test('a query that writes without end has changed nothing once it was ended', as
   for (const name of ['own-writer.sqlite', 'own-writer.sqlite-wal']) rmSync(join(folder, name), { force: true })
 })
 
-test('a query that sorts gigabytes is ended before it has them', async () => {
+test('a query that sorts gigabytes is terminated before it has them', async () => {
   const big =
     'WITH RECURSIVE r(n, x) AS (SELECT 1, randomblob(900000) UNION ALL SELECT n + 1, randomblob(900000) FROM r) SELECT count(*) FROM (SELECT x FROM r ORDER BY x LIMIT 100000)'
   const patient = open('own-sorter', { QUERY_TIME: 25_000 }, 90)
@@ -223,27 +223,27 @@ test('a query that sorts gigabytes is ended before it has them', async () => {
   expect(await patient.query('SELECT 1 AS one', [])).toEqual([{ one: 1 }])
 })
 
-test('queries run in the order in which they came', async () => {
+test('queries run in the order in which they arrive', async () => {
   await query('CREATE TABLE turns (n)')
   await Promise.all(Array.from({ length: 50 }, (_, n) => query('INSERT INTO turns VALUES (?)', [n])))
   const turns = await query('SELECT n FROM turns ORDER BY rowid')
   expect(turns.map(({ n }) => n)).toEqual(Array.from({ length: 50 }, (_, n) => n))
 })
 
-test('so many may wait, further ones are refused at once', async () => {
+test('a limited number of queries may wait; further ones are refused immediately', async () => {
   const all = await Promise.allSettled(Array.from({ length: 150 }, () => query('SELECT 1 AS one')))
   const refused = all.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
   expect(refused.length).toBeGreaterThan(40)
   expect(refused[0]?.reason.message).toContain('too many queries')
 })
 
-test('a closed database ends its process and starts again at the next query', async () => {
+test('closing a database ends its process, and the next query starts another', async () => {
   database.close()
   await waitUntil(() => expect(database.pid()).toBeNull())
   expect(await query('SELECT count(*) AS n FROM noted')).toEqual([{ n: 1 }])
 })
 
-test('a process that is killed from outside fails its query, and the next one works', async () => {
+test('a query fails if its process is killed from outside, and the next one works', async () => {
   const running = query(ENDLESS)
   running.catch(() => {})
   await waitUntil(() => expect(database.pid()).not.toBeNull())
@@ -253,7 +253,7 @@ test('a process that is killed from outside fails its query, and the next one wo
   expect(await query('SELECT 1 AS one')).toEqual([{ one: 1 }])
 })
 
-test('a file that is no database is an error for the operator and a plain text for the author', async () => {
+test('an invalid file gives a detailed error for the operator and a general one for the author', async () => {
   writeFileSync(join(folder, 'broken.sqlite'), 'x'.repeat(5000))
   const broken = open('broken')
   await expect(broken.query('SELECT 1', [])).rejects.toThrow('cannot be opened')
@@ -261,7 +261,7 @@ test('a file that is no database is an error for the operator and a plain text f
   rmSync(join(folder, 'broken.sqlite'))
 })
 
-test('what was written is in an SQLite file that others read', async () => {
+test('the data is in an SQLite file that other programs can read', async () => {
   await database.kill()
   expect(existsSync(join(folder, 'own.sqlite'))).toBe(true)
   const file = new DatabaseSync(join(folder, 'own.sqlite'))

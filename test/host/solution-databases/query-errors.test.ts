@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { serverAnswered } from '../../../host/solution-databases/query-errors.ts'
 
-test('the message of a server is cut and loses addresses and the account', () => {
+test('a server’s message is truncated, and addresses and the account are removed', () => {
   const message = `no route from 10.0.0.7:5432 or [fd00::12:1] for app_user at db.internal\nDETAIL ${'x'.repeat(1000)}`
   const { message: text } = serverAnswered(message, ['app_user', 'db.internal', 's3cret'])
   expect(text).toMatch(/^the database answered: no route from … or … for … at … DETAIL x+…$/)

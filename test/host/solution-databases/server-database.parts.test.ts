@@ -10,7 +10,7 @@ import { PATIENCE } from '../../support/patience.ts'
 import { postgresPath, sharedPostgres } from '../../support/postgres-server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** What has to succeed may take long on a busy machine. */
+/** Queries that must succeed get plenty of time, for busy machines. */
 const patientLimits = createLimits({ QUERY_TIME: PATIENCE })
 const hastyLimits = createLimits({ QUERY_TIME: 1000 })
 
@@ -19,7 +19,7 @@ type Dialect = {
   readonly isThere: boolean
   readonly start: () => Promise<TestServer>
   readonly system: string
-  /** Makes the database `crm`, the account `app` and a table of two tenants with a policy. */
+  /** Creates the database `crm`, the account `app` and a table of two tenants with a policy. */
   readonly prepare: readonly (readonly [database: string, sql: string])[]
   readonly numbers: (count: number) => string
   readonly endless: string
@@ -30,7 +30,7 @@ type Dialect = {
   readonly leak: string
   readonly leaked: string
   readonly rows: string
-  /** The rows of the tenant `south`, whoever asks. */
+  /** Returns the rows of the tenant `south` to any tenant. */
   readonly otherTenant: string
 }
 
@@ -135,7 +135,7 @@ for (const dialect of [ALPHA, GAMMA]) {
     const { kind } = dialect
     let server: TestServer
     let app: ServerDatabase
-    /** Of the administrator, with little time. */
+    /** The administrator's database, with short time limits. */
     let hasty: ServerDatabase
     const opened: ServerDatabase[] = []
     const errors: string[] = []
@@ -153,7 +153,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       const written = tenant === null ? null : JSON.stringify(tenant)
       return database.query({ sql: writeSql(kind, text), parameters, tenant: written })
     }
-    /** What the operator does there, accounts included. */
+    /** Runs statements of the operator, such as creating accounts. */
     const administer = (database: ServerDatabase, sql: string) => database.query({ sql, parameters: [], tenant: null })
     const query = (sql: string, parameters: readonly Parameter[] = [], tenant: unknown = null) =>
       ask(app, sql, parameters, tenant)
@@ -174,7 +174,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       await server?.stop()
     })
 
-    /** No database can be made inside a transaction on PostgreSQL. */
+    /** PostgreSQL can't create a database inside a transaction. */
     async function createDatabase(): Promise<void> {
       if (kind === 'gamma') {
         await ask(await open(dialect.system), 'CREATE DATABASE crm')
@@ -188,12 +188,12 @@ for (const dialect of [ALPHA, GAMMA]) {
       await client.end()
     }
 
-    test('values come as plain JSON', async () => {
+    test('values are returned as plain JSON', async () => {
       const [row] = await query(dialect.values)
       expect({ ...row }).toEqual(dialect.expected)
     })
 
-    test('parameters of every kind arrive, and none becomes SQL', async () => {
+    test('parameters of every type arrive, and none is run as SQL', async () => {
       const hostile = `'; DROP TABLE customer; -- \\' " ? $1`
       const [row] = await query(
         kind === 'alpha'
@@ -216,55 +216,55 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(await query(dialect.rows)).toEqual([])
     })
 
-    test('one statement can change the tenant value while it runs: policies are no fence against the scripts', async () => {
+    test('one statement can change the tenant value while it runs, so policies don’t stop hostile scripts', async () => {
       expect(await query(dialect.otherTenant, [], ['north'])).toMatchObject([{ name: 'Berta' }])
       expect(await query(dialect.rows, [], ['north'])).toMatchObject([{ name: 'Anna' }])
     })
 
-    test('at once, each query sees its own tenant only', async () => {
+    test('simultaneous queries each see only their own tenant', async () => {
       const tenants = Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? 'north' : 'south'))
       const seen = await Promise.all(tenants.map((tenant) => query(dialect.rows, [], [tenant])))
       expect(seen.map(([row]) => row?.name)).toEqual(tenants.map((tenant) => (tenant === 'north' ? 'Anna' : 'Berta')))
     })
 
-    test('what a query leaves in its session is gone for the next one', async () => {
+    test('session state that a query sets is reset before the next one', async () => {
       await query(dialect.leak)
       for (let n = 0; n < 5; n++) expect((await query(dialect.leaked))[0]?.seen ?? '').toBe('')
     })
 
-    test('a change of one query is there for the next one', async () => {
+    test('the next query sees a change of an earlier one', async () => {
       await query("UPDATE customer SET name = 'Anne' WHERE id = ?", [1], ['north'])
       expect(await query(dialect.rows, [], ['north'])).toMatchObject([{ name: 'Anne' }])
       await query("UPDATE customer SET name = 'Anna' WHERE id = ?", [1], ['north'])
     })
 
-    test('the message of the server comes back, and the connection serves on', async () => {
+    test('the server’s message is returned, and the connection stays usable', async () => {
       await expect(query('SELECT * FROM nowhere_at_all')).rejects.toThrow('nowhere_at_all')
       expect(await query(dialect.numbers(1))).toMatchObject([{ n: 1 }])
     })
 
-    test('a second statement that looks like one is refused by the server itself', async () => {
+    test('two statements sent as one are refused by the server itself', async () => {
       const both = app.query({ sql: 'SELECT 1; SELECT 2', parameters: [], tenant: null })
       await expect(both).rejects.toThrow('the database answered: ')
     })
 
-    test('10,000 rows come back, one more is over QUERY_ROWS', async () => {
+    test('10,000 rows are returned; one more exceeds QUERY_ROWS', async () => {
       expect(await query(dialect.numbers(10_000))).toHaveLength(10_000)
       await expect(query(dialect.numbers(10_001))).rejects.toThrow('(limit QUERY_ROWS: 10000)')
     })
 
-    test('endless rows are cut off early', async () => {
+    test('an endless result is cut off early', async () => {
       await expect(query(dialect.numbers(100_000_000))).rejects.toThrow('(limit QUERY_ROWS: 10000)')
     })
 
-    test('an answer larger than QUERY_SIZE is cut off while it arrives', async () => {
+    test('a result larger than QUERY_SIZE is cut off while it arrives', async () => {
       const before = process.memoryUsage.rss()
       await expect(ask(hasty, dialect.huge)).rejects.toThrow(/limit QUERY_SIZE: 1048576|limit QUERY_TIME/)
       expect((process.memoryUsage.rss() - before) / 1024 ** 2).toBeLessThan(150)
     })
 
-    test('a query that takes too long ends by QUERY_TIME, also at the server', async () => {
-      // Which of the two timers of this process comes first; the query's own starts when a connection is there.
+    test('a query that takes too long ends after QUERY_TIME, on the server too', async () => {
+      // This timer starts now; the query's own starts when it has a connection.
       const late = new Promise((resolve) => setTimeout(resolve, 20_000, 'late'))
       await expect(Promise.race([ask(hasty, dialect.endless), late])).rejects.toThrow('(limit QUERY_TIME: 1000)')
       await expect(ask(hasty, dialect.sleep, [30])).rejects.toThrow('QUERY_TIME')
@@ -276,7 +276,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       await waitUntil(async () => expect(await ask(admin, running)).toMatchObject([{ n: 0 }]))
     })
 
-    test('no more than four connections serve any number of queries, in turn', async () => {
+    test('any number of queries share at most four connections', async () => {
       const all = await Promise.all(Array.from({ length: 60 }, () => query(dialect.numbers(1))))
       expect(all).toHaveLength(60)
       const admin = opened[0] as ServerDatabase
@@ -288,13 +288,13 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(row?.n).toBeLessThanOrEqual(4)
     })
 
-    test('queries beyond those that may wait are refused at once', async () => {
+    test('queries beyond the waiting limit are refused immediately', async () => {
       const all = await Promise.allSettled(Array.from({ length: 150 }, () => query(dialect.numbers(1))))
       expect(all.some((one) => one.status === 'rejected' && /too many queries/.test(`${one.reason}`))).toBe(true)
       expect(all.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(100)
     })
 
-    test('a wrong password tells the script nothing of the account, and the operator what is wrong', async () => {
+    test('a wrong password does not reveal the account to the script, and tells the operator what is wrong', async () => {
       errors.length = 0
       const wrong = await open('crm', { username: 'app', password: 'wrong-password' })
       const refused = ask(wrong, 'SELECT 1').catch((error: Error) => error.message)
@@ -304,7 +304,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(errors).toEqual(['the database "crm" of a solution cannot be used: its server refuses the account'])
     })
 
-    test('files of either machine are not to be had', async () => {
+    test('queries cannot access files on either machine', async () => {
       const statements =
         kind === 'alpha'
           ? [
@@ -331,13 +331,13 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(await ask(admin, 'CALL crm.two()')).toMatchObject([{ a: 1 }])
     })
 
-    test('the rights of the granted account hold', async () => {
+    test('the rights of the granted account apply', async () => {
       await expect(query(`SELECT * FROM ${kind === 'alpha' ? 'pg_authid' : 'crm.customers'}`)).rejects.toThrow(
         /permission denied|denied/,
       )
     })
 
-    test('a server that crashed and came back serves on', async () => {
+    test('queries work again after the server crashed and restarted', async () => {
       await server.kill()
       await expect(query('SELECT 1')).rejects.toThrow('cannot be reached')
       await server.restart()

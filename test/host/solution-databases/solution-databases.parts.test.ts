@@ -60,7 +60,7 @@ function query(name: string, sql: string, parameters: readonly Parameter[] = [],
   return databases.query(callOf(solution), name, sql, parameters)
 }
 
-test('a name that the manifest does not have is an error that lists the names', async () => {
+test('a name that is not in the manifest is an error that lists the names', async () => {
   await expect(query('other', 'SELECT 1')).rejects.toThrow(
     'solution.json names no database other under "databases" (it names own, crm, shop, stock)',
   )
@@ -69,31 +69,31 @@ test('a name that the manifest does not have is an error that lists the names', 
   }
 })
 
-test('what a module asks for counts too, and main wins', async () => {
+test('databases that a module requests are available too, and main takes precedence', async () => {
   const call = callOf('moduled', { a: { server: 'embedded' } }, { a: { server: 'alpha' }, b: { server: 'embedded' } })
   expect(await databases.query(call, 'a', 'SELECT 1 AS n', [])).toEqual([{ n: 1 }])
   expect(await databases.query(call, 'b', 'SELECT 2 AS n', [])).toEqual([{ n: 2 }])
 })
 
-test('a database on a server is closed until the operator grants it', async () => {
+test('a database on a server is not accessible until the operator grants it', async () => {
   granted = {}
   await expect(query('crm', 'SELECT 1')).rejects.toThrow(
     'the operator has not granted the database crm to this solution',
   )
 })
 
-test('a grant on another kind of server than the manifest asks for is told', async () => {
+test('a grant for a different kind of server than the manifest requests is an error that says so', async () => {
   granted = { crm: { server: 'gamma', database: 'crm' } }
   await expect(query('crm', 'SELECT 1')).rejects.toThrow('asks for the database crm on alpha')
 })
 
-test('a grant never opens the platform’s own database', async () => {
+test('a grant never gives access to the platform’s own database', async () => {
   granted = { crm: { server: 'alpha', database: 'Platform', username: 'crm' } }
   await expect(query('crm', 'SELECT 1')).rejects.toThrow('has not granted')
 })
 
 test.each([undefined, 'shared', 'Shared'])(
-  'a stored grant on the platform’s server with its account (%s) opens nothing, and the operator reads why',
+  'a stored grant on the platform’s server with its account (%s) gives no access, and the operator sees why',
   async (username) => {
     errors.length = 0
     granted = { crm: { server: 'alpha', database: 'crm', ...(username === undefined ? {} : { username }) } }
@@ -108,7 +108,7 @@ test.each([
   ['shop', 'gamma'],
   ['stock', 'beta'],
 ] as const)(
-  'a server that is away tells the script no address and the operator what is wrong: %s',
+  'an unreachable server: the script gets no address, and the operator sees what is wrong: %s',
   async (name, server) => {
     granted = { [name]: { server, database: name, username: name } }
     errors.length = 0
@@ -129,7 +129,7 @@ test('the embedded database needs no grant, and each solution has its own', asyn
   )
 })
 
-test('two solutions have a process each', async () => {
+test('each solution has its own process', async () => {
   await query('own', 'SELECT 1', [], 'one')
   await query('own', 'SELECT 1', [], 'two')
   const pids = new Set(databases.processes().map(({ pid }) => pid))
@@ -137,7 +137,7 @@ test('two solutions have a process each', async () => {
   expect(databases.processes().map(({ solution }) => solution)).toEqual(expect.arrayContaining(['one', 'two']))
 })
 
-test('a solution’s version that retires ends the process after its query, and data stay', async () => {
+test('retiring a solution’s version ends the process after its query, and the data stays', async () => {
   const running = query('own', 'SELECT count(*) AS n FROM t')
   databases.retire('one')
   expect(await running).toEqual([{ n: 1 }])
@@ -145,12 +145,12 @@ test('a solution’s version that retires ends the process after its query, and 
   expect(await query('own', 'SELECT count(*) AS n FROM t')).toEqual([{ n: 1 }])
 })
 
-test('what is erased is gone, and the name begins anew', async () => {
+test('erasing deletes the data, and the name can be used again', async () => {
   await databases.erase('one')
   expect(existsSync(join(home, 'databases', 'one.sqlite'))).toBe(false)
   await expect(query('own', 'SELECT * FROM t')).rejects.toThrow('no such table')
 })
 
-test('an erased solution that never had a database is no error', async () => {
+test('erasing a solution that never had a database is not an error', async () => {
   await databases.erase('never')
 })

@@ -14,14 +14,14 @@ async function shown(host: TestHost, name: string) {
 
 const sha256Of = (bundle: Uint8Array) => hash('sha256', bundle, 'hex')
 
-/** A home and a folder of solutions, as they stay from one start of a container to the next. */
+/** A home and a folder of solutions that persist between starts of a container. */
 function places(folder: string) {
   const [home, solutions] = [join(folder, 'home'), join(folder, 'solutions')]
   mkdirSync(solutions)
   return { home, solutions, start: () => startTestHost({ SOLUTIONS_FOLDER: solutions }, { home }) }
 }
 
-test('a solution in SOLUTIONS_FOLDER is active after the start, and a new image brings its new version', async () => {
+test('a solution in SOLUTIONS_FOLDER is active after the start, and a new image updates it', async () => {
   using folder = temporaryFolder()
   const { solutions, start } = places(folder.path)
   const [first, second] = [await bundleOf({ name: 'shop' }), await bundleOf({ name: 'shop', version: '2.0.0' })]
@@ -36,7 +36,7 @@ test('a solution in SOLUTIONS_FOLDER is active after the start, and a new image 
   await host.stop()
 })
 
-test('what was activated after the first start stays when the host starts again', async () => {
+test('a version activated after the first start stays active when the host restarts', async () => {
   using folder = temporaryFolder()
   const { solutions, start } = places(folder.path)
   const [baked, later] = [await bundleOf({ name: 'shop' }), await bundleOf({ name: 'shop', version: '2.0.0' })]
@@ -49,7 +49,7 @@ test('what was activated after the first start stays when the host starts again'
   await host.stop()
 })
 
-test('faults are logged and the start goes on with the others', async () => {
+test('invalid solutions are logged, and the start continues with the others', async () => {
   using folder = temporaryFolder()
   const { solutions, start } = places(folder.path)
   writeFileSync(join(solutions, 'broken.zip'), await bundleOf({ name: 'broken' }, { 'globals.js': 'function (' }))
@@ -67,7 +67,7 @@ test('faults are logged and the start goes on with the others', async () => {
   await host.stop()
 })
 
-test('a folder that is not there is logged, and there are no examples beside baked-in solutions', async () => {
+test('a missing folder is logged, and no examples are added', async () => {
   using folder = temporaryFolder()
   const missing = join(folder.path, 'missing')
   const host = await startTestHost({ SOLUTIONS_FOLDER: missing, ENVIRONMENT: 'none' })

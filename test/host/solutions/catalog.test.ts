@@ -8,7 +8,7 @@ import { manifestOf } from '../../support/solutions.ts'
 const prepared = (version: string) =>
   ({ manifest: manifestOf({ version }), modules: [], forms: [], texts: {} }) as unknown as PreparedSolution
 
-/** A store whose reads end when the test says so. */
+/** A store whose reads finish when the test calls `letRead`. */
 function slowStore() {
   const state = { active: 'one' as string | null }
   const waiting: (() => void)[] = []
@@ -25,7 +25,7 @@ function slowStore() {
 const supervisor = { retire: () => {} } as unknown as Supervisor
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5))
 
-test('catalog: requests at once share one read', async () => {
+test('catalog: simultaneous requests share one read', async () => {
   const { store, letRead, reads } = slowStore()
   const catalog = createCatalog(store, supervisor, (() => ({})) as never)
   const asked = [catalog.active('probe'), catalog.active('probe'), catalog.active('probe')]
@@ -35,7 +35,7 @@ test('catalog: requests at once share one read', async () => {
   expect((await Promise.all(asked)).map((one) => one?.facts.version)).toEqual(['1.0.0', '1.0.0', '1.0.0'])
 })
 
-test('catalog: what was changed while it was read is not kept', async () => {
+test('catalog: a value that changed while it was being read is not cached', async () => {
   const { state, store, letRead } = slowStore()
   const catalog = createCatalog(store, supervisor, (() => ({})) as never)
   const early = catalog.active('probe')

@@ -9,13 +9,13 @@ function versionOf(files: Record<string, string | Uint8Array>, manifest: Record<
   }
 }
 
-/** A busy machine changes nothing of the result. */
+/** Long enough that a busy machine does not change the result. */
 const ENDLESS = { one: 60_000, all: 60_000 }
 
 const filesOf = async (from: Record<string, string | Uint8Array>, to: Record<string, string | Uint8Array>) =>
   (await compareVersions(versionOf(from), versionOf(to), ENDLESS)).files
 
-test('compare: what was added, removed and changed, by name; what is the same is not told', async () => {
+test('compare: additions, removals and changes are listed by name; unchanged files are not', async () => {
   const files = await filesOf({ a: '1', c: 'x', same: 's' }, { b: '22', c: 'xyz', same: 's' })
   expect(files.map(({ file, change, fromBytes, toBytes }) => [file, change, fromBytes, toBytes])).toEqual([
     ['a', 'removed', 1, null],
@@ -24,7 +24,7 @@ test('compare: what was added, removed and changed, by name; what is the same is
   ])
 })
 
-test('compare: a changed text has its lines with three around them', async () => {
+test('compare: a changed text is shown with three lines of context', async () => {
   const lines = ['1', '2', '3', '4', '5', '6', '7', '8', '9']
   const [file] = await filesOf({ t: `${lines.join('\n')}\n` }, { t: `${lines.with(4, 'five').join('\n')}\n` })
   expect(file).toMatchObject({ isTooMuch: false })
@@ -39,18 +39,18 @@ test('compare: a changed text has its lines with three around them', async () =>
   ])
 })
 
-test('compare: what is no text is not compared by lines', async () => {
+test('compare: binary files are not compared by lines', async () => {
   const [file] = await filesOf({ 'media/a.png': new Uint8Array([0, 1]) }, { 'media/a.png': new Uint8Array([0, 2]) })
   expect(file).toMatchObject({ hunks: null, isTooMuch: false })
 })
 
-test('compare: two texts without a line in common are given up, not compared for long', async () => {
+test('compare: two texts without a common line are not compared for long', async () => {
   const text = (word: string) => Array.from({ length: 40_000 }, (_, n) => `${word}${n}`).join('\n')
   const [file] = await filesOf({ t: text('a') }, { t: text('b') })
   expect(file).toMatchObject({ change: 'changed', hunks: null, isTooMuch: true })
 })
 
-test('compare: when the time is over, the rest is told without lines', async () => {
+test('compare: when the time is up, the rest is listed without lines', async () => {
   const [from, to] = [versionOf({ a: '1', b: '1' }), versionOf({ a: '2', b: '2' })]
   const { files } = await compareVersions(from, to, { one: 0, all: 0 })
   expect(files.map(({ hunks, isTooMuch }) => [hunks, isTooMuch])).toEqual([
@@ -59,7 +59,7 @@ test('compare: when the time is over, the rest is told without lines', async () 
   ])
 })
 
-test('compare: no more than five thousand lines are told, whole runs only', async () => {
+test('compare: at most five thousand lines are shown, as complete hunks', async () => {
   const many = (word: string) => Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`f${n}`, textOf(word)]))
   const textOf = (word: string) => Array.from({ length: 450 }, (_, n) => `${word}${n}\n`).join('')
   const files = await filesOf(many('a'), many('b'))
@@ -68,17 +68,17 @@ test('compare: no more than five thousand lines are told, whole runs only', asyn
   expect(files.map(({ isTooMuch }) => isTooMuch)).toEqual([false, false, false, false, false, true, true, true])
 })
 
-test('compare: a long line is cut', async () => {
+test('compare: a long line is truncated', async () => {
   const [file] = await filesOf({ t: 'a' }, { t: 'b'.repeat(10_000) })
   expect(file?.hunks?.[0]?.lines.map(({ length }) => length)).toEqual([2, 27, 501, 27])
 })
 
-test('compare: marks that turn text around are seen', async () => {
+test('compare: direction marks are made visible', async () => {
   const [file] = await filesOf({ t: 'a\n' }, { t: 'if (user\u202e\u2066 // admin) {\u2069\n' })
   expect(file?.hunks?.[0]?.lines).toEqual(['-a', '+if (user\ufffd\ufffd // admin) {\ufffd'])
 })
 
-test('compare: what decides who comes in is called out', async () => {
+test('compare: changes that affect who can sign in are highlighted', async () => {
   const from = versionOf({}, { authenticator: 'NONE', permissions: ['Users'], title: 'One' })
   const to = versionOf({}, { authenticator: 'DEFAULT', permissions: ['Users'], http: ['a.org'], title: 'Two' })
   expect((await compareVersions(from, to)).manifest).toEqual([

@@ -6,7 +6,7 @@ import type { Uploads } from '../../../host/solutions/upload.ts'
 import { memoryFull } from '../../../runtime/memory-full.ts'
 import { temporaryFolder } from '../../support/cli.ts'
 
-test('a start without room for the examples goes on, and the next one adds them, once', async () => {
+test('a start without room for the examples continues, and the next start adds them once', async () => {
   using folder = temporaryFolder()
   const settings = readSettings({ PLATFORM_HOME: folder.path })
   const db = await openDatabase(settings)

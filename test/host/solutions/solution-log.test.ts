@@ -20,13 +20,13 @@ afterAll(async () => {
 const messages = async (log: ReturnType<typeof createSolutionLog>, solution: string) =>
   (await log.read(solution, { limit: 100 })).items.map(({ message }) => message)
 
-test('solution log: a solution named error is one like any other', async () => {
+test('solution log: a solution named error is treated like any other', async () => {
   const log = createSolutionLog(db, createLimits())
   log.write('error', { level: 'info', message: 'fine' })
   expect(await messages(log, 'error')).toEqual(['fine'])
 })
 
-test('solution log: lines that the database could not take are written with the next batch', async () => {
+test('solution log: lines that could not be written are written with the next batch', async () => {
   const log = createSolutionLog(db, createLimits())
   await db.schema.alterTable('solution_log').renameTo('solution_log_away').execute()
   log.write('crm', { level: 'info', message: 'one' })
@@ -36,7 +36,7 @@ test('solution log: lines that the database could not take are written with the 
   expect(await messages(log, 'crm')).toEqual(['one', 'two'])
 })
 
-test('solution log: lines are removed by age, and by size the oldest first, of one solution without the others', async () => {
+test('solution log: lines are removed by age, and by size oldest first, per solution', async () => {
   let time = 1_000_000
   const log = createSolutionLog(db, createLimits({ LOG_KEPT: 1000, LOG_KEPT_SIZE: 500 }), () => time)
   log.write('old', { level: 'info', message: 'old' })

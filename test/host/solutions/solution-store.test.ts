@@ -25,7 +25,7 @@ function bundleWith(sha256: string, version: string): Bundle {
   return { manifest: manifestOf({ version }), sha256, media } as unknown as Bundle
 }
 
-test('two hosts that are sent the same bundle at the same time have it once, and it is the active one', async () => {
+test('when two hosts receive the same bundle at the same time, it is stored once and active', async () => {
   const { limits } = readSettings({})
   const [here, there] = [createSolutionStore(db, limits), createSolutionStore(db, limits)]
   const older = bundleWith('one', '1.0.0')

@@ -25,7 +25,7 @@ test('a prepared solution is read as it was written', () => {
   expect([JSON.parse(JSON.stringify(read)), isCurrent]).toEqual([JSON.parse(JSON.stringify(prepared)), true])
 })
 
-test('what a host wrote that knew forms as texts is read with empty forms, and everything else as it was', () => {
+test('data of a host that stored forms as text is read with empty forms, everything else unchanged', () => {
   const old = {
     ...prepared,
     formScripts: [{ module: null, file: 'forms/a.js', form: 'a', source: 'function save() {}' }],
@@ -40,14 +40,14 @@ test('what a host wrote that knew forms as texts is read with empty forms, and e
   expect([others, forms.length, formScripts.length]).toEqual([before, 1, 1])
 })
 
-test('what a host wrote that did not look for onSolutionClose is read as it was, and not as the newest', () => {
+test('data of a host without onSolutionClose is read unchanged, and marked as not current', () => {
   const old = { format: 2, ...prepared, entries: { main: ['onSolutionOpen'] } }
   const { prepared: read, isCurrent } = readStored(JSON.stringify(old))
   expect([isCurrent, read.entries]).toEqual([false, { main: ['onSolutionOpen'] }])
   expect(JSON.parse(JSON.stringify(read.forms))).toEqual(JSON.parse(JSON.stringify(prepared.forms)))
 })
 
-test('what a host wrote that bound no functions to their form is read with none, and keeps those that handlers name', () => {
+test('data of a host that bound no functions to forms is read without any, and keeps those that handlers name', () => {
   const { bound: _, ...script } = prepared.formScripts[0] as PreparedSolution['formScripts'][number]
   const { prepared: read, isCurrent } = readStored(JSON.stringify({ format: 3, ...prepared, formScripts: [script] }))
   expect([isCurrent, read.formScripts]).toEqual([false, [{ ...script, bound: [] }]])

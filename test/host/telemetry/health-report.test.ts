@@ -58,7 +58,7 @@ function healthOf(clock: { time: number }, database: Database = db) {
   return { health, asked }
 }
 
-test('health: how long the host runs, which solutions pause, and sign-ins over the steps of the series', async () => {
+test('health: it reports uptime, paused solutions, and sign-ins per step of the series', async () => {
   const clock = { time: 86_400_000_000 }
   const { health, asked } = healthOf(clock)
   clock.time += 65_000
@@ -69,7 +69,7 @@ test('health: how long the host runs, which solutions pause, and sign-ins over t
   expect([signIns, database.ok]).toEqual([[{ at: 86_313_720_000, outcome: 'ok', count: 3 }], true])
 })
 
-test('health: while the database is away it says so, and tells what it knows by itself', async () => {
+test('health: with the database unreachable it says so, and reports what it knows without it', async () => {
   const away = await openDatabase(readSettings({ PLATFORM_HOME: home }))
   await away.destroy()
   const { database, quarantined, signIns, series } = await healthOf({ time: 1_000_000 }, away).health({

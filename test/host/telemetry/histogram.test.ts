@@ -23,7 +23,7 @@ test('histogram: without a value there is no quantile', () => {
   expect([new Histogram().quantile(0.5), new Histogram().largest]).toEqual([null, 0])
 })
 
-test('histogram: no time at all and an hour fall into the outermost buckets', () => {
+test('histogram: zero and an hour fall into the outermost buckets', () => {
   const histogram = histogramOf([0, 3_600_000])
   expect(histogram.quantile(0.5)).toBeLessThan(0.25)
   expect([histogram.quantile(1), histogram.largest, histogram.count]).toEqual([
@@ -33,7 +33,7 @@ test('histogram: no time at all and an hour fall into the outermost buckets', ()
   ])
 })
 
-test('histogram: two added up are one of both', () => {
+test('histogram: adding two equals one of both', () => {
   const both = histogramOf([1, 2, 3])
   both.addAll(histogramOf([1000]))
   expect([both.count, both.largest, both.quantile(1)]).toEqual([4, 1000, expect.closeTo(939, 0)])

@@ -8,7 +8,7 @@ const MEMORY: Readonly<Record<number, { own: number; shared: number }>> = {
 }
 const memoryOf = (pid: number) => MEMORY[pid] ?? { own: 0, shared: 0 }
 
-test('processes: what they share counts once, and clients are added up', () => {
+test('processes: shared memory is counted once, and clients are summed', () => {
   const seen = lookAtProcesses(
     [
       { pid: 2, key: 'crm@abc', calls: 3, clients: 5 },
@@ -29,7 +29,7 @@ test('processes: what they share counts once, and clients are added up', () => {
   })
 })
 
-test('processes: they are looked at once at the start, then every ten seconds until it is ended', async () => {
+test('processes: they are measured immediately, then every ten seconds until stopped', async () => {
   vi.useFakeTimers()
   try {
     const looked = vi.fn()

@@ -16,7 +16,7 @@ function telemetry() {
   return createTelemetry({ settings, environment: 'none', version: 'test', home: '/nowhere', bound: 1, log })
 }
 
-test('metrics: docs/telemetry.md lists each with type, labels and meaning, and no other', () => {
+test('metrics: docs/telemetry.md lists exactly these, with type, labels and meaning', () => {
   const rows = docs.split('\n').filter((line) => line.startsWith('| `solhost_'))
   const wanted = Object.values(METRICS as Record<string, MetricEntry>).map(({ name, type, labels, what }) => {
     const shown = labels.length === 0 ? '-' : labels.map((label) => `\`${label}\``).join(', ')
@@ -25,7 +25,7 @@ test('metrics: docs/telemetry.md lists each with type, labels and meaning, and n
   expect(rows).toEqual(wanted)
 })
 
-test('spans: docs/telemetry.md lists each with its attributes, and no other', () => {
+test('spans: docs/telemetry.md lists exactly these, with their attributes', () => {
   const rows = docs.split('\n').filter((line) => line.startsWith('| span '))
   const wanted = Object.values(SPANS as Record<string, { name: string; attributes: readonly string[] }>).map(
     ({ name, attributes }) => {
@@ -35,7 +35,7 @@ test('spans: docs/telemetry.md lists each with its attributes, and no other', ()
   expect(rows).toEqual(wanted)
 })
 
-test('metrics: all of them are registered, and counting begins with the first look', async () => {
+test('metrics: all are registered, and counting starts with the first scrape', async () => {
   const { scrape, metrics } = telemetry()
   metrics.add('throttles', {})
   expect(metrics.isOn()).toBe(false)
@@ -57,12 +57,12 @@ test('metrics: all of them are registered, and counting begins with the first lo
   expect(text).toContain('solhost_login_duration_seconds_sum{mode="x",result="x"} 0.003\n')
 })
 
-test('labels: a solution after the fiftieth shares a label, and those before keep theirs', () => {
+test('labels: solutions beyond the limit share a label, and the earlier ones keep theirs', () => {
   const label = createSolutionLabel(2)
   expect(['a', 'b', 'c', 'a', 'd'].map(label)).toEqual(['a', 'b', 'other', 'a', 'other'])
 })
 
-test('labels: what comes from outside becomes one of a list', () => {
+test('labels: external values are mapped to a fixed list', () => {
   expect([modeLabel('AUTHENTICATOR'), modeLabel('x{y="z"}')]).toEqual(['authenticator', 'other'])
   expect([resultLabel('script_timeout'), resultLabel('oauth_denied'), resultLabel('anna')]).toEqual([
     'script_timeout',

@@ -11,18 +11,18 @@ function said(configured: number, groupLimit: number | null, maximum: number): s
   return lines
 }
 
-test('memory: a RUNTIME_XMX above the limit of the container is said at the start, with what to do', () => {
+test('memory: a RUNTIME_XMX above the container’s limit is reported at the start, with what to do', () => {
   expect(said(3072, 512, 480)).toEqual([
     'RUNTIME_XMX is 3072 MB, but the control group of this process, such as its container, has a limit of 512 MB. The host and its sandbox processes are kept below 480 MB. Set RUNTIME_XMX=480m, or raise the limit.',
   ])
 })
 
-test('memory: no RUNTIME_XMX is advised that the settings refuse', () => {
+test('memory: the suggested RUNTIME_XMX is always one that the settings accept', () => {
   expect(said(3072, 256, 224)).toEqual([
     'RUNTIME_XMX is 3072 MB, but the control group of this process, such as its container, has a limit of 256 MB. The host and its sandbox processes are kept below 224 MB. A host needs 320 MB at least: raise the limit to 352 MB or more, and set RUNTIME_XMX to fit.',
   ])
 })
 
-test('memory: nothing is said where RUNTIME_XMX fits, or nothing limits it', () => {
+test('memory: nothing is reported if RUNTIME_XMX fits, or there is no limit', () => {
   expect([said(480, 512, 480), said(3072, null, 3072)]).toEqual([[], []])
 })

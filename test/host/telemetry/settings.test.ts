@@ -5,7 +5,7 @@ const SATELLITE = { ENVIRONMENT: 'onprem', REMOTE_ENVIRONMENT_TOKEN: 'the-token'
 const CLOUD = { ...SATELLITE, CLOUD_URL: 'https://cloud.example.org' }
 const targetsOf = (set: Record<string, string>) => readSettings(set).telemetry.targets
 
-test('telemetry settings: without any nothing is sent and nothing listens', () => {
+test('telemetry settings: by default nothing is sent and nothing listens', () => {
   expect(readSettings({}).telemetry).toEqual({
     targets: {},
     protocol: 'http/protobuf',
@@ -18,7 +18,7 @@ test('telemetry settings: without any nothing is sent and nothing listens', () =
   })
 })
 
-test('telemetry settings: a Satellite with a token tells the control center, and its token goes there', () => {
+test('telemetry settings: a Satellite with a token sends to the control center, with its token', () => {
   const headers = { authorization: 'Bearer the-token' }
   const from = { url: 'CLOUD_URL', headers: 'REMOTE_ENVIRONMENT_TOKEN' }
   expect(targetsOf(CLOUD)).toEqual({
@@ -28,12 +28,12 @@ test('telemetry settings: a Satellite with a token tells the control center, and
   })
 })
 
-test('telemetry settings: a token or an address alone connects to nothing', () => {
+test('telemetry settings: a token or an address alone sends nothing', () => {
   expect(targetsOf({ CLOUD_URL: 'https://cloud.example.org' })).toEqual({})
   expect(targetsOf({ ...CLOUD, ENVIRONMENT: 'prod' })).toEqual({})
 })
 
-test('telemetry settings: the standard variables win, and get their own headers and never the token', () => {
+test('telemetry settings: the standard variables take precedence, with their own headers and never the token', () => {
   const targets = targetsOf({
     ...CLOUD,
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/base/',
@@ -49,14 +49,14 @@ test('telemetry settings: the standard variables win, and get their own headers 
   })
 })
 
-test('telemetry settings: one signal elsewhere, the others to the control center', () => {
+test('telemetry settings: one signal can go elsewhere, the others go to the control center', () => {
   const { traces, metrics } = targetsOf({ ...CLOUD, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://other/t' })
   expect(traces).toMatchObject({ url: 'http://other/t', headers: {} })
   expect(metrics?.url).toBe('https://cloud.example.org/otlp/v1/metrics')
 })
 
-describe('telemetry settings: faults', () => {
-  test('a token without an address to connect to is one, without the token in it', () => {
+describe('telemetry settings: errors', () => {
+  test('a token without an address to connect to is an error, which does not contain the token', () => {
     const read = () => readSettings(SATELLITE)
     expect(read).toThrow(/REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but nothing says where/)
     expect(read).not.toThrow(/the-token/)
@@ -81,7 +81,7 @@ describe('telemetry settings: faults', () => {
     expect(() => readSettings({ ...SATELLITE, [name]: value })).toThrow(line)
   })
 
-  test('http is fine for a control center on loopback', () => {
+  test('http is allowed for a control center on loopback', () => {
     expect(targetsOf({ ...CLOUD, CLOUD_URL: 'http://127.0.0.1:9000' }).logs?.url).toBe(
       'http://127.0.0.1:9000/otlp/v1/logs',
     )
@@ -93,7 +93,7 @@ test('telemetry settings: neither token nor headers are shown', () => {
   expect(JSON.stringify(readSettings(set).shown)).not.toMatch(/the-token|hidden/)
 })
 
-test('telemetry settings: a key in the query of an address is sent, and neither shown nor told by a fault', () => {
+test('telemetry settings: a key in an address’s query is sent, but neither shown nor quoted in an error', () => {
   const set = { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example.org/in?key=hidden' }
   expect(targetsOf(set).logs?.url).toBe('https://collector.example.org/in/v1/logs?key=hidden')
   const shown = readSettings(set).shown.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_ENDPOINT')
@@ -114,7 +114,7 @@ test('telemetry settings: a key in the query of an address is sent, and neither 
   }
 })
 
-test('telemetry settings: what is no key of an address is shown as it is written', () => {
+test('telemetry settings: an address without a key is shown as written', () => {
   const set = { ALLOWED_HOSTS: 'a.example.org, b.example.org', PUBLIC_URL: 'https://a.example.org:8443' }
   const shown = new Map(readSettings(set).shown.map(({ name, value }) => [name, value]))
   expect(Object.keys(set).map((name) => shown.get(name))).toEqual(Object.values(set))

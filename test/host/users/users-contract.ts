@@ -43,7 +43,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
       .then(() => [])
       .catch((error: { details: { faults: { field: string; key?: string }[] } }) => error.details.faults)
 
-  test(`${kind}, users: one that is made has what was asked for, and the rest by default`, async () => {
+  test(`${kind}, users: a new user has the requested values, and defaults for the rest`, async () => {
     const made = await users.create({ username: ' Anna ', permissions: ['Users', { name: 'Sales', solution: 'crm' }] })
     expect(made).toEqual({
       uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -62,7 +62,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await users.find('annа')).toBeNull()
   })
 
-  test(`${kind}, users: a name is unique without regard to case and form, also for who comes at the same time`, async () => {
+  test(`${kind}, users: names are unique ignoring case and Unicode form, also when created simultaneously`, async () => {
     const codes = await Promise.all(
       ['josé', 'JOSÉ', 'jose\u0301', ' José'].map((username) => codeOf(users.create({ username }))),
     )
@@ -88,12 +88,12 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     ['permissions', { username: 'anna', permissions: [{ name: 'Users', solution: 'No Name' }] }],
     ['permissions', { username: 'anna', permissions: Array.from({ length: 1001 }, (_, at) => `p${at}`) }],
     ['password', { username: 'anna', password: 'short' }],
-  ])(`${kind}, users: a wrong %s is refused: %#`, async (field, input) => {
+  ])(`${kind}, users: an invalid %s is refused: %#`, async (field, input) => {
     expect((await faultsOf(users.create(input))).map((fault) => fault.field)).toEqual([field])
     expect((await users.list({ limit: 10 })).items).toEqual([])
   })
 
-  test(`${kind}, users: all faults are told at once`, async () => {
+  test(`${kind}, users: all errors are reported together`, async () => {
     const faults = await faultsOf(users.create({ username: '', email: 'x', password: 'password' }))
     expect(faults.map(({ field, key }) => [field, key])).toEqual([
       ['username', undefined],
@@ -102,7 +102,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     ])
   })
 
-  test(`${kind}, users: pages by name, and what a name begins with, where % and _ are letters like others`, async () => {
+  test(`${kind}, users: paged by name, searched by prefix, with % and _ as ordinary characters`, async () => {
     for (const username of ['Bob', 'anna', 'Anton', '100%', '100_x', '100!', '[x]']) await users.create({ username })
     const names = async (search: string) => (await users.list({ limit: 10, search })).items.map((user) => user.username)
     expect(await names('')).toEqual(['100!', '100%', '100_x', '[x]', 'anna', 'Anton', 'Bob'])
@@ -117,7 +117,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect([rest.items.map((user) => user.username), rest.next]).toEqual([['Anton', 'Bob'], undefined])
   })
 
-  test(`${kind}, authenticate: the right password in any case of the name signs in, notes the time and forgets failures`, async () => {
+  test(`${kind}, authenticate: the right password signs in, ignoring the name’s case, records the time and resets failures`, async () => {
     const { uid } = await users.create({ username: 'anna', password: GOOD, mustChangePassword: false })
     expect(await users.authenticate('anna', OTHER)).toBeNull()
     expect(await users.authenticate('anna', OTHER)).toBeNull()
@@ -128,7 +128,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await users.get(uid)).toMatchObject({ failedCount: 0, lastLoginAt: time })
   })
 
-  test(`${kind}, authenticate: unknown, disabled and password-less users are refused, after one check of a hash each`, async () => {
+  test(`${kind}, authenticate: unknown, disabled and password-less users are refused, after one hash check each`, async () => {
     const checked: (string | null)[] = []
     const counting: Passwords = {
       ...passwords,
@@ -148,7 +148,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     await counted.flush()
   })
 
-  test(`${kind}, authenticate: a refusal writes nothing before it answers, so that the time tells no names`, async () => {
+  test(`${kind}, authenticate: a refusal writes nothing before responding, so that timing reveals no names`, async () => {
     const written: string[] = []
     const watched = db.withPlugin({
       transformQuery({ node }) {
@@ -165,7 +165,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(written).toEqual(['UpdateQueryNode'])
   })
 
-  test(`${kind}, authenticate: who is disabled or gets another password while it is checked does not come in`, async () => {
+  test(`${kind}, authenticate: a user who is disabled or gets a new password during the check is refused`, async () => {
     for (const change of [{ enabled: false }, { password: OTHER }]) {
       const { uid } = await users.create({ username: 'anna', password: GOOD })
       const slow: Passwords = {
@@ -183,11 +183,11 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     }
   })
 
-  test(`${kind}, authenticate: names that no database keeps are unknown`, async () => {
+  test(`${kind}, authenticate: names that no database can store are unknown`, async () => {
     for (const name of ['a\0b', '\ud800', '']) expect(await users.authenticate(name, GOOD)).toBeNull()
   })
 
-  test(`${kind}, authenticate: a hash of weaker parameters is made again with those of today`, async () => {
+  test(`${kind}, authenticate: a hash with weaker parameters is replaced with one with current parameters`, async () => {
     users = usersOf(db, createLimits(), await createPasswords())
     const { uid } = await users.create({ username: 'anna' })
     const weak = await hash(GOOD, { memoryCost: 8 * 1024, timeCost: 1, parallelism: 1 })
@@ -198,7 +198,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await users.authenticate('anna', GOOD)).toMatchObject({ uid })
   })
 
-  test(`${kind}, permissionsFor: those for all solutions and for that one, each once`, async () => {
+  test(`${kind}, permissionsFor: those for all solutions and for this one, each once`, async () => {
     const { uid } = await users.create({
       username: 'anna',
       permissions: ['Users', 'Users', { name: 'Users', solution: 'crm' }, { name: 'Sales', solution: 'crm' }],
@@ -209,7 +209,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await users.permissionsFor('nobody', 'crm')).toEqual([])
   })
 
-  test(`${kind}, change: sets what is sent and leaves the rest`, async () => {
+  test(`${kind}, change: sets the given values and keeps the rest`, async () => {
     const { uid } = await users.create({ username: 'anna', email: 'anna@example.org', permissions: ['Users'] })
     expect(await users.change(uid, { displayName: 'Anna J.' })).toMatchObject({
       username: 'anna',
@@ -231,13 +231,13 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     ['the same permissions', { permissions: ['Sales', 'Users'] }, false],
     ['another name', { username: 'anne' }, false],
     ['enabling', { enabled: true }, false],
-  ])(`${kind}, change: whether %s ends the access: %#`, async (_what, input, ends) => {
+  ])(`${kind}, change: whether %s ends the user’s sessions: %#`, async (_what, input, ends) => {
     const { uid } = await users.create({ username: 'anna', password: GOOD, permissions: ['Users', 'Sales'] })
     await users.change(uid, input)
     expect(ended).toEqual(ends ? [uid] : [])
   })
 
-  test(`${kind}, a password that somebody else set has to be changed, unless he says otherwise`, async () => {
+  test(`${kind}, a password that somebody else set has to be changed, unless they say otherwise`, async () => {
     const { uid, mustChangePassword } = await users.create({ username: 'anna', password: GOOD })
     expect(mustChangePassword).toBe(true)
     expect(await users.setPassword(uid, OTHER)).toBeNull()
@@ -246,7 +246,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect((await users.change(uid, { password: OTHER, mustChangePassword: false })).mustChangePassword).toBe(false)
   })
 
-  test(`${kind}, setPassword: sets it and ends the access; a bad one and the same one are told`, async () => {
+  test(`${kind}, setPassword: sets it and ends the user’s sessions; a weak or unchanged one is reported`, async () => {
     const { uid } = await users.create({ username: 'anna', password: GOOD })
     expect(await users.setPassword(uid, 'password')).toEqual({ key: 'platform.password.common', values: [] })
     expect(await users.setPassword(uid, GOOD)).toEqual({ key: 'platform.password.same', values: [] })
@@ -259,12 +259,12 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await codeOf(users.setPassword('nobody', OTHER))).toBe('ERR_USER_NOT_FOUND')
   })
 
-  test(`${kind}, checkPassword: false for who is disabled or unknown`, async () => {
+  test(`${kind}, checkPassword: false for a disabled or unknown user`, async () => {
     const { uid } = await users.create({ username: 'anna', password: GOOD, enabled: false })
     expect([await users.checkPassword(uid, GOOD), await users.checkPassword('nobody', GOOD)]).toEqual([false, false])
   })
 
-  test(`${kind}, addPermission adds without ending the access, removePermission ends it if there was one`, async () => {
+  test(`${kind}, addPermission adds without ending sessions; removePermission ends them if the user had it`, async () => {
     const { uid } = await users.create({ username: 'anna' })
     const sales = { name: 'Sales', solution: 'crm' }
     await users.addPermission(uid, sales)
@@ -278,7 +278,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await codeOf(users.addPermission(uid, ''))).toBe('ERR_REQUEST_INVALID')
   })
 
-  test(`${kind}, delete: the user and the permissions are gone, the access ends, and the name is free`, async () => {
+  test(`${kind}, delete: the user and the permissions are gone, the sessions end, and the name is free`, async () => {
     const { uid } = await users.create({ username: 'anna', permissions: ['Users'] })
     await users.delete(uid)
     expect([await users.get(uid), ended]).toEqual([null, [uid]])
@@ -287,7 +287,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect((await users.create({ username: 'anna' })).permissions).toEqual([])
   })
 
-  test(`${kind}, delete: when the access cannot be ended the user is disabled and can be deleted again`, async () => {
+  test(`${kind}, delete: if the sessions cannot be ended, the user is disabled and can be deleted again`, async () => {
     const { uid } = await users.create({ username: 'anna' })
     const failing = createUsers(db, passwords, createLimits(), {
       endAccess: () => Promise.reject(new Error('the database is away')),
@@ -299,7 +299,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await users.get(uid)).toBeNull()
   })
 
-  test(`${kind}, erase: also the sessions and remembered logins go, of this user only, and the name is taken out of the audit`, async () => {
+  test(`${kind}, erase: the user’s sessions and remembered logins are deleted too, and the name is removed from the audit`, async () => {
     const { uid } = await users.create({ username: 'Anna' })
     for (const [id, owner, source] of [
       ['1', uid, 'users'],
@@ -324,7 +324,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect([await users.get(uid), ended, erased]).toEqual([null, [uid], ['Anna']])
   })
 
-  test(`${kind}, erase: the audit keeps the entries without the name, those that were not written yet too`, async () => {
+  test(`${kind}, erase: the audit keeps the entries without the name, including entries not written yet`, async () => {
     const audit = createAudit(db, createLimits())
     const long = `Anna ${'x'.repeat(195)}`
     const entry = { action: 'sign-in', outcome: 'ok', address: '127.0.0.1' } as const

@@ -43,7 +43,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
   const exported = async () => (await Array.fromAsync(csv.export())).join('')
   const namesOf = async () => (await users.list({ limit: 100 })).items.map(({ username }) => username)
 
-  test(`${kind}, import: makes users of every column, with a byte order mark or without`, async () => {
+  test(`${kind}, import: creates users from all columns, with or without a byte order mark`, async () => {
     const text =
       'username,displayName,email,enabled,permissions,password\r\n' +
       `anna,"Jansen, Anna",anna@example.org,true,Users;Sales@crm,${GOOD}\r\n` +
@@ -64,7 +64,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     expect(await users.authenticate('anna', GOOD)).toMatchObject({ username: 'anna' })
   })
 
-  test(`${kind}, import: changes who is there already; absent columns and empty passwords change nothing`, async () => {
+  test(`${kind}, import: changes existing users; absent columns and empty passwords change nothing`, async () => {
     const anna = await users.create({
       username: 'Anna',
       email: 'a@example.org',
@@ -84,7 +84,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     expect(ended).toEqual([])
   })
 
-  test(`${kind}, import: a permission less, disabling and a new password end the access, a permission more does not`, async () => {
+  test(`${kind}, import: removing a permission, disabling and a new password end sessions; adding a permission does not`, async () => {
     const uids = new Map<string, string>()
     for (const username of ['less', 'disabled', 'password', 'more']) {
       uids.set(username, (await users.create({ username, permissions: ['Users'] })).uid)
@@ -96,7 +96,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     expect(ended.toSorted()).toEqual(['less', 'disabled', 'password'].map((name) => uids.get(name)).toSorted())
   })
 
-  test(`${kind}, import: a dry run counts and finds faults, and changes nothing`, async () => {
+  test(`${kind}, import: a dry run counts and finds errors, and changes nothing`, async () => {
     await users.create({ username: 'anna' })
     const text = `username,displayName,password\nanna,Anna,\nbob,Bob,${GOOD}\n`
     expect(await load(text, true)).toEqual({ created: 1, changed: 1, unchanged: 0, dryRun: true })
@@ -104,7 +104,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     await expect(load('username\n\u202e\n', true)).rejects.toMatchObject({ code: 'ERR_REQUEST_INVALID' })
   })
 
-  test(`${kind}, import: all faults are listed by line, and then no user is imported`, async () => {
+  test(`${kind}, import: all errors are listed by line, and then no user is imported`, async () => {
     const text =
       'username,email,enabled,permissions,password\r\n' +
       'good,,,,\r\n' +
@@ -144,11 +144,11 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     ['a quote inside', 'username\nan"na"\n', 2, 'a quote stands inside a cell'],
     ['Latin 1', Buffer.from('username\njos\xe9\n', 'latin1'), 1, 'the file must be UTF-8'],
     ['UTF-16', Buffer.from('\u{feff}username\nanna\n', 'utf16le'), 1, 'the file must be UTF-8'],
-  ])(`${kind}, import: %s is one fault that says so`, async (_what, text, line, message) => {
+  ])(`${kind}, import: %s is one error that says so`, async (_what, text, line, message) => {
     expect(await faultsOf(text)).toEqual([expect.objectContaining({ line, message: expect.stringContaining(message) })])
   })
 
-  test(`${kind}, import: more than 1,000 faults are cut, more than 1,000 passwords and 20,000 users refused`, async () => {
+  test(`${kind}, import: errors are cut off at 1,000; more than 1,000 passwords or 20,000 users are refused`, async () => {
     expect(await faultsOf(`username\n${'\u202e\n'.repeat(1500)}`)).toHaveLength(1000)
     const many = Array.from({ length: 1001 }, (_, at) => `user${at},correct horse ${at}`).join('\n')
     expect((await faultsOf(`username,password\n${many}`)).map(({ field }) => field)).toEqual(['password'])
@@ -157,7 +157,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     ])
   })
 
-  test(`${kind}, import: what fails in the database leaves no user behind`, async () => {
+  test(`${kind}, import: a failure in the database leaves no user behind`, async () => {
     const rows = Array.from({ length: 150 }, (_, at) => `user${at},Users`).join('\n')
     const failing = createUsersCsv({
       db: db.withPlugin({
@@ -177,7 +177,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     expect(await namesOf()).toEqual([])
   })
 
-  test(`${kind}, import: thousands of users let other requests go on meanwhile`, async () => {
+  test(`${kind}, import: other requests are served while thousands of users are imported`, async () => {
     let imports = 0
     async function longestPause(): Promise<number> {
       const name = (at: number) => `user${imports}-${at}`
@@ -196,7 +196,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     expect(await leastOf(longestPause, 500)).toBeLessThan(500)
   })
 
-  test(`${kind}, export: no hash, sorted by name, and what a spreadsheet would run is text`, async () => {
+  test(`${kind}, export: no hash, sorted by name, with formulas turned into text`, async () => {
     await users.create({ username: '=cmd()', displayName: '+1', email: '-x@example.org', password: GOOD })
     await users.create({
       username: 'anna',
@@ -213,7 +213,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     ])
   })
 
-  test(`${kind}, export: an import of it changes nothing, and makes the same users elsewhere`, async () => {
+  test(`${kind}, export: importing it changes nothing, and creates the same users elsewhere`, async () => {
     await users.create({
       username: '=cmd()',
       displayName: '\uff0b1',

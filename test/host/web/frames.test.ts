@@ -7,7 +7,7 @@ const hello = { kind: 'hello', client: null, page: '4f1c2a58-6d0e-4a53-9f7b-0d0f
 
 test.each<[string, object]>([
   ['a hello', hello],
-  ['a hello of a tab that had a client', { ...hello, client: 'a_Z-'.repeat(10).concat('123') }],
+  ['a hello of a tab with a previous client', { ...hello, client: 'a_Z-'.repeat(10).concat('123') }],
   ['a text', event],
   ['the longest text, all escaped', { ...event, value: '\u0001'.repeat(MAX_VALUE) }],
   ['no value', { ...event, value: null }],
@@ -24,7 +24,7 @@ test.each<[string, object]>([
 })
 
 test.each<[string, unknown]>([
-  ['no object', 7],
+  ['a number', 7],
   ['a frame of the host', { kind: 'patch', seq: 1, changes: [] }],
   ['an unknown event', { ...event, type: 'onShow' }],
   ['an event of a prototype', { ...event, type: 'constructor' }],
@@ -37,10 +37,10 @@ test.each<[string, unknown]>([
   ['201 rows', { ...event, type: 'onRecordSelection', value: { rows: Array(201).fill(1), selected: true } }],
   ['a sort of another direction', { ...event, type: 'onSort', value: { column: 'a', direction: 'up' } }],
   ['a press with an object', { ...event, type: 'onAction', value: { id: 1 } }],
-  ['a client that is none', { ...hello, client: '"><script>' }],
-  ['no word about a client', { ...hello, client: undefined }],
-  ['a page that is no UUID', { ...hello, page: '../../etc' }],
-])('frames: %s is none', (_name, frame) => {
+  ['an invalid client', { ...hello, client: '"><script>' }],
+  ['no client', { ...hello, client: undefined }],
+  ['a page that is not a UUID', { ...hello, page: '../../etc' }],
+])('frames: %s is refused', (_name, frame) => {
   expect(readBrowserFrame(JSON.stringify(frame))).toBe(null)
 })
 

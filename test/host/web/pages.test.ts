@@ -33,7 +33,7 @@ const KINDS: readonly ErrorKind[] = [
   'bad-request',
 ]
 
-/** Every page; `value` makes the text of each field of its model. */
+/** Every page. `value` creates the text of each field of its model. */
 const PAGES: readonly [
   name: string,
   fields: readonly string[],
@@ -95,13 +95,13 @@ const FRAME: PageFrame = { locale: 'nl-BE', nonce: 'n0nce' }
 const plain = (field: string) => field
 const hostile = (field: string) => `${field}"'><script>alert(1)</script><p onclick=x style=y>&amp;`
 
-/** It has a script, in which no value stands: it takes the provider's answer out of the address. */
+/** It has a script, which contains no values: it removes the provider's response from the address. */
 const CLEARS_ADDRESS = 'OAuth problem'
 
 describe.each(PAGES)('pages: %s', (name, fields, render) => {
   const scriptsWith = (nonce: string) => (name === CLEARS_ADDRESS ? [{ nonce }] : [])
 
-  test('carries the language, the nonce and what every page has', () => {
+  test('has the language, the nonce and the common parts', () => {
     const page = read(render(FRAME, plain))
     expect(page.html.startsWith('<!DOCTYPE html>\n')).toBe(true)
     expect(page.attributes('html', 'lang')).toEqual(['nl'])
@@ -111,7 +111,7 @@ describe.each(PAGES)('pages: %s', (name, fields, render) => {
     expect([page.named('h1').length, page.named('header').length, page.named('main').length]).toEqual([1, 1, 1])
   })
 
-  test('has a title of its own, or the one that is given', () => {
+  test('has its own title, or the given one', () => {
     expect(read(render(FRAME, plain)).title).toMatch(/^.+ · Solhost$/)
     expect(read(render({ ...FRAME, title: 'Given' }, plain)).title).toBe('Given')
   })
@@ -126,7 +126,7 @@ describe.each(PAGES)('pages: %s', (name, fields, render) => {
     )
   })
 
-  test('has neither style= nor inline handlers, nor any script but the one that it needs', () => {
+  test('has no style= or inline handlers, and only the script that it needs', () => {
     const page = read(render(FRAME, plain))
     expect(page.attributeNames.filter((name) => name === 'style' || name.startsWith('on'))).toEqual([])
     expect(page.named('script').map(attributesOf)).toEqual(scriptsWith('n0nce'))
@@ -166,7 +166,7 @@ describe.each(PROBLEM_PAGES)('pages: OAuth problem %s', (page) => {
     }
   })
 
-  test.each(PLATFORM_LOCALES)('speaks in %s to users, not to developers', (locale) => {
+  test.each(PLATFORM_LOCALES)('addresses users in %s, not developers', (locale) => {
     const { text } = read(oauthProblemPage({ ...FRAME, locale }, { ...PROBLEM, page }))
     expect(text).not.toMatch(/oauth|openid|token|jwt|issuer|callback|https?\b/i)
   })
@@ -177,13 +177,13 @@ describe.each(PROBLEM_PAGES)('pages: OAuth problem %s', (page) => {
   })
 })
 
-test('pages: an OAuth problem sets values apart from the text around them', () => {
+test('pages: an OAuth problem isolates values from the text around them', () => {
   const page = read(oauthProblemPage({ ...FRAME, locale: 'en' }, { ...PROBLEM, page: 'denied', provider: '\u202Eabc' }))
   const set = page.named('bdi').map(({ childNodes }) => childNodes.map((node) => ('value' in node ? node.value : '')))
   expect(set.flat()).toEqual(['Orders', '\u202Eabc', 'Orders'])
 })
 
-test('pages: an unknown user sees the account and the provider, as far as they are known', () => {
+test('pages: an unknown user sees the account and the provider, if they are known', () => {
   const facts = (model: Partial<OAuthProblemModel>) => {
     const page = read(oauthProblemPage({ ...FRAME, locale: 'en' }, { ...PROBLEM, page: 'unknown-user', ...model }))
     return page.named('dt').flatMap(({ childNodes }) => childNodes.map((node) => ('value' in node ? node.value : '')))
@@ -194,7 +194,7 @@ test('pages: an unknown user sees the account and the provider, as far as they a
   expect(facts({ user: null, provider: null })).toEqual([])
 })
 
-test('pages: an unknown user is first of all offered another account', () => {
+test('pages: an unknown user is first offered to use another account', () => {
   const page = oauthProblemPage(
     { ...FRAME, locale: 'en' },
     { ...PROBLEM, page: 'unknown-user', otherAccountHref: '/o' },
@@ -205,7 +205,7 @@ test('pages: an unknown user is first of all offered another account', () => {
   ])
 })
 
-test('pages: names of any length are shown up to 120 characters, none of them cut in two', () => {
+test('pages: names of any length are shortened to 120 characters, without splitting a character', () => {
   const page = oauthProblemPage(FRAME, { ...PROBLEM, page: 'unknown-user', user: '😀'.repeat(10_000) })
   expect(page).toContain(`<bdi>${'😀'.repeat(120)}…</bdi>`)
   expect(oauthProblemPage(FRAME, { ...PROBLEM, page: 'unknown-user', user: 'é'.repeat(120) })).toContain(
@@ -222,7 +222,7 @@ test.each([
   expect(oauthProblemPage({ ...FRAME, locale }, { ...PROBLEM, page: 'busy', retryInSeconds })).toContain(text)
 })
 
-test('pages: a sign-in that is over is begun anew', () => {
+test('pages: an expired sign-in offers to sign in again', () => {
   expect(oauthProblemPage({ ...FRAME, locale: 'en' }, { ...PROBLEM, page: 'expired' })).toContain(
     '<a class="button" href="/again">Sign in again</a>',
   )
@@ -233,7 +233,7 @@ test.each([undefined, null, ''])('pages: signed out names no provider when there
   expect(page).not.toContain('still be signed in')
 })
 
-describe('pages: the pages that post what came back from a provider', () => {
+describe('pages: the pages that post a provider’s response', () => {
   const fragment = (value: (field: string) => string, frame = FRAME) =>
     fragmentPage(frame, { solution: { title: value('title') }, action: value('action') })
   const repost = (value: (field: string) => string, frame = FRAME) =>
@@ -242,7 +242,7 @@ describe('pages: the pages that post what came back from a provider', () => {
   test.each([
     ['fragment', fragment],
     ['repost', repost],
-  ])('%s: has one script, with the nonce, in which no value stands', (_name, render) => {
+  ])('%s: has one script, with the nonce, which contains no values', (_name, render) => {
     const script = read(render(plain)).named('script').map(attributesOf)
     expect(script).toEqual([{ nonce: 'n0nce' }])
     const page = read(render(hostile, { ...FRAME, nonce: hostile('nonce') }))
@@ -256,13 +256,13 @@ describe('pages: the pages that post what came back from a provider', () => {
     expect(page).not.toMatch(/!platform\.|\{\d\}|undefined|\[object/)
   })
 
-  test('the form of the fragment has only its mark until the script adds to it', () => {
+  test('the fragment’s form has only its marker until the script adds fields', () => {
     const page = read(fragment(plain))
     expect(page.named('form').map(attributesOf)).toMatchObject([{ method: 'post', action: 'action', hidden: '' }])
     expect(page.named('input').map(attributesOf)).toEqual([{ type: 'hidden', name: 'from', value: 'fragment' }])
   })
 
-  test('the form that posts again has the fields as they came, repeated ones too, and its mark', () => {
+  test('the form that posts again has the original fields, including repeated ones, and its marker', () => {
     const fields = [
       ['state', 's"1&amp;'],
       ['state', '<s2>'],
@@ -287,20 +287,20 @@ test('pages: a client without a user has no sign-out form', () => {
   expect(read(PAGES[3]?.[2](FRAME, plain) ?? '').named('form')).toEqual([])
 })
 
-test('pages: the page that goes on leads to its address at once and by a link', () => {
+test('pages: the redirect page opens its address immediately, and has a link', () => {
   const page = read(goesOnPage(FRAME, { href: 'https://id.example/?a=1&b=2', shown: 'id.example' }))
   expect(page.attributes('meta', 'content')).toContain('0; url=https://id.example/?a=1&b=2')
   expect(page.attributes('a', 'href')).toEqual(['https://id.example/?a=1&b=2'])
 })
 
 test.each(['javascript:alert(1)', ' javascript:alert(1)', 'java\nscript:alert(1)', 'data:text/html,x', 'http://'])(
-  'pages: a page never goes on to %j',
+  'pages: a page never redirects to %j',
   (href) => {
     expect(() => goesOnPage(FRAME, { href, shown: 'x' })).toThrow(TypeError)
   },
 )
 
-test('pages: the list says when there is nothing', () => {
+test('pages: an empty list says so', () => {
   const frame = { ...FRAME, locale: 'en' }
   const model = { solutions: [], sharedOrigin: false }
   expect(solutionListPage(frame, model)).toContain('No solutions yet.')
@@ -315,7 +315,7 @@ describe('pages: the default login template', () => {
       .map(attributesOf)
       .find((attributes) => attributes.name === name)
 
-  test('has the form of the product guide, without an action', () => {
+  test('has the form in the product guide, without an action', () => {
     expect(page.named('form').map(attributesOf)).toEqual([
       {
         method: 'post',
@@ -362,11 +362,11 @@ describe('pages: the default login template', () => {
     expect(template).not.toMatch(/url\(|@import|https?:\/\/(?!www\.w3\.org\/2000\/svg)/)
   })
 
-  test('ties every label to its input', () => {
+  test('connects every label to its input', () => {
     expect(page.attributes('label', 'for')).toEqual(['username', 'password', 'remember'])
   })
 
-  test('is the same each time and well below the limit of a login template', () => {
+  test('is the same each time and well below the limit for login templates', () => {
     expect(defaultLoginTemplate()).toBe(template)
     expect(Buffer.byteLength(template)).toBeLessThan(16 * 1024)
   })
@@ -374,7 +374,7 @@ describe('pages: the default login template', () => {
 
 type Element = DefaultTreeAdapterTypes.Element
 
-/** A page as a browser reads it. */
+/** A page as a browser parses it. */
 function read(html: string) {
   const elements = [...elementsOf(parse(html))]
   const named = (tag: string) => elements.filter(({ tagName }) => tagName === tag)

@@ -3,7 +3,7 @@ import { Script } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { makeAdminScript, makeClientScript } from '../../../host/web/scripts.ts'
 
-/** The modules in these folders of the tree. */
+/** The modules in these folders of the repository. */
 const modulesIn = (...folders: readonly string[]) =>
   folders.flatMap((name) => {
     const folder = new URL(`../../../${name}/`, import.meta.url)
@@ -32,7 +32,7 @@ describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
     expect(text).not.toMatch(/\binterface \w+ \{/)
   })
 
-  test('no name stands at the top of two of its modules', () => {
+  test('no two of its modules have the same top-level name', () => {
     const names = modules
       .flatMap(({ source }) => [...source.matchAll(/^(?:export )?(?:async )?(?:function|const|let|class) (\w+)/gm)])
       .map(([, name]) => name)
@@ -40,19 +40,19 @@ describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
     expect(names.length).toBeGreaterThan(30)
   })
 
-  test('every module is in it, but for those without a function', () => {
+  test('it contains every module that has a function', () => {
     for (const { file, source } of modules) {
       const [, name] = /^(?:export )?(?:async )?function (\w+)/m.exec(source) ?? []
       if (!without.includes(file)) expect([file, text.includes(`function ${name}(`)]).toEqual([file, true])
     }
   })
 
-  test('needs nothing that the Content-Security-Policy forbids', () => {
+  test('it needs nothing that the Content-Security-Policy forbids', () => {
     expect(text).not.toMatch(/\beval\(|new Function\(|\.innerHTML\s*=|insertAdjacentHTML|document\.write/)
     expect(text).not.toContain('</script')
   })
 
-  test('its hash names the text, and it is small', () => {
+  test('its hash identifies the text, and it is small', () => {
     expect(hash).toMatch(/^[\w-]{22}$/)
     expect(make()).toEqual({ text, hash })
     expect(text.length).toBeLessThan(most)

@@ -26,7 +26,7 @@ const viewOf = (states: Readonly<Record<string, ElementState>>): FormView => ({
 })
 const sample = (name: string) => EVERY_ELEMENT.find((one) => one.name === name) as ElementDefinition
 
-/** The HTML of one element in a form of its own. */
+/** The HTML of one element, in a form that has only this element. */
 function rendered(element: ElementDefinition, state: ElementState = {}, other: Partial<RenderContext> = {}): string {
   const one = renderElement(formOf(element), viewOf({ [element.name]: state }), { ...context, ...other }, element.name)
   return one?.html ?? ''
@@ -85,13 +85,13 @@ describe('elements', () => {
     expect(rendered(sample(name))).toContain(part)
   })
 
-  test('every type of element is in the sample form, which is a form as authors may write one', () => {
+  test('the sample form is valid and has every type of element', () => {
     expect(FormSchema.safeParse(SAMPLE_FORM).error).toBe(undefined)
     const types = new Set([...elementsOf(SAMPLE_FORM.layout)].map(({ type }) => type))
     expect(types.size).toBe(17)
   })
 
-  test('an error is read out with its input, and named as one', () => {
+  test('an error is announced with its input and labelled as an error', () => {
     const html = rendered(sample('customer'), { error: 'i18n:orders.name' })
     expect(html).toContain('aria-describedby="e-order-customer.hint e-order-customer.error" aria-invalid="true"')
     expect(html).toContain(
@@ -99,17 +99,17 @@ describe('elements', () => {
     )
   })
 
-  test('a password that the host knows is not in the page, which is told only that there is one', () => {
+  test('a password that the host knows is not in the page; the page only learns that there is one', () => {
     const html = rendered(sample('pin'), { value: 'correct horse' })
     expect(html).not.toContain('horse')
     expect(html).toContain(' data-kept')
   })
 
-  test('a text area keeps a line break at its beginning', () => {
+  test('a text area keeps a leading line break', () => {
     expect(rendered(sample('notes'), { value: '\nx' })).toContain('dir="auto">\n\nx</textarea>')
   })
 
-  test('an element that is not enabled is disabled, also by the panel around it', () => {
+  test('an element is disabled if it or the panel around it is not enabled', () => {
     expect(rendered(sample('customer'), { enabled: false })).toContain(' disabled')
     const panel: ElementDefinition = {
       ...shown,
@@ -122,7 +122,7 @@ describe('elements', () => {
     expect(isEnabled(outlineOf(formOf(panel)).get('save') as Place, EMPTY_VIEW)).toBe(false)
   })
 
-  test('numbers, dates and texts follow the user’s language; inputs keep what machines read', () => {
+  test('numbers, dates and texts follow the user’s language; inputs use machine-readable values', () => {
     const german = { locale: 'de', messages: createMessages(texts, 'de') }
     expect(rendered(sample('orders'), {}, german)).toContain('<bdi>1.234,50\u00a0€</bdi>')
     expect(rendered(sample('orders'), {}, german)).toContain('<bdi>10.01.2026</bdi>')
@@ -132,7 +132,7 @@ describe('elements', () => {
     expect(rendered(sample('amount'), {}, { locale: 'no such locale' })).toContain('€')
   })
 
-  test('testing mode names every element, and nothing is named without it', () => {
+  test('testing mode adds data-cy to every element; without it there is none', () => {
     const html =
       renderForm(SAMPLE_FORM, EMPTY_VIEW, { ...context, isTesting: true, permissions: new Set(['Managers']) })?.html ??
       ''
@@ -140,7 +140,7 @@ describe('elements', () => {
     expect(renderForm(SAMPLE_FORM, EMPTY_VIEW, context)?.html).not.toContain('data-cy')
   })
 
-  test('every id that an attribute names is in the form, and no id is there twice', () => {
+  test('every id that an attribute refers to is in the form, and ids are unique', () => {
     const html = renderForm(SAMPLE_FORM, viewOf({ customer: { error: 'Wrong' } }), context)?.html ?? ''
     const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
     expect(new Set(ids).size).toBe(ids.length)
@@ -157,7 +157,7 @@ describe('tables', () => {
   const firstCells = (html: string) => [...html.matchAll(/data-open[^>]*><bdi>([^<]*)/g)].map(([, text]) => text)
   const ids = (html: string) => [...html.matchAll(/data-row="([^"]*)"/g)].map(([, id]) => id)
 
-  test('a page has as many rows as the definition says, and says which', () => {
+  test('a page has the number of rows in the definition, and shows the range', () => {
     const html = rendered(orders, { page: 3 })
     expect(ids(html)).toEqual(['41', '42', '43', '44', '45'])
     expect(html).toContain('<p class="range">41 to 45 of 45</p>')
@@ -165,13 +165,13 @@ describe('tables', () => {
   })
 
   test.each([[0], [-4], [99], [Number.NaN], [Number.POSITIVE_INFINITY]])(
-    'a page number of %d is one that there is',
+    'page number %d gives a page that exists',
     (page) => {
       expect([1, 21, 41]).toContain(Number(ids(rendered(orders, { page }))[0]))
     },
   )
 
-  test('rows are sorted as the user’s language does, empty cells last either way', () => {
+  test('rows are sorted by the rules of the user’s language, with empty cells last in both directions', () => {
     const rows = [
       { id: 'a', customer: 'Zoe' },
       { id: 'b', customer: null },
@@ -185,7 +185,7 @@ describe('tables', () => {
     expect(sorted('descending')).toEqual(['a', 'd', 'e', 'c', 'b'].map((id) => `&quot;${id}&quot;`))
   })
 
-  test('the head says how rows are sorted, and a column that cannot be sorted by stays out of it', () => {
+  test('the header shows the sort order, but not of a column that is not sortable', () => {
     expect(rendered(orders, { sort: { column: 'total', direction: 'descending' } })).toContain('aria-sort="descending"')
     expect(rendered(orders, { sort: { column: 'paid', direction: 'descending' } })).not.toContain(
       'aria-sort="descending"',
@@ -195,17 +195,17 @@ describe('tables', () => {
     )
   })
 
-  test('a cell that every object has is empty', () => {
+  test('a cell named like an inherited property is empty', () => {
     const column = { name: 'constructor', type: 'text', sortable: true } as const
     const html = rendered({ ...orders, columns: [column] } as ElementDefinition, { rows: [{ id: 1 }] })
     expect(html).not.toContain('native code')
   })
 
-  test('a table without rows says so', () => {
+  test('a table without rows shows a message', () => {
     expect(rendered(orders, { rows: [] })).toContain('<td role="cell" colspan="5">Nothing to show</td>')
   })
 
-  test('rows are opened by a button only where somebody asks for that', () => {
+  test('rows have a button only if the form or a script handles onAction', () => {
     const { onAction: _, ...silent } = orders as Extract<ElementDefinition, { type: 'table' }>
     expect(firstCells(rendered(orders))).toHaveLength(20)
     expect(firstCells(rendered(silent as ElementDefinition))).toEqual([])
@@ -214,7 +214,7 @@ describe('tables', () => {
     ).toHaveLength(20)
   })
 
-  test('a table has caption, heads with scope, and controls that name their row', () => {
+  test('a table has a caption, headers with scope, and controls labelled with their row', () => {
     const html = rendered(orders, { selected: [2] })
     expect(html).toContain('<caption id="e-order-orders.caption"><bdi>Orders</bdi></caption>')
     expect(html.match(/<th role="columnheader" scope="col"/g)).toHaveLength(5)
@@ -224,7 +224,7 @@ describe('tables', () => {
   })
 })
 
-describe('what a user may not have', () => {
+describe('parts that the user has no permission for', () => {
   const secret: ElementDefinition = {
     ...shown,
     type: 'label',
@@ -240,14 +240,14 @@ describe('what a user may not have', () => {
   }
   const inSecretPanel: ElementDefinition = { ...panel, permission: 'Managers' }
 
-  test('an element without the permission is absent, its place too', () => {
+  test('an element without permission is absent, including its placeholder', () => {
     expect(renderForm(formOf(secret), EMPTY_VIEW, context)?.html).not.toContain('secret')
     expect(renderElement(formOf(secret), EMPTY_VIEW, context, 'secret')).toBe(null)
     const managers = { ...context, permissions: new Set(['Managers']) }
     expect(renderForm(formOf(secret), EMPTY_VIEW, managers)?.html).toContain('Top secret')
   })
 
-  test('an element in a panel or tab without the permission is not sent either', () => {
+  test('an element in a panel or tab without permission is not sent either', () => {
     expect(renderElement(formOf(inSecretPanel), EMPTY_VIEW, context, 'customer')).toBe(null)
     expect(renderElement(SAMPLE_FORM, EMPTY_VIEW, context, 'cost')).toBe(null)
     expect(isShown(outlineOf(SAMPLE_FORM).get('cost') as Place, EMPTY_VIEW, context)).toBe(false)
@@ -256,7 +256,7 @@ describe('what a user may not have', () => {
     expect(html).not.toContain('Purchase')
   })
 
-  test('what is not visible is an empty place; what is in it is not sent', () => {
+  test('an invisible element is an empty placeholder; its content is not sent', () => {
     const view = viewOf({ around: { visible: false } })
     expect(renderElement(formOf(panel), view, context, 'around')?.html).toBe(
       '<div class="element is-panel" id="e-order-around" hidden></div>',
@@ -265,20 +265,20 @@ describe('what a user may not have', () => {
     expect(isShown(outlineOf(formOf(panel)).get('customer') as Place, view, context)).toBe(false)
   })
 
-  test('the place of a label is read out when words come into it, so it is not hidden with them', () => {
+  test('an invisible label’s placeholder is not hidden, so that text added later is announced', () => {
     const view = viewOf({ intro: { visible: false } })
     expect(renderElement(SAMPLE_FORM, view, context, 'intro')?.html).toBe(
       '<div class="element is-label" id="e-order-intro" aria-live="polite"></div>',
     )
   })
 
-  test('a form without the permission is nothing', () => {
+  test('a form without permission renders nothing', () => {
     const form = { ...formOf(sample('customer')), permission: 'Managers' }
     expect(renderForm(form, EMPTY_VIEW, context)).toBe(null)
     expect(renderElement(form, EMPTY_VIEW, context, 'customer')).toBe(null)
   })
 
-  test('the open tab is one that the user has', () => {
+  test('the open tab is one that the user has permission for', () => {
     const html = renderElement(SAMPLE_FORM, viewOf({ details: { value: 'secret' } }), context, 'details')?.html
     expect(html).toContain('id="e-order-details.tab.list" data-tab="list" data-element="details" aria-selected="true"')
   })
@@ -289,7 +289,7 @@ describe('what a user may not have', () => {
 })
 
 describe('titles and texts', () => {
-  test('title and labels are looked up in the user’s language, an unknown key is shown as one', () => {
+  test('title and labels are in the user’s language; an unknown key is marked as such', () => {
     const form: FormDefinition = { ...formOf(sample('customer')), title: 'i18n:orders.title' }
     const dutch = { ...context, locale: 'nl', messages: createMessages(texts, 'nl') }
     expect(renderForm(form, EMPTY_VIEW, dutch)?.title).toBe('Bestellingen')
@@ -297,17 +297,17 @@ describe('titles and texts', () => {
     expect(rendered(sample('customer'), { label: 'i18n:orders.name' })).toContain('<bdi>Name</bdi>')
   })
 
-  test('a value that looks like a key stays as it is', () => {
+  test('a value that looks like a key is not translated', () => {
     expect(rendered(sample('customer'), { value: 'i18n:orders.name' })).toContain('value="i18n:orders.name"')
   })
 
-  test('a form of a language from right to left says so', () => {
+  test('a form in a right-to-left language sets dir', () => {
     expect(renderForm(SAMPLE_FORM, EMPTY_VIEW, { ...context, locale: 'ar-EG' })?.html).toContain(
       'lang="ar-EG" dir="rtl"',
     )
   })
 
-  test('headings leave out no level, whatever the author wrote', () => {
+  test('heading levels have no gaps, whatever the author wrote', () => {
     const heading = (name: string, level: 2 | 3 | 4): ElementDefinition => ({
       ...shown,
       type: 'heading',
@@ -327,7 +327,7 @@ describe('titles and texts', () => {
     expect([...html.matchAll(/<h(\d)/g)].map(([, level]) => level)).toEqual(['1', '2', '3', '2', '3', '4', '3'])
   })
 
-  test('columns without a width share what the others leave', () => {
+  test('columns without a width share the remaining width', () => {
     const column = { elements: [] }
     const html = renderForm(
       { layout: [{ columns: [{ ...column, width: 6 }, column, column] }, { columns: [column, column, column] }] },
@@ -345,7 +345,7 @@ describe('hostile values', () => {
   const HOSTILE =
     '"><script>alert(1)</script><img src=x onerror=alert(1)>\' onfocus=alert(1) </textarea></select></title>&lt;\u202e\u0000\ud800'
 
-  /** Every text that a script can set, hostile. */
+  /** Sets every text that a script can set to a hostile one. */
   const state: ElementState = {
     value: HOSTILE,
     label: HOSTILE,
@@ -361,7 +361,7 @@ describe('hostile values', () => {
     sort: { column: HOSTILE, direction: 'ascending' },
   }
 
-  /** Names of tags and attributes, as a browser would read them. */
+  /** Names of tags and attributes, as a browser would parse them. */
   function namesIn(html: string): { tags: Set<string>; attributes: Set<string> } {
     const tags = new Set<string>()
     const attributes = new Set<string>()
@@ -387,7 +387,7 @@ describe('hostile values', () => {
     },
   )
 
-  test('a whole form of hostile texts has the tags and attributes of a kind one', () => {
+  test('a form full of hostile texts has the same tags and attributes as a harmless one', () => {
     const all = viewOf(
       Object.fromEntries(
         [...elementsOf(SAMPLE_FORM.layout)].map(({ name }) => [
@@ -422,12 +422,12 @@ describe('hostile values', () => {
     'https://user:secret@example.org',
     'file:///etc/passwd',
     '',
-  ])('a link to "%s" is text', (href) => {
+  ])('a link to "%s" is rendered as text', (href) => {
     expect(rendered(sample('manual'), { href })).not.toContain('<a')
   })
 
   test.each(['mailto:anna@example.org', '/solution/orders/media/manual.pdf', 'http://example.org/?a=b&c'])(
-    'a link to "%s" is one',
+    'a link to "%s" is rendered as a link',
     (href) => {
       expect(rendered(sample('manual'), { href })).toContain(`<a href="${href.replace('&', '&amp;')}"`)
     },
@@ -444,19 +444,19 @@ describe('hostile values', () => {
     './x.png',
     'a//b.png',
     '%2e%2e/x.png',
-  ])('an image of "%s" is its text', (src) => {
+  ])('an image with source "%s" is rendered as its alternative text', (src) => {
     const html = rendered(sample('logo'), { src })
     expect(html).not.toContain('<img')
     expect(html).toContain('A blue square')
   })
 
-  test('what is written from right to left leaves its surroundings alone', () => {
+  test('right-to-left text does not affect the text around it', () => {
     expect(rendered(sample('orders'), { rows: [{ id: 1, customer: '\u202egnp.exe' }] })).toContain(
       '<bdi>\u202egnp.exe</bdi>',
     )
   })
 
-  test('values of another kind than the element’s are nothing', () => {
+  test('values of a wrong type are ignored', () => {
     expect(rendered(sample('amount'), { value: 'seven' })).not.toContain('value=')
     expect(rendered(sample('express'), { value: 'true' })).not.toContain('checked')
     expect(rendered(sample('country'), { value: 'xx' })).toContain('<option value="" selected>Choose…</option>')
@@ -483,7 +483,7 @@ describe('hostile values', () => {
     expect(reads - first).toBeLessThan(1000)
   })
 
-  test('the sample’s rows are left as they were', () => {
+  test('sorting does not change the sample’s rows', () => {
     rendered(sample('orders'), { sort: { column: 'customer', direction: 'descending' } })
     expect(ORDERS.map(({ id }) => id)).toEqual(ORDERS.map((_, index) => index + 1))
   })

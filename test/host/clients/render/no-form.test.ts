@@ -40,6 +40,6 @@ test('no form: nobody needs to sign in to a solution that is open to everyone', 
   expect(renderNoForm('Map', null, contextOf('en')).html).toContain('This solution is open to everyone.')
 })
 
-test('no form: a notice stands in the place of a form, as a text', () => {
+test('no form: a notice replaces the form, as plain text', () => {
   expect(renderNotice('CRM', '<i>not</i> yours', contextOf('en')).html).toContain('&lt;i&gt;not&lt;/i&gt; yours')
 })

@@ -13,14 +13,14 @@ const model: ShellModel = {
   user: { username: '<i>anna', logoutAction: '/solution/orders/logout', changePasswordHref: null, formToken: '"token' },
 }
 
-test('shell: names from outside are text', () => {
+test('shell: external names are escaped', () => {
   const html = renderShell(model)
   expect(html).toContain('<title>Orders &lt;b&gt;</title>')
   expect(html).toContain('<bdi aria-hidden="true">&lt;i&gt;anna</bdi>')
   expect(html).toContain('value="&quot;token"')
 })
 
-test('shell: the solution’s style sheet comes after ours', () => {
+test('shell: the solution’s style sheet comes after the platform’s', () => {
   const html = renderShell(model)
   expect(html.indexOf('<link rel="stylesheet" href="/solution/orders/media/style.css">')).toBeGreaterThan(
     html.indexOf('</style>'),
@@ -28,17 +28,17 @@ test('shell: the solution’s style sheet comes after ours', () => {
   expect(renderShell({ ...model, styleHref: null })).not.toContain('rel="stylesheet"')
 })
 
-test('shell: every script and style carries the nonce, and nothing runs from an attribute', () => {
+test('shell: every script and style has the nonce, and no attribute runs code', () => {
   const html = renderShell(model)
   expect(html.match(/<(script|style)\b(?! nonce="dGVzdA")/g)).toBe(null)
   expect(html).not.toMatch(/<[^>]+ (on\w+|style)=/)
 })
 
-test('shell: without a user there is nothing to sign out of', () => {
+test('shell: without a user there is no sign-out', () => {
   expect(renderShell({ ...model, user: null })).not.toContain('logout')
 })
 
-test('shell: only where the client opens on a login form there is one that makes a session of its token', () => {
+test('shell: only a client that opens on a login form has the form that turns its token into a session', () => {
   expect(renderShell(model)).not.toContain('client-sign-in')
   const signIn = { action: '/solution/orders/index.html?a=1&b="', formToken: '"token' }
   const html = renderShell({ ...model, user: null, signIn })
@@ -48,7 +48,7 @@ test('shell: only where the client opens on a login form there is one that makes
   )
 })
 
-test.each(PLATFORM_LOCALES)('shell: what the script says is there in %s', (locale) => {
+test.each(PLATFORM_LOCALES)('shell: the texts of the client script exist in %s', (locale) => {
   const { text } = renderTexts(locale)
   expect(text).not.toContain('!platform')
   expect(text).toContain(`data-again="${platformText(locale, 'platform.client.again')}"`)

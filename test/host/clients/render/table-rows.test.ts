@@ -23,17 +23,17 @@ function sorted(texts: readonly (string | number | null)[], column = 'text', dir
   return shownRows(TABLE, { rows, sort }, 'en').rows.map((row) => row[column])
 }
 
-test('table rows: texts as the language sorts them, numbers in them by their value, empty cells last', () => {
+test('table rows: sorted by language, numbers in texts by value, empty cells last', () => {
   expect(sorted(['order 10', null, 'Order 9', 'b', 'á'])).toEqual(['á', 'b', 'Order 9', 'order 10', null])
   expect(sorted([10, null, 9], 'number', 'descending')).toEqual([10, 9, null])
 })
 
-test('table rows: a column that cannot be sorted leaves them as they are', () => {
+test('table rows: a column that is not sortable leaves the order unchanged', () => {
   expect(sorted(['b', 'a'], 'fixed')).toEqual(['b', 'a'])
   expect(sorted(['b', 'a'], '__proto__')).toHaveLength(2)
 })
 
-test('table rows: what comes after the first 64 characters of a cell decides nothing, so that no cell is slow to compare', () => {
+test('table rows: only the first 64 characters of a cell are compared, so comparing is never slow', () => {
   const same = '1'.repeat(64)
   expect(sorted([`${same}2`, `${same}1`])).toEqual([`${same}2`, `${same}1`])
   const almost = '1'.repeat(63)

@@ -9,10 +9,10 @@ import {
   tellingExporter,
 } from '../../../../host/telemetry/export/bounded-batch.ts'
 
-// The SDK as the host has it; only its exporter is the test's.
+// The SDK as the host uses it; only the exporter is the test's.
 
 const MOST = 3
-/** More than the bound, and later than the test: batches go on only when it says so. */
+/** Larger than the limit, with a delay longer than the test: batches are exported only when the test flushes. */
 const BATCHING = { maxQueueSize: 2 * MOST, maxExportBatchSize: 2 * MOST, scheduledDelayMillis: 2 ** 30 }
 
 function parts() {
@@ -38,7 +38,7 @@ function end(tracer: Tracer, count: number): void {
   for (let span = 0; span < count; span++) tracer.startSpan('a span').end()
 }
 
-test('spans: those beyond the bound are counted, and there is room again once a batch went on', async () => {
+test('spans: spans over the limit are counted, and there is room again after an export', async () => {
   const { state, waiting, exporter } = parts()
   const processor = new BatchSpanProcessor({ ...BATCHING, exporter })
   const provider = new TracerProvider({ spanProcessors: [boundedSpans(processor, waiting)] })
@@ -52,7 +52,7 @@ test('spans: those beyond the bound are counted, and there is room again once a 
   expect(state).toEqual({ exported: 2 * MOST, leftOut: 2 })
 })
 
-test('spans: what is not sampled is not counted', async () => {
+test('spans: unsampled spans are not counted', async () => {
   const { state, waiting, exporter } = parts()
   const processor = new BatchSpanProcessor({ ...BATCHING, exporter })
   const spanProcessors = [boundedSpans(processor, waiting)]
@@ -62,7 +62,7 @@ test('spans: what is not sampled is not counted', async () => {
   expect(state).toEqual({ exported: 0, leftOut: 0 })
 })
 
-test('lines: those beyond the bound are counted, and there is room again once a batch went on', async () => {
+test('lines: lines over the limit are counted, and there is room again after an export', async () => {
   const { state, waiting, exporter } = parts()
   const inner = new BatchLogRecordProcessor({ ...BATCHING, exporter })
   const provider = new LoggerProvider({

@@ -6,7 +6,7 @@ import type { HostFrame } from '../../../../host/web/frames.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** An exchange whose lines the test holds in its hand. */
+/** An exchange whose connections the test controls. */
 function start() {
   const lines: { listener: LineListener; sent: Record<string, unknown>[]; isClosed: boolean }[] = []
   const received: HostFrame[] = []
@@ -57,7 +57,7 @@ const press: NewFrame = { kind: 'event', form: 'f', element: 'save', type: 'onAc
 const numbers = (sent: readonly Record<string, unknown>[]) =>
   sent.map(({ kind, seq }) => (kind === 'hello' ? 'hello' : seq))
 
-test('exchange: nothing but the hello leaves before the host has answered it', () => {
+test('exchange: only the hello is sent until the host has answered it', () => {
   const { exchange, last, hello } = start()
   last().listener.opened()
   exchange.send(press)
@@ -66,7 +66,7 @@ test('exchange: nothing but the hello leaves before the host has answered it', (
   expect(numbers(last().sent)).toEqual(['hello', 1])
 })
 
-test('exchange: after a loss what was not answered goes once more, in order, with the same numbers', () => {
+test('exchange: after a lost connection unanswered events are sent again, in order, with the same numbers', () => {
   const { exchange, lines, last, say, greet } = start()
   greet()
   exchange.send(change('a', '1'))
@@ -80,7 +80,7 @@ test('exchange: after a loss what was not answered goes once more, in order, wit
   expect(numbers(last().sent)).toEqual(['hello', 2, 3])
 })
 
-test('exchange: what the host handled before the loss, without its answer arriving, does not go again', () => {
+test('exchange: events that the host handled before the connection was lost are not sent again', () => {
   const { exchange, last, greet, states } = start()
   greet()
   exchange.send(press)
@@ -92,7 +92,7 @@ test('exchange: what the host handled before the loss, without its answer arrivi
   expect(states.at(-1)).toEqual({ isOnline: true, isWaiting: false })
 })
 
-test('exchange: offline the last value of each input waits, not all that it had', () => {
+test('exchange: while offline, only the last value of each input is queued', () => {
   const { exchange, last, greet } = start()
   greet()
   last().listener.lost()
@@ -111,7 +111,7 @@ test('exchange: offline the last value of each input waits, not all that it had'
   ])
 })
 
-test('exchange: a value that left already is not taken back', () => {
+test('exchange: a value that was already sent is not withdrawn', () => {
   const { exchange, last, greet } = start()
   greet()
   exchange.send(change('a', '1'))
@@ -129,7 +129,7 @@ test('exchange: a value that left already is not taken back', () => {
   ])
 })
 
-test('exchange: pauses between tries grow up to 15 s, and begin anew once it worked', () => {
+test('exchange: pauses between attempts grow up to 15 s, and are reset after a success', () => {
   const { lines, last, greet } = start()
   const pauses: number[] = []
   for (let index = 0; index < 8; index++) {
@@ -146,7 +146,7 @@ test('exchange: pauses between tries grow up to 15 s, and begin anew once it wor
   expect(lines).toHaveLength(10)
 })
 
-test('exchange: when the network is said to be back it does not wait', () => {
+test('exchange: when the browser reports that the network is back, it reconnects immediately', () => {
   const { exchange, lines, last } = start()
   last().listener.lost()
   exchange.retry()
@@ -156,7 +156,7 @@ test('exchange: when the network is said to be back it does not wait', () => {
   expect(lines).toHaveLength(2)
 })
 
-test('exchange: when the network is said to be gone the line is given up', () => {
+test('exchange: when the browser reports that the network is gone, it closes the connection', () => {
   const { exchange, lines, greet, states } = start()
   greet()
   exchange.drop()
@@ -164,7 +164,7 @@ test('exchange: when the network is said to be gone the line is given up', () =>
   expect(states.at(-1)).toEqual({ isOnline: false, isWaiting: false })
 })
 
-test('exchange: a host that goes away is followed by another within a second, and nobody is told that a line was lost', () => {
+test('exchange: if a host stops, it reconnects to another within a second, without reporting a lost connection', () => {
   const { exchange, lines, greet, last, states } = start()
   greet()
   last().listener.lost(true)
@@ -177,7 +177,7 @@ test('exchange: a host that goes away is followed by another within a second, an
   expect(states.map(({ isOnline }) => isOnline)).not.toContain(false)
 })
 
-test('exchange: where no other host is there, a host that goes away is a lost line', () => {
+test('exchange: if a host stops and there is no other, the connection is reported as lost', () => {
   const { lines, greet, last, states } = start()
   greet()
   last().listener.lost(true)
@@ -188,7 +188,7 @@ test('exchange: where no other host is there, a host that goes away is a lost li
   expect(lines).toHaveLength(3)
 })
 
-test('exchange: a line that says nothing while an answer is awaited is given up', () => {
+test('exchange: a connection that stays silent while an answer is due is closed', () => {
   const { exchange, lines, greet, say } = start()
   greet()
   vi.advanceTimersByTime(60_000)
@@ -203,7 +203,7 @@ test('exchange: a line that says nothing while an answer is awaited is given up'
   expect(lines[0]?.isClosed).toBe(true)
 })
 
-test('exchange: an answer is awaited until the last event is handled, or while the host is busy by itself', () => {
+test('exchange: it is waiting until the last event is handled, or while the host is busy', () => {
   const { exchange, greet, say, states } = start()
   greet()
   const isWaiting = () => states.at(-1)?.isWaiting
@@ -219,7 +219,7 @@ test('exchange: an answer is awaited until the last event is handled, or while t
   expect(isWaiting()).toBe(false)
 })
 
-test('exchange: at its end it hangs up and never dials again', () => {
+test('exchange: when it ends it disconnects and never reconnects', () => {
   const { exchange, lines, last, greet } = start()
   greet()
   exchange.end()
@@ -228,7 +228,7 @@ test('exchange: at its end it hangs up and never dials again', () => {
   expect(lines).toHaveLength(1)
 })
 
-test('exchange: the client of the answer is kept, and named in the next hello', () => {
+test('exchange: the client’s id is stored, and sent in the next hello', () => {
   const { last, greet, kept, received } = start()
   greet(0, true)
   expect(kept.id).toBe('mine')
@@ -239,7 +239,7 @@ test('exchange: the client of the answer is kept, and named in the next hello', 
   expect(received).toEqual([])
 })
 
-test('exchange: a new client in the place of the one before drops what was not answered, and numbers go on', () => {
+test('exchange: a new client replacing the old one drops unanswered events, and numbers continue', () => {
   const { exchange, last, greet, received, states } = start()
   greet(0, true)
   exchange.send(press)
@@ -255,7 +255,7 @@ test('exchange: a new client in the place of the one before drops what was not a
   expect(numbers(last().sent)).toEqual(['hello', 4])
 })
 
-test('exchange: a client that is reopened drops what was not answered, and nothing is waited for', () => {
+test('exchange: a reopened client drops unanswered events, and nothing is awaited', () => {
   const { exchange, last, greet, say, received, states } = start()
   greet(0, true)
   say({ kind: 'busy' })
@@ -269,7 +269,7 @@ test('exchange: a client that is reopened drops what was not answered, and nothi
   expect(numbers(last().sent)).toEqual(['hello'])
 })
 
-test('exchange: while the page is left nothing is tried and nothing said, and then it goes on', () => {
+test('exchange: while the page is being left it neither reconnects nor reports anything, and then it resumes', () => {
   const { exchange, lines, last, greet, states } = start()
   greet(0, true)
   exchange.send(press)
@@ -285,7 +285,7 @@ test('exchange: while the page is left nothing is tried and nothing said, and th
   expect(numbers(last().sent)).toEqual(['hello', 1, 2])
 })
 
-test('exchange: after its end nothing is taken any more', () => {
+test('exchange: after it ends, it accepts no more events', () => {
   const { exchange, greet, states } = start()
   greet(0, true)
   expect(exchange.send(press)).toBe(1)
