@@ -4,13 +4,13 @@ import { createCallClock } from '../../runtime/call-clock.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('call clock: before the call begins no time has passed, and the whole limit is left', () => {
+test('call clock: before the call starts no time has passed, and the whole limit is left', () => {
   const clock = createCallClock(1000)
   vi.advanceTimersByTime(300)
   expect([clock.startedAt(), clock.elapsed(), clock.left(), clock.waited()]).toEqual([null, 0, 1000, 0])
 })
 
-test('call clock: while it is stopped time passes and nothing of the limit is used', () => {
+test('call clock: while it is stopped, time passes but the limit is not used up', () => {
   const clock = createCallClock(1000)
   clock.begin()
   vi.advanceTimersByTime(300)
@@ -22,7 +22,7 @@ test('call clock: while it is stopped time passes and nothing of the limit is us
   expect([clock.elapsed(), clock.left(), clock.waited()]).toEqual([5400, 600, 5000])
 })
 
-test('call clock: to stop or to run it twice changes nothing', () => {
+test('call clock: stopping or starting it twice changes nothing', () => {
   const clock = createCallClock(1000)
   clock.begin()
   vi.advanceTimersByTime(100)
@@ -34,14 +34,14 @@ test('call clock: to stop or to run it twice changes nothing', () => {
   expect([clock.left(), clock.waited()]).toEqual([800, 100])
 })
 
-test('call clock: what is left to run is at least 1 ms, and what is left may be less than nothing', () => {
+test('call clock: the time left to run is at least 1 ms, though the time left can be negative', () => {
   const clock = createCallClock(1000)
   clock.begin()
   vi.advanceTimersByTime(1500)
   expect([clock.run(), clock.left()]).toEqual([1, -500])
 })
 
-test('call clock: an alarm rings once; a later one takes its place, and begin, stop and cancel take it back', () => {
+test('call clock: an alarm rings once; a later one replaces it, and begin, stop and cancel remove it', () => {
   const rung: string[] = []
   const clock = createCallClock(1000)
   clock.alarm(10, () => rung.push('replaced'))
@@ -57,7 +57,7 @@ test('call clock: an alarm rings once; a later one takes its place, and begin, s
   expect(rung).toEqual(['rings'])
 })
 
-test('call clock: it goes by the clock it is given', () => {
+test('call clock: it uses the given clock', () => {
   let time = 7
   const clock = createCallClock(100, () => time)
   clock.begin()

@@ -11,17 +11,17 @@ const Text = fc.oneof(
   fc.constantFrom('', '\0', '\ufeff', '\ud800', '\udc00\ud800', '😀', '\r\n'),
   fc.integer({ min: 0, max: 70_000 }).map((length) => 'é'.repeat(length)),
 )
-/** What a text is once it was UTF-8: half a surrogate pair is no character. */
+/** The text after a round trip through UTF-8: an unpaired surrogate is not a character. */
 const sent = (text: string) => text.toWellFormed()
 
-/** The bytes in pieces that end at these shares of them, empty pieces among them. */
+/** The bytes in chunks that end at these fractions, including empty chunks. */
 function split(bytes: Buffer, shares: readonly number[]): Buffer[] {
   const ends = [...shares.map((share) => Math.floor(share * bytes.length)).sort((a, b) => a - b), bytes.length]
   return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end))
 }
 const Shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 })
 
-test('frames: however the bytes are cut, the same texts arrive in the same order', () => {
+test('frames: however the bytes are split, the same texts arrive in the same order', () => {
   fc.assert(
     fc.property(fc.array(Text, { maxLength: 6 }), Shares, (texts, shares) => {
       const got: string[] = []
@@ -57,7 +57,7 @@ test('frames: byte by byte the same texts arrive, each with its last byte', () =
   )
 })
 
-test('frames: a length over the bound is refused as soon as it is read, and nothing of it or behind it arrives', () => {
+test('frames: a length over the limit is refused as soon as it is read, and nothing after it arrives', () => {
   const Case = fc.record({
     before: fc.array(fc.string({ maxLength: 10 }), { maxLength: 3 }),
     bound: fc.integer({ min: 40, max: 70_000 }),
@@ -80,7 +80,7 @@ test('frames: a length over the bound is refused as soon as it is read, and noth
       const last = chunks.pop() as Buffer
       const answers = chunks.map((chunk) => push(chunk))
       const end = push(Buffer.concat([last, behind]))
-      // The head may be whole before the last piece, where that is empty.
+      // The header can be complete before the last chunk, if that chunk is empty.
       expect([...answers, end]).toContain(false)
       expect(answers.filter((answer, index) => !answer && bytesUpTo(chunks, index) < bytes.length)).toEqual([])
       expect(got).toEqual(sound.map(sent))
@@ -93,7 +93,7 @@ function bytesUpTo(chunks: readonly Buffer[], last: number): number {
   return chunks.slice(0, last + 1).reduce((sum, { length }) => sum + length, 0)
 }
 
-test('frames: the bound is of bytes, includes itself, and is asked for at each frame', () => {
+test('frames: the limit is inclusive, in bytes, and read again for each frame', () => {
   fc.assert(
     fc.property(Text, (text) => {
       const length = encodeFrame(text).length - 4
@@ -112,7 +112,7 @@ test('frames: the bound is of bytes, includes itself, and is asked for at each f
   )
 })
 
-test('frames: bytes that are no UTF-8 never throw and give well-formed texts', () => {
+test('frames: invalid UTF-8 never throws and gives well-formed texts', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
       const got: string[] = []

@@ -8,7 +8,7 @@ test.each([
   ['0x7f.1:80', '127.0.0.1', 80],
   ['[2001:DB8:0:0::1]:443', '[2001:db8::1]', 443],
   ['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', null],
-])('a host is read as URL parsers write it: %s', (text, host, port) => {
+])('a host is normalized like a URL parser does: %s', (text, host, port) => {
   expect(readHostPort(text)).toEqual({ host, port })
 })
 
@@ -31,7 +31,7 @@ test.each([
   '2001:db8::1',
   '[::1',
   '1.2.3.4.5',
-])('what is no host with an optional port: %s', (text) => {
+])('this is not a host with an optional port: %s', (text) => {
   expect(readHostPort(text)).toBeNull()
 })
 
@@ -48,6 +48,6 @@ test.each([
   ['http://2130706433/', '127.0.0.1', true],
   ['http://[0:0::1]/', '[::1]:80', true],
   ['https://api.example.org/', 'no host at all', false],
-])('whether %s is the place that %s names', (url, entry, expected) => {
+])('whether %s matches the entry %s', (url, entry, expected) => {
   expect(namesPlaceOf(new URL(url), [entry])).toBe(expected)
 })

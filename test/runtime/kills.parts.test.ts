@@ -3,18 +3,18 @@ import { afterEach, expect, test } from 'vitest'
 import { createScriptLab, type ScriptLab } from '../support/solutions.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// What a solution's own misbehaviour costs it: its processes, and after the third its turn.
+// What a solution's misbehaviour costs it: its processes, and after the third it is paused.
 
 let lab: ScriptLab
 afterEach(() => lab.stop())
 
 const HEALTHY = "function onSolutionOpen() { security.login('n', 'n', ['Users']) }"
-/** No timeout inside the process ends it. */
+/** No timeout inside the process can interrupt it. */
 const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
 
 /**
- * How calls end that run sequentially. Those of suspects that waited for too long, as they do on a busy machine, are refused for
- * now and made again; a pause is not waited for.
+ * The results of sequential calls. Calls of suspects that waited too long, which happens on a busy machine, are refused
+ * and repeated; a pause is not waited for.
  */
 async function codesOf(script: string, calls: number): Promise<(string | undefined)[]> {
   const codes: (string | undefined)[] = []
@@ -31,7 +31,7 @@ function processesOf(solution: number): number[] {
   return all.map(({ pid }) => pid)
 }
 
-test('calls that are cut off count as kills: after three the solution pauses, and another one does not', async () => {
+test('calls that are cut off count as kills: after three the solution pauses, and others don’t', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700 } })
   expect(await codesOf('function onSolutionOpen() { for (;;); }', 4)).toEqual([
     'script_timeout',
@@ -42,7 +42,7 @@ test('calls that are cut off count as kills: after three the solution pauses, an
   expect((await lab.run({ script: HEALTHY })).effects.login?.username).toBe('n')
 })
 
-test('calls that wait too long cost neither the process nor the turn', async () => {
+test('calls that only wait too long neither end the process nor pause the solution', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 150 } })
   const script = 'function onSolutionOpen() { return new Promise(() => {}) }'
   await codesOf(script, 1)
@@ -51,7 +51,10 @@ test('calls that wait too long cost neither the process nor the turn', async () 
   expect(processesOf(0)).toEqual(before)
 })
 
-/** A solution, the lab's nth, that was called once before its top-level code has no end: from then on no context can be made. */
+/**
+ * The lab's nth solution, called once before its top-level code becomes endless. From then on no context can be
+ * created.
+ */
 async function calledBefore(
   patience: number,
   solution: number,
@@ -60,13 +63,13 @@ async function calledBefore(
   const script = `if (Date.now() >= ${from}) ${NATIVE_LOOP}
     function onSolutionOpen(arg, { waits }) { while (waits && Date.now() < ${from}); }`
   const [code] = await codesOf(script, 1)
-  // On a busy machine that was too late.
+  // It was too late, on a busy machine.
   return code === undefined && Date.now() < from - 1000
     ? { script, from, solution }
     : calledBefore(patience * 2, solution + 1)
 }
 
-test('a process that hangs while it makes the context for the next call is ended, and counts for the quarantine', async () => {
+test('a process that hangs while it creates the context for the next call is terminated, and counts for the quarantine', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1500, LOAD_TIME: 500 } })
   await lab.run({ script: HEALTHY })
   const { script, from, solution } = await calledBefore(3000, 1)
@@ -74,11 +77,11 @@ test('a process that hangs while it makes the context for the next call is ended
   expect((await lab.run({ script, queryParams: { waits: 'yes' } })).failure).toBeNull()
   expect(processesOf(solution)).toHaveLength(1)
   await waitUntil(() => expect(processesOf(solution)).toEqual([]), { interval: 20 })
-  // Two more are enough, so the first was one.
+  // Two more are enough, so that was the first one.
   expect(await codesOf(script, 3)).toEqual(['script_timeout', 'script_timeout', 'sandbox_busy'])
 })
 
-test('a process whose call takes long runs behind all others from then on; those of quick calls do not', async () => {
+test('a process whose call takes long runs behind all others from then on; those with quick calls don’t', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1000 } })
   await lab.run({ script: HEALTHY })
   const [healthy = 0] = processesOf(0)
@@ -88,7 +91,7 @@ test('a process whose call takes long runs behind all others from then on; those
   expect(await running).toEqual(['script_timeout'])
 })
 
-test('solutions whose processes had to be killed take turns, and another one does not wait for them', async () => {
+test('solutions whose processes were killed take turns, and others don’t wait for them', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700 } })
   const atOnce = Math.max(1, availableParallelism() - 1)
   const loops = Array.from(

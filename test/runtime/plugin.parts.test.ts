@@ -5,7 +5,7 @@ import { createScriptLab } from '../support/solutions.ts'
 
 const probe = createProbe()
 
-/** The probe once more: below `plugins`, with another name, and with an answer that fails. */
+/** A second probe: below `plugins`, with another name, and with a request that fails. */
 function under(name: string, answer: () => never): Plugin {
   const requests = { ask: { check: (args: unknown) => args, changes: false, answer } }
   return { ...probe, name, under: 'plugins', requests }
@@ -24,14 +24,14 @@ const ASK = (binding: string) => `async function onSolutionOpen() {
   try { await ${binding}.ask() } catch (error) { return JSON.stringify({ text: String(error) }) }
 }`
 
-test('a plugin under "plugins" is a property of that global and no global of its own', async () => {
+test('a plugin under "plugins" is a property of that global and not a separate global', async () => {
   const seen = await lab.evaluate(
     'return [Object.keys(plugins).includes("told"), typeof plugins.told.ask, typeof told, typeof untold]',
   )
   expect(seen).toEqual([true, 'function', 'undefined', 'undefined'])
 })
 
-test('the global "plugins" and what is in it cannot be changed', async () => {
+test('the global "plugins" and its contents cannot be changed', async () => {
   const seen = await lab.evaluate(`
     plugins = null
     plugins.told = null
@@ -52,11 +52,11 @@ test('the message of a ScriptError reaches the script', async () => {
   expect(values).toEqual({ text: 'Error: the operator has not granted it' })
 })
 
-test('of any other error the script learns only which binding failed, as it calls it', async () => {
+test('for any other error the script only learns which binding failed, by the name it used', async () => {
   const { values } = await lab.run({ script: ASK('plugins.untold') })
   expect(values).toEqual({ text: 'Error: plugins.untold.ask failed' })
 })
 
-test('a ScriptError of any length is cut', () => {
+test('a long ScriptError is truncated', () => {
   expect(new ScriptError('x'.repeat(5000)).message).toBe(`${'x'.repeat(2000)}…`)
 })

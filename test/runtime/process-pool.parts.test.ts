@@ -8,7 +8,7 @@ import { waitUntil } from '../support/wait-until.ts'
 import waits from '../support/waits/host.ts'
 
 const MEGABYTE = 1024 ** 2
-/** Room for two or three processes that serve a solution, and the spare one; not for four. */
+/** Room for two or three processes that serve a solution plus the spare one, but not for four. */
 const ROOM = 90 * MEGABYTE
 
 let lab: ScriptLab
@@ -16,12 +16,14 @@ afterEach(() => lab.stop())
 
 const SOLUTIONS = ['a', 'b', 'c', 'd']
 
-/** The solutions that processes serve; the lab numbers them as they come. */
+/** The solutions that processes serve; the lab numbers them in order of appearance. */
 function serving(): readonly (string | undefined)[] {
   return lab.supervisor.processes().map(({ key }) => SOLUTIONS[Number(key?.split('sha-')[1])])
 }
 
-/** Only what the sandbox processes hold alone is counted: what else this process and its children hold changes with each test. */
+/**
+ * Counts only the private memory of sandbox processes: the rest of this process and its children differs between tests.
+ */
 const ownOf = (pid: number) => (pid === process.pid ? 0 : memoryOf(pid).own)
 const memoryInUse = () => lab.supervisor.processes().reduce((sum, { pid }) => sum + ownOf(pid), 0)
 
@@ -31,14 +33,14 @@ function createTightLab(plugins: readonly Plugin[] = []): ScriptLab {
   return createScriptLab({ memory: { minimum: 0, maximum: ROOM }, bound, plugins })
 }
 
-/** A spare has grown to its size, and whatever had to go for it is gone. */
+/** The spare has reached its size, and processes that had to make room for it have ended. */
 async function untilSpareIsReady(): Promise<void> {
   await until(() =>
     lab.supervisor.processes().some(({ pid, key }) => key === null && memoryOf(pid).own > 10 * MEGABYTE),
   )
 }
 
-test('solutions that need more memory than there is take turns: the one that was idle for longest makes room', async () => {
+test('solutions that need more memory than there is take turns: the longest idle one makes room', async () => {
   lab = createTightLab()
   const sums: number[] = []
   const watch = setInterval(() => sums.push(memoryInUse()), 50)
@@ -62,7 +64,7 @@ test('solutions that need more memory than there is take turns: the one that was
   expect(Math.max(...sums) / MEGABYTE).toBeLessThanOrEqual(ROOM / MEGABYTE)
 })
 
-test('a process that grows while it works costs the idle ones their place, not the memory of others', async () => {
+test('a process that grows while it works displaces idle ones, but not others’ memory', async () => {
   lab = createTightLab([waits({ command, request, ScriptError, z })])
   for (const solution of ['a', 'b']) {
     await lab.run({ script: `function onSolutionOpen() { security.login('${solution}', 'u', ['x']) }` })
@@ -87,7 +89,10 @@ const WAITING = (name: string, held = 0) => `async function onSolutionOpen() {
 const QUICK = "function onSolutionOpen() { security.login('q', 'u', ['x']) }"
 const NO_FILES = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
 
-/** A host whose memory is as full as the test says: `used` of 1000 MB, of which 969 may be used before something goes. */
+/**
+ * A host with as much memory in use as the test sets: `used` of 1000 MB, of which 969 may be used before processes are
+ * ended.
+ */
 function labOf() {
   const memory = { used: 0, heapFull: false }
   const bound = {
@@ -107,7 +112,7 @@ const until = (isSo: () => boolean) => waitUntil(() => expect(isSo()).toBe(true)
 
 const busiest = () => lab.supervisor.processes().filter(({ calls }) => calls > 0)
 
-test('the memory is used up by a call that runs: new logins, uploads and bodies are refused, and it goes on', async () => {
+test('while a running call uses up the memory, new logins, uploads and bodies are refused, and the call continues', async () => {
   const memory = labOf()
   const running = lab.run({ script: WAITING('a') })
   await until(() => busiest().length === 1)
@@ -129,7 +134,7 @@ test('the memory is used up by a call that runs: new logins, uploads and bodies 
   expect((await lab.run({ script: QUICK })).effects.login?.username).toBe('q')
 })
 
-test('beyond the maximum the largest process ends: its call may be tried again, others go on', async () => {
+test('above the maximum the largest process is terminated: its call may be repeated, others continue', async () => {
   const memory = labOf()
   const small = lab.run({ script: WAITING('small') })
   const large = lab.run({ script: WAITING('large', 4_000_000) })
@@ -145,7 +150,7 @@ test('beyond the maximum the largest process ends: its call may be tried again, 
   expect((await small).effects.login?.username).toBe('small0')
 })
 
-test('calls that changed something and lose their process to the memory are refused for now, all of them', async () => {
+test('calls that changed something are refused for now if their process is terminated for its memory', async () => {
   const memory = labOf()
   const script = `async function onSolutionOpen() {
     for (let n = 0; n < 50; n++) await waits.change()
@@ -153,14 +158,14 @@ test('calls that changed something and lose their process to the memory are refu
   }`
   const calls = [lab.run({ script }), lab.run({ script })]
   await until(() => busiest().some(({ calls }) => calls === 2))
-  // Both were given their first answer.
+  // Both got their first answer.
   await new Promise((resolve) => setTimeout(resolve, 300))
   memory.used = 1001
   const ended = (await Promise.all(calls)).map(({ failure }) => failure?.code)
   expect(ended).toEqual(['sandbox_busy', 'sandbox_busy'])
 })
 
-test('an upload whose check had to end for the memory is no bad upload: it is refused as the next one is', async () => {
+test('an upload whose check was terminated for memory is not invalid: it is refused, as the next one is', async () => {
   const memory = labOf()
   const checked = lab.supervisor.checkUpload({ ...NO_FILES, isolateMemory: 64 }, async () => {
     memory.used = 1001
@@ -171,7 +176,7 @@ test('an upload whose check had to end for the memory is no bad upload: it is re
   await expect(checked).rejects.toMatchObject({ code: 'ERR_MEMORY_FULL' })
 })
 
-test('while the host’s own heap is nearly used up new work is refused, and idle processes stay', async () => {
+test('while the host’s own heap is nearly full, new work is refused, and idle processes stay', async () => {
   const memory = labOf()
   await lab.run({ script: QUICK })
   const before = lab.supervisor.processes().map(({ pid }) => pid)

@@ -34,13 +34,13 @@ test('program: it runs from its folder alone, without types, and is built once',
   expect(spawnSync(process.execPath, [file], { encoding: 'utf8' }).stdout).toBe('well\n')
 })
 
-test('program: a change in a file that it imports makes another program', () => {
+test('program: a change in an imported file creates another program', () => {
   const one = build(program('first/x', { 'main.ts': MAIN, 'said.ts': "export const said = 'a'" }))
   const two = build(program('second/x', { 'main.ts': MAIN, 'said.ts': "export const said = 'b'" }))
   expect(two).not.toBe(one)
 })
 
-test('program: what cannot be built is an error that says why and what to do', () => {
+test('program: a build failure is an error that says why and what to do', () => {
   const main = program('broken', { 'main.ts': "import './missing.ts'" })
   expect(() => programFile(main)).toThrow(
     /^the program broken-\w+ cannot be built: .*missing\.ts.* Next: run "npm run build" in /s,

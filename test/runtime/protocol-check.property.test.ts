@@ -5,12 +5,13 @@ import { FAILURES } from '../../runtime/outcome.ts'
 import { checkFromSandbox } from '../../runtime/protocol-check.ts'
 import { propertyRuns } from '../support/property-runs.ts'
 
-// Against a second, slow and plain reading of the protocol (`isMessage`): what it calls a message is accepted as it
-// is, anything else is refused, whatever a hostile process sends.
+// Compares with a second, slow and simple implementation of the protocol (`isMessage`): messages that it accepts are
+// accepted unchanged, anything else is refused, whatever a hostile process sends.
 
 const SEED = 20_260_101
 
-// --- the second reading --------------------------------------------------------------------------------------------------
+// --- the second implementation
+// -------------------------------------------------------------------------------------------
 
 type Check = (value: unknown) => boolean
 
@@ -36,7 +37,7 @@ const isRecord =
   (check: Check): Check =>
   (value) =>
     isObject(value) && Object.values(value).every(check)
-/** An object with these keys and no other; those that end in "?" may be absent. */
+/** An object with exactly these keys; those that end in "?" may be absent. */
 function isShape(shape: Readonly<Record<string, Check>>): Check {
   const checks = new Map(Object.entries(shape).map(([key, check]) => [key.replace('?', ''), check]))
   const needed = Object.keys(shape).filter((key) => !key.endsWith('?'))
@@ -238,7 +239,7 @@ test('protocol: every message is accepted as it is', () => {
 
 // --- hostile changes -----------------------------------------------------------------------------------------------------
 
-/** What may take a value's place, as JSON. */
+/** What can replace a value, as JSON. */
 const HOSTILE = [
   ...[
     'null',
@@ -277,13 +278,13 @@ const Change = fc.record<Change>({
   what: fc.nat(),
 })
 
-/** Every object and list in a message, itself first. */
+/** Every object and list in a message, starting with the message. */
 function containers(value: unknown): (Record<string, unknown> | unknown[])[] {
   if (typeof value !== 'object' || value === null) return []
   return [value as Record<string, unknown>, ...Object.values(value).flatMap(containers)]
 }
 
-/** Changes a place of the message; `raw` stands for texts that only become JSON in the end, such as 1e999. */
+/** Changes a place in the message. `raw` marks texts that only become JSON at the end, such as 1e999. */
 function change(message: unknown, { how, where, what }: Change, raw: (text: string) => string): void {
   const places = containers(message)
   const place = places[where % places.length] as Record<string, unknown>
@@ -308,7 +309,7 @@ function changedText(message: unknown, changes: readonly Change[]): string {
   return JSON.stringify(copy.message).replace(/"raw text (\d+);"/g, (_, index) => raws[Number(index)] as string)
 }
 
-test('protocol: whatever is changed in a message, it is refused or still a message of the protocol', () => {
+test('protocol: however a message is changed, it is refused or still a message of the protocol', () => {
   const counts = { accepted: 0, refused: 0 }
   fc.assert(
     fc.property(Valid, fc.array(Change, { minLength: 1, maxLength: 3 }), (message, changes) => {
@@ -324,7 +325,7 @@ test('protocol: whatever is changed in a message, it is refused or still a messa
   expect(counts.refused).toBeGreaterThan(propertyRuns(5000))
 })
 
-test('protocol: texts that are nearly JSON never throw', () => {
+test('protocol: texts that are almost JSON never throw', () => {
   const Edit = fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), text: fc.string({ maxLength: 3 }) })
   fc.assert(
     fc.property(Valid, fc.array(Edit, { minLength: 1, maxLength: 3 }), fc.nat(3), (message, edits, removed) => {
@@ -340,7 +341,7 @@ test('protocol: texts that are nearly JSON never throw', () => {
   )
 })
 
-test('protocol: any text and any JSON that is no message is null', () => {
+test('protocol: any text and any JSON that is not a message gives null', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), (text) => {
       expect(checkFromSandbox(text)).toBeNull()
@@ -349,7 +350,8 @@ test('protocol: any text and any JSON that is no message is null', () => {
   )
 })
 
-// --- single differences, one by one --------------------------------------------------------------------------------------
+// --- individual differences
+// ----------------------------------------------------------------------------------------------
 
 const FAULT = { file: 'a.js', line: 1, column: 2, code: 'script_load', message: 'm' }
 const RETURNED = { ok: true, result: null, commands: [{ plugin: 'p', method: 'm', args: [1] }], milliseconds: 0.5 }
@@ -399,10 +401,10 @@ function withAt(value: unknown, path: readonly string[], edit: (place: never, ke
   return JSON.stringify(copy)
 }
 
-/** Below these anything may stand. */
+/** Any value is allowed below these. */
 const isFree = (path: readonly string[]) => path.some((key) => ['args', 'template', 'i18n', 'forms'].includes(key))
 
-test.each(SAMPLES)('protocol: $kind is accepted, and refused with a further key in any of its objects', (sample) => {
+test.each(SAMPLES)('protocol: $kind is accepted, and refused with an extra key in any of its objects', (sample) => {
   expect(checkFromSandbox(JSON.stringify(sample))).toEqual(sample)
   for (const path of paths(sample).filter((one) => !isFree(one))) {
     const object = path.reduce<unknown>((one, key) => (one as Record<string, unknown>)[key], sample)
@@ -416,7 +418,7 @@ test.each(SAMPLES)('protocol: $kind is accepted, and refused with a further key 
   }
 })
 
-test.each(SAMPLES)('protocol: $kind without a key that it needs, or with one of another type, is refused', (sample) => {
+test.each(SAMPLES)('protocol: $kind without a required key, or with a key of a wrong type, is refused', (sample) => {
   const optional = new Set(['position', 'limit', 'used', 'odd', 'line', 'column'])
   for (const path of paths(sample).filter((one) => one.length > 0 && !isFree(one.slice(0, -1)))) {
     const key = path.at(-1) as string
@@ -472,7 +474,7 @@ test.each<[string, string, string]>([
   ['the id 0', ask({ id: 0 }), ask({ id: -1 })],
   ['a whole id', ask({ id: 5 }), ask({ id: 5.5 })],
   ['a whole id of a request', ask({ request: 5 }), ask({ request: 0.1 })],
-  ['an id of digits', log({ id: 7 }), log({ id: '7' })],
+  ['a numeric id', log({ id: 7 }), log({ id: '7' })],
   ['no milliseconds', ended({ ...RETURNED, milliseconds: 0 }), ended({ ...RETURNED, milliseconds: -0.001 })],
   [
     'finite milliseconds',
@@ -485,7 +487,7 @@ test.each<[string, string, string]>([
     ended({ ...FAILED, limit: { name: 'n', allowed: 'x' } }).replace('"x"', '-1e999'),
   ],
   [
-    'an odd result of 100 characters',
+    'an unusual result of 100 characters',
     ended({ ...RETURNED, odd: 'x'.repeat(100) }),
     ended({ ...RETURNED, odd: 'x'.repeat(101) }),
   ],
@@ -497,13 +499,13 @@ test.each<[string, string, string]>([
   ['a known level', log({ level: 'debug' }), log({ level: 'trace' })],
   ['a known failure', ended({ ...FAILED, code: 'script_quota' }), ended({ ...FAILED, code: 'toString' })],
   ['ok as a boolean', ended(RETURNED), ended({ ...RETURNED, ok: 1 })],
-  ['a fitting outcome', ended(FAILED), ended({ ...FAILED, ok: true })],
+  ['a matching outcome', ended(FAILED), ended({ ...FAILED, ok: true })],
   ['ten entry functions', probed(10), probed(11)],
   ['a message once', '{"kind":"ready"}', '[{"kind":"ready"}]'],
   ['a kind that exists', '{"kind":"pong"}', '{"kind":"toString"}'],
-  ['a kind of its own', '{"kind":"pong"}', '{"__proto__":{"kind":"pong"}}'],
+  ['a kind as an own property', '{"kind":"pong"}', '{"__proto__":{"kind":"pong"}}'],
   ['a text without a byte order mark', '{"kind":"pong"}', '\ufeff{"kind":"pong"}'],
-])('protocol: %s is accepted, and what is just beside it refused', (_what, accepted, refused) => {
+])('protocol: %s is accepted, and values just outside are refused', (_what, accepted, refused) => {
   expect(checkFromSandbox(accepted)).toEqual(JSON.parse(accepted))
   expect(checkFromSandbox(refused)).toBeNull()
 })

@@ -6,7 +6,7 @@ function clocked() {
   return { quarantine: createQuarantine(() => time), after: (ms: number) => (time += ms), at: () => time }
 }
 
-test('quarantine: three kills within 60 s pause a version for 5 s, and nobody else', () => {
+test('quarantine: three kills within 60 s pause a version for 5 s, and nothing else', () => {
   const { quarantine, after, at } = clocked()
   expect(quarantine.killed('a')).toBeNull()
   after(20_000)
@@ -19,7 +19,7 @@ test('quarantine: three kills within 60 s pause a version for 5 s, and nobody el
   expect(quarantine.retryAt('a')).toBeNull()
 })
 
-test('quarantine: three kills in more than 60 s lead to no pause', () => {
+test('quarantine: three kills in more than 60 s cause no pause', () => {
   const { quarantine, after } = clocked()
   for (let kill = 0; kill < 5; kill++) {
     expect(quarantine.killed('a')).toBeNull()
@@ -40,7 +40,7 @@ test('quarantine: after a pause one kill is enough, and pauses double up to five
   expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300].map((seconds) => seconds * 1000))
 })
 
-test('quarantine: ten minutes without a kill are forgiven', () => {
+test('quarantine: ten minutes without a kill reset it', () => {
   const { quarantine, after } = clocked()
   for (let kill = 0; kill < 3; kill++) quarantine.killed('a')
   after(600_001)

@@ -10,7 +10,7 @@ import { startChild, startChildWithChannel } from '../../runtime/start-child.ts'
 const ONE = 'done: [{"one":1}]'
 const PROGRAM = fileURLToPath(new URL('../support/without-descriptors.ts', import.meta.url))
 
-test('without file descriptors a sandbox process, an embedded database, a builder and a thread fail by themselves, and start once there are some', async () => {
+test('without free file descriptors, starting a process or thread fails only that start, and works again later', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-descriptors-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const command = ['-c', 'ulimit -n 120; exec "$@"', 'sh', process.execPath, '--disable-warning=ExperimentalWarning']
@@ -39,7 +39,7 @@ test('start: arguments that no process can have are a failure', async () => {
   expect('failure' in started && (await started.failure).message).toMatch(/null bytes/)
 })
 
-test('start: arguments that cannot be made are a failure, and nothing is started', async () => {
+test('start: if creating the arguments throws, it is a failure, and nothing is started', async () => {
   const failing = () => {
     throw new Error('EMFILE: sources')
   }

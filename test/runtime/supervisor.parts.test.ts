@@ -21,7 +21,7 @@ writeFileSync(
 
 const untilSo = (isSo: () => boolean) => waitUntil(() => expect(isSo()).toBe(true), { interval: 5 })
 
-/** A plugin whose requests wait until the test lets them go. */
+/** A plugin whose requests wait until the test releases them. */
 function probePlugin() {
   const asked: string[] = []
   const noted: string[] = []
@@ -44,7 +44,7 @@ function probePlugin() {
 const waits = (method: string) =>
   `async function onSolutionOpen(arg) { await probe.${method}(arg); security.login(arg, 'u', ['x']) }`
 
-test('calls that only shared a process with the one that ended it are run once more', async () => {
+test('calls that only shared a process with the one that crashed it are run again', async () => {
   const { plugin, asked, until, letGo } = probePlugin()
   lab = createScriptLab({ plugins: [plugin] })
   const script = waits('ask')
@@ -59,7 +59,7 @@ test('calls that only shared a process with the one that ended it are run once m
   expect(asked.sort()).toEqual(['anna', 'anna', 'bram', 'bram'])
 })
 
-test('a call that made a request that can change something is never run again, even before it was answered', async () => {
+test('a call that sent a request that can change something is never run again, even before its answer', async () => {
   const { plugin, asked, until } = probePlugin()
   lab = createScriptLab({ plugins: [plugin] })
   const script = waits('change')
@@ -72,7 +72,7 @@ test('a call that made a request that can change something is never run again, e
   expect(asked.sort()).toEqual(['anna', 'bram'])
 })
 
-test('a plugin’s command without withoutLogin counts only with an accepted login', async () => {
+test('a plugin’s command without withoutLogin takes effect only with an accepted login', async () => {
   const { plugin, noted } = probePlugin()
   lab = createScriptLab({ plugins: [plugin] })
   await lab.run({ script: "function onSolutionOpen() { probe.note('refused') }" })
@@ -83,7 +83,7 @@ test('a plugin’s command without withoutLogin counts only with an accepted log
   expect(noted).toEqual(['before', 'out'])
 })
 
-test('a login that is followed by a logout logs nobody in', async () => {
+test('a login followed by a logout signs nobody in', async () => {
   lab = createScriptLab()
   const { effects } = await lab.run({
     script: "function onSolutionOpen() { security.login('a', 'b', ['x']); security.logout() }",
@@ -91,7 +91,7 @@ test('a login that is followed by a logout logs nobody in', async () => {
   expect(effects.login).toBeNull()
 })
 
-test('a process that is idle for longer than a load may take is neither ended nor counted as hung', async () => {
+test('a process that is idle for longer than LOAD_TIME is neither terminated nor counted as hung', async () => {
   lab = createScriptLab({ limits: { LOAD_TIME: 1000 } })
   const script = "function onSolutionOpen(arg) { if (arg === 'bad') throw new Error('x'); return '{}' }"
   for (const arg of ['good', 'good', 'bad', 'good']) await lab.run({ script, arg })
@@ -101,7 +101,7 @@ test('a process that is idle for longer than a load may take is neither ended no
   expect((await lab.run({ script })).failure).toBeNull()
 })
 
-test('a logout that a login follows does not undo it', async () => {
+test('a login after a logout stays valid', async () => {
   lab = createScriptLab()
   const { effects } = await lab.run({
     script: "function onSolutionOpen() { security.logout(); security.login('a', 'b', ['x']) }",
@@ -109,7 +109,7 @@ test('a logout that a login follows does not undo it', async () => {
   expect(effects).toMatchObject({ login: { username: 'a' }, logout: null })
 })
 
-test('a plugin whose settings fail for a solution makes its calls fail, and nothing is left behind', async () => {
+test('a plugin whose settings fail for a solution makes its calls fail, and leaves no process behind', async () => {
   const broken: Plugin = {
     ...probePlugin().plugin,
     settings: ({ name }) => {
@@ -123,7 +123,7 @@ test('a plugin whose settings fail for a solution makes its calls fail, and noth
   expect(lab.supervisor.processes().every(({ key }) => key === null)).toBe(true)
 })
 
-test('a retired process ends its running calls and then itself; the next call gets another one', async () => {
+test('a retired process finishes its running calls and then exits; the next call gets another one', async () => {
   const { plugin, until, letGo } = probePlugin()
   lab = createScriptLab({ plugins: [plugin] })
   const script = waits('ask')
@@ -141,7 +141,7 @@ test('a retired process ends its running calls and then itself; the next call ge
   await untilSo(() => lab.supervisor.processes().every((one) => one.pid !== pid))
 })
 
-test('the process that checks an upload runs as those that serve do, not behind them', async () => {
+test('the process that checks an upload has the same priority as those that serve', async () => {
   lab = createScriptLab()
   const groups: (string | null)[] = []
   const files = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
@@ -155,7 +155,7 @@ test('the process that checks an upload runs as those that serve do, not behind 
   expect(groups).toEqual([niceness(process.pid)])
 })
 
-test('with keepsCheckReady a process waits for the next upload after a check, and another one after that', async () => {
+test('with keepsCheckReady a process waits for the next upload after each check', async () => {
   lab = createScriptLab({ keepsCheckReady: true, memory: { minimum: 0, maximum: 1024 ** 3 } })
   const files = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
   const used: number[] = []
@@ -166,7 +166,7 @@ test('with keepsCheckReady a process waits for the next upload after a check, an
       return lab.solution({ manifest: manifestOf({}) }).loadable.solution()
     }, [])
   expect((await check()).faults).toEqual([])
-  // Without room for more than one spare, a second process without a key is the one that got ready.
+  // There is no room for more than one spare, so a second process without a key is the one that is ready.
   const waiting = () => lab.supervisor.processes().map(({ pid }) => pid)
   await untilSo(() => waiting().length >= 2 && !waiting().includes(used[0] as number))
   const ready = waiting().at(-1)
@@ -180,8 +180,10 @@ test('with keepsCheckReady a process waits for the next upload after a check, an
   expect(used[2]).not.toBe(next)
 })
 
-/** Of the process' session; null where the kernel does not group processes so. A process in no group of its own (the
- * file is empty then) weighs as much as one in a group of niceness 0. */
+/**
+ * Niceness of the process' session; null if the kernel does not group processes by session. A process outside any group
+ * (the file is empty then) has the same weight as one in a group with niceness 0.
+ */
 function niceness(pid: number): string | null {
   const file = `/proc/${pid}/autogroup`
   if (!existsSync(file)) return null

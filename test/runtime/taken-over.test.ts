@@ -8,8 +8,8 @@ import type { SandboxClient } from '../../runtime/sandbox-client.ts'
 import type { SandboxProcess } from '../../runtime/sandbox-process.ts'
 import { createWorker } from '../../runtime/worker.ts'
 
-// What a sandbox process that was taken over can do to the host by the messages it sends. The process is played: it says
-// whatever the test wants, and is killed but never gone: what the host does must not wait for that.
+// What a compromised sandbox process can do to the host with the messages it sends. The process is simulated: it sends
+// whatever the test wants, and it never exits when killed, since the host must not wait for that.
 
 const limits = createLimits({ CALL_REQUESTS: 20, LOG_LINES: 5 })
 const CALL: SandboxCall = { unit: 'main', entry: 'click', args: [], state: {}, timeLimit: 'CALL_TIME' }
@@ -22,7 +22,7 @@ function playedProcess() {
   const sent: ToSandbox[] = []
   let isOver = false
   const process: SandboxProcess = {
-    // Nobody's: its memory and its processor time are 0.
+    // Not a real process: its memory and its processor time are 0.
     pid: 2 ** 31,
     ready: Promise.resolve(),
     send: (message) => void sent.push(message),
@@ -41,7 +41,7 @@ function playedProcess() {
   return { process, sent, say: (message: FromSandbox) => process.onMessage?.(message) }
 }
 
-/** A call of a login, of which the process said nothing yet. */
+/** A call of a login, for which the process has sent nothing yet. */
 function login() {
   const played = playedProcess()
   const logged: string[] = []
@@ -90,7 +90,7 @@ function pendingCall(id: number, logged: string[], asked: string[], settle: Pend
   }
 }
 
-/** A call of an open client, of which the process said nothing yet. */
+/** A call of an open client, for which the process has sent nothing yet. */
 async function clientCall() {
   const played = playedProcess()
   const logged: string[] = []
@@ -123,7 +123,7 @@ const KINDS = [
   ['an open client', clientCall],
 ] as const
 
-test.each(KINDS)('%s: a process that repeats that the call began does not keep it open', async (_kind, start) => {
+test.each(KINDS)('%s: a process that repeats that the call started does not keep it open', async (_kind, start) => {
   const { say, id, outcome, process } = await start()
   for (let second = 0; second < 60 && outcome() === null; second++) {
     say({ kind: 'started', id })
@@ -133,7 +133,7 @@ test.each(KINDS)('%s: a process that repeats that the call began does not keep i
   expect(process.ended()).toBe(true)
 })
 
-test.each(KINDS)('%s: a process that asks every second does not keep the call open', async (_kind, start) => {
+test.each(KINDS)('%s: a process that sends requests repeatedly does not keep the call open', async (_kind, start) => {
   const { say, id, outcome, process } = await start()
   say({ kind: 'started', id })
   for (let second = 0; second < 60 && outcome() === null; second++) {
@@ -144,7 +144,7 @@ test.each(KINDS)('%s: a process that asks every second does not keep the call op
   expect(process.ended()).toBe(true)
 })
 
-test.each(KINDS)('%s: more requests than CALL_REQUESTS are not answered and end the process', async (_kind, start) => {
+test.each(KINDS)('%s: requests over CALL_REQUESTS are not answered and terminate the process', async (_kind, start) => {
   const { say, id, outcome, asked, process } = await start()
   say({ kind: 'started', id })
   for (let request = 0; request < 100; request++) {
@@ -157,14 +157,14 @@ test.each(KINDS)('%s: more requests than CALL_REQUESTS are not answered and end 
   expect(outcome()).toMatchObject({ code: 'script_quota', limit })
 })
 
-test.each(KINDS)('%s: more lines than LOG_LINES and the one that says so are dropped', async (_kind, start) => {
+test.each(KINDS)('%s: lines over LOG_LINES, after the one that says so, are dropped', async (_kind, start) => {
   const { say, id, logged } = await start()
   say({ kind: 'started', id })
   for (let line = 0; line < 100; line++) say({ kind: 'log', id, level: 'info', message: `${line}` })
   expect(logged).toEqual(['0', '1', '2', '3', '4', '5'])
 })
 
-test('a call that waited too long for its start is answered, and not run again when its process is killed', async () => {
+test('a call that waited too long for its start is refused, and not run again when its process is killed', async () => {
   const { outcome, process, runAgain } = login()
   await vi.advanceTimersByTimeAsync(10_000)
   expect(outcome()).toMatchObject({ code: 'sandbox_busy' })
@@ -172,7 +172,7 @@ test('a call that waited too long for its start is answered, and not run again w
   expect(runAgain).toEqual([])
 })
 
-test('a call that waited too long behind another one is not run again when the process is killed for that one', async () => {
+test('a call refused after waiting for another one is not run again when the process is killed for that one', async () => {
   const { say, outcome, process, runAgain, run } = login()
   const [second, third] = [run(2), run(3)]
   await vi.advanceTimersByTimeAsync(9_000)

@@ -6,7 +6,7 @@ import { createLimits } from '../../runtime/limits.ts'
 import { checkedForm, formWith } from '../support/forms.ts'
 import { createScriptLab } from '../support/solutions.ts'
 
-// What a manifest lists can be granted, in every way that there is.
+// What a manifest lists can be granted, in each of the possible ways.
 
 const lab = createScriptLab()
 afterAll(() => lab.stop())
@@ -46,7 +46,7 @@ describe.each(CHECKS)('a permission in %s', (_where, isTaken) => {
     },
   )
 
-  test.each(['Users', 'Ventes (Québec)', 'کاربر\u200cها', '👩\u200d💻', 'a'.repeat(200)])('taken: %j', async (name) => {
+  test.each(['Users', 'Ventes (Québec)', 'کاربر\u200cها', '👩\u200d💻', 'a'.repeat(200)])('accepted: %j', async (name) => {
     expect(await isTaken(name)).toBe(true)
   })
 })

@@ -3,7 +3,10 @@ import { readBrowserFrame } from '../../host/web/frames.ts'
 import { checkManifest } from '../../runtime/bundle/manifest.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** As JSON from outside may hold them: objects that no operator can compare, since their `valueOf` is no function. */
+/**
+ * Values that JSON from outside may contain: objects that operators cannot compare, since their `valueOf` is not a
+ * function.
+ */
 const UNCOMPARABLE = { toString: 1, valueOf: 1 }
 const VALUES = [
   { length: UNCOMPARABLE },
@@ -41,7 +44,7 @@ test('lengths and sizes are checked as before', () => {
   expect(passes(z.set(z.int()).max(1), new Set([1]), new Set([1, 2]))).toEqual([true, false])
 })
 
-test('a manifest and a frame of a browser with such a value are refused', () => {
+test('a manifest and a browser frame with such a value are refused', () => {
   const manifest = checkManifest({ $schema: { length: UNCOMPARABLE }, name: { length: UNCOMPARABLE } }, 'solution.json')
   expect(manifest.faults.map(({ message }) => message).join()).toContain('must be')
   const frame = { kind: 'event', seq: 1, form: { length: UNCOMPARABLE }, element: 'ok', type: 'onAction', value: null }

@@ -10,7 +10,7 @@ const SOURCE = `{
 }
 `
 
-test('JSON places: each value and key is found at its line and column, whatever stands in texts', () => {
+test('JSON places: each value and key is found at its line and column, whatever the strings contain', () => {
   const places = jsonPlaces(SOURCE)
   const at = (path: (string | number)[]) => {
     const { line = 0, column = 0 } = places.value(path)
@@ -26,7 +26,7 @@ test('JSON places: each value and key is found at its line and column, whatever 
   expect(places.key(['list', 2, 'deep', 'ab'])).toEqual({ line: 3, column: 44 })
 })
 
-test('JSON places: of what is not there the nearest object around it, and no key', () => {
+test('JSON places: for a missing value the nearest enclosing object is returned, and no key', () => {
   const places = jsonPlaces(SOURCE)
   expect(places.value(['list', 2, 'deep', 'y', 'z'])).toEqual(places.value(['list', 2, 'deep']))
   expect(places.value(['version'])).toEqual({ line: 1, column: 1 })
@@ -42,7 +42,7 @@ test('JSON places: a text is found where it is a value first, never as a key', (
   expect([places.text('name'), places.text('absent')]).toEqual([{}, {}])
 })
 
-test('JSON places: a long key around many values takes memory once', () => {
+test('JSON places: a long key around many values is stored once', () => {
   const source = `{"${'k'.repeat(100_000)}": [${'0,'.repeat(70_000)}0]}`
   expect(parseStrictJson(source)).toHaveProperty('value')
   const before = process.memoryUsage().heapUsed

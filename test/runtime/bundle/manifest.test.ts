@@ -13,7 +13,7 @@ function messagesOf(extra: Record<string, unknown>): string[] {
   return check(extra).faults.map(({ code, message }) => `${code}: ${message}`)
 }
 
-test('manifest: what the author leaves out has its default', () => {
+test('manifest: omitted settings get their defaults', () => {
   expect(checkManifest(LEAST, FILE)).toEqual({
     manifest: {
       name: 'crm',
@@ -104,11 +104,11 @@ test.each([
     '"databases.crm" has no property "sever"; did you mean "server"?',
   ],
   [{ ['x'.repeat(100)]: 1 }, `the manifest has no property "${'x'.repeat(100)}"`],
-])('manifest: the unknown key of %o is a fault that names the nearest', (extra, message) => {
+])('manifest: the error for the unknown key of %o suggests the nearest known one', (extra, message) => {
   expect(messagesOf(extra)).toEqual([`manifest_unknown_key: ${message}`])
 })
 
-test('manifest: every fault is listed, one per place', () => {
+test('manifest: every error is listed, one per place', () => {
   const codes = checkManifest({ name: 'A B', colour: 1, listed: 'yes', permissions: ['', 5] }, FILE).faults
   expect(codes.map(({ code, message }) => `${code} ${message.split(' ')[0]}`)).toEqual([
     'manifest_invalid "name"',
@@ -120,7 +120,7 @@ test('manifest: every fault is listed, one per place', () => {
   ])
 })
 
-test('manifest: a message says what was expected and quotes what came', () => {
+test('manifest: a message says what was expected and quotes the actual value', () => {
   expect(messagesOf({ listed: 'yes' })).toEqual(['manifest_invalid: "listed" must be true or false, not "yes"'])
   expect(messagesOf({ version: undefined })).toEqual([
     'manifest_invalid: "version" is missing; it must be a semantic version such as 1.0.0',
@@ -209,7 +209,7 @@ test.each(WRONG.map((extra) => [extra] as const))('manifest: %o is refused as ma
   expect(check(extra).faults.map(({ code }) => code)).toEqual(['manifest_invalid'])
 })
 
-test('manifest: Custom needs issuer or its three addresses, two where no code is exchanged', () => {
+test('manifest: Custom needs an issuer or its three addresses, or two addresses if no code is exchanged', () => {
   const two = { authorizationBaseUrl: 'https://id.example/authorize', jwks_uri: 'https://id.example/keys' }
   const custom = { api: 'Custom', clientId: 'x' }
   expect(check({ oauth: { ...custom, issuer: 'https://id.example' } }).faults).toEqual([])
@@ -218,17 +218,17 @@ test('manifest: Custom needs issuer or its three addresses, two where no code is
   expect(check({ oauth: { ...custom, ...two, response_type: 'id_token' } }).faults).toEqual([])
 })
 
-test.each([null, undefined, 5, 'text', true, [], [LEAST]])('manifest: %o is no manifest', (value) => {
+test.each([null, undefined, 5, 'text', true, [], [LEAST]])('manifest: %o is not a manifest', (value) => {
   expect(checkManifest(value, FILE).faults.map(({ code }) => code)).toEqual(['manifest_invalid'])
 })
 
-test('manifest: names from the author look up nothing of Object.prototype', () => {
+test('manifest: names from the author never look up properties of Object.prototype', () => {
   const { manifest } = check({ oauth: { api: 'Google', clientId: 'x' } })
   const records = [manifest?.eventTypes, manifest?.databases, manifest?.oauth]
   expect(records.map((record) => 'toString' in (record as object))).toEqual([false, false, false])
 })
 
-test('manifest: a hundred faults are listed, and one says how many more', () => {
+test('manifest: a hundred errors are listed, and one more says how many were omitted', () => {
   const { faults } = check(Object.fromEntries(Array.from({ length: 250 }, (_, index) => [`key${index}`, 1])))
   expect([faults.length, faults[100]?.code, faults[100]?.message]).toEqual([
     101,

@@ -79,7 +79,7 @@ function expectWhole(bundle: Bundle | null, packed: Uint8Array): void {
   expect(bundle?.loginTemplate).toEqual(source('media/login.html'))
 }
 
-test.each([true, false])('bundle: a whole solution is read, deflated: %s', async (compress) => {
+test.each([true, false])('bundle: a complete solution is read, deflated: %s', async (compress) => {
   const packed = await zipOf(WHOLE, { compress })
   const { bundle, faults, warnings } = await read(packed)
   expect({ faults, warnings }).toEqual({ faults: [], warnings: [] })
@@ -87,7 +87,7 @@ test.each([true, false])('bundle: a whole solution is read, deflated: %s', async
 })
 
 test.skipIf(!hasZip()).each([[['-r']], [['-r', '-0']], [['-r', '-D', '-X']], [['-r', '-fd']], [['-r', '-fz']]])(
-  'bundle: what the command zip %s makes is read',
+  'bundle: a file created by zip %s is read',
   async (options) => {
     const folder = mkdtempSync(join(tmpdir(), 'bundle-'))
     try {
@@ -106,7 +106,7 @@ test.skipIf(!hasZip()).each([[['-r']], [['-r', '-0']], [['-r', '-D', '-X']], [['
   },
 )
 
-test('bundle: kept files do not depend on the bytes that were uploaded', async () => {
+test('bundle: the stored files do not depend on the uploaded bytes', async () => {
   const packed = await zipOf(WHOLE, { compress: false })
   const { bundle } = await read(packed)
   packed.fill(0)
@@ -123,7 +123,7 @@ test('bundle: without a manifest it is refused', async () => {
   expect(await codesOf(await zipOf({ 'globals.js': '' }))).toEqual(['manifest_missing solution.json'])
 })
 
-test('bundle: a zipped folder is refused with the advice to zip its content', async () => {
+test('bundle: a zipped folder is refused with the advice to zip its contents', async () => {
   const { faults, warnings } = await read(await zipOf({ 'app/solution.json': manifestText(), 'app/globals.js': '' }))
   expect(warnings).toEqual([])
   expect(faults).toEqual([
@@ -135,7 +135,7 @@ test('bundle: a zipped folder is refused with the advice to zip its content', as
   ])
 })
 
-test('bundle: a manifest two folders down is no manifest', async () => {
+test('bundle: a manifest two folders down is not recognized', async () => {
   expect(await codesOf(await zipOf({ 'a/b/solution.json': manifestText() }))).toEqual([
     'manifest_missing solution.json',
   ])
@@ -146,7 +146,7 @@ test.each([
   ['a prototype key', '{"__proto__":{"name":"x"}}', 1, 2],
   ['a byte order mark', `\ufeff${manifestText()}`, 1, 1],
   ['depth', '['.repeat(50_000), 1, 33],
-])('bundle: a manifest with %s is json_invalid with its place', async (_case, text, line, column) => {
+])('bundle: a manifest with %s is json_invalid with its position', async (_case, text, line, column) => {
   const { faults } = await read(await zipOf({ 'solution.json': text }))
   expect(faults).toMatchObject([{ file: 'solution.json', code: 'json_invalid', line, column }])
 })
@@ -172,12 +172,12 @@ test('bundle: files that are not UTF-8 are refused', async () => {
   ])
 })
 
-test('bundle: a byte order mark before a script is dropped', async () => {
+test('bundle: a byte order mark at the start of a script is dropped', async () => {
   const { bundle } = await read(await bundleOf({}, { 'globals.js': '\ufefflet a' }))
   expect(bundle?.scripts[0]?.source).toBe('let a')
 })
 
-test('bundle: unused files are kept with a warning, those of a project without', async () => {
+test('bundle: unused files are kept with a warning, except typical project files', async () => {
   const files = {
     'README.md': '',
     LICENSE: '',
@@ -201,14 +201,14 @@ test('bundle: unused files are kept with a warning, those of a project without',
   expect((await read(packed)).bundle?.scripts).toEqual([])
 })
 
-test('bundle: folders, __MACOSX/ and .DS_Store are skipped without a word', async () => {
+test('bundle: folders, __MACOSX/ and .DS_Store are skipped silently', async () => {
   const files = { 'media/': '', '__MACOSX/._solution.json': 'x', '.DS_Store': 'x', 'media/.DS_Store': 'x' }
   const packed = await bundleOf({}, files)
   expect(await warningsOf(packed)).toEqual([])
   expect((await read(packed)).bundle?.media).toEqual(new Map())
 })
 
-test('bundle: more than a hundred warnings are counted', async () => {
+test('bundle: beyond a hundred, warnings are only counted', async () => {
   const files = Object.fromEntries(Array.from({ length: 130 }, (_, index) => [`x${index}`, '']))
   const { warnings } = await read(await bundleOf({}, files))
   expect([warnings.length, warnings[100]?.code, warnings[100]?.message]).toEqual([
@@ -218,7 +218,7 @@ test('bundle: more than a hundred warnings are counted', async () => {
   ])
 })
 
-test('bundle: more than a hundred faults are counted', async () => {
+test('bundle: beyond a hundred, errors are only counted', async () => {
   const files = Object.fromEntries(Array.from({ length: 130 }, (_, index) => [`a b${index}`, '']))
   const { faults } = await read(await bundleOf({}, files))
   expect([faults.length, faults[100]?.code, faults[100]?.message]).toEqual([
@@ -228,7 +228,7 @@ test('bundle: more than a hundred faults are counted', async () => {
   ])
 })
 
-test('bundle: faults of several kinds are listed together', async () => {
+test('bundle: errors of several kinds are listed together', async () => {
   const files = { 'a b': '', 'scopes/a.js': '', 'scopes/a.ts': '', 'i18n/dutch-language.json': '{}' }
   expect(
     await codesOf(await bundleOf({ firstForm: 'x', modules: ['y'], colour: 1, loginSolution: 'z' }, files)),
@@ -274,7 +274,7 @@ test.each(['loginForm', 'firstForm'])(
   },
 )
 
-test('bundle: a form of a module that signs users in is none that clients have, unless another module has it too', async () => {
+test('bundle: a form of a module that signs users in is not available to clients, unless another module has it too', async () => {
   const form = { 'modules/auth/forms/f.json': '{}', 'modules/base/forms/f.json': '{}' }
   const files = { ...moduleFile('auth', { type: 'authenticator', modules: ['base'] }), ...moduleFile('base'), ...form }
   const manifest = { loginForm: 'f', authenticator: 'AUTHENTICATOR', modules: ['auth'] }
@@ -284,7 +284,7 @@ test('bundle: a form of a module that signs users in is none that clients have, 
   expect(await codesOf(await bundleOf(loginSolution, files))).toEqual(['form_missing solution.json'])
 })
 
-test('bundle: a form that the manifest misspells is told with the nearest that clients have', async () => {
+test('bundle: for a misspelled form the manifest’s error suggests the nearest one that clients have', async () => {
   const files = {
     ...moduleFile('auth', { type: 'authenticator' }),
     'modules/auth/forms/order.json': '{}',
@@ -330,7 +330,7 @@ test.each(['NONE', 'DEFAULT', 'PLATFORM_CLOUD'])('bundle: %s needs no authentica
   expect(await codesOf(await bundleOf({ authenticator }))).toEqual([])
 })
 
-test('bundle: a missing authenticator is told once', async () => {
+test('bundle: a missing authenticator is reported once', async () => {
   expect(await codesOf(await bundleOf({ authenticator: 'AUTHENTICATOR', modules: ['auth'] }))).toEqual([
     'module_missing solution.json',
   ])
@@ -349,27 +349,27 @@ test('modules: one without manifest, of type solution or with another name is re
   ])
 })
 
-test('modules: one that no manifest names is one warning, and its files are not read', async () => {
+test('modules: one that no manifest names causes one warning, and its files are not read', async () => {
   const files = { ...moduleFile('a'), 'modules/a/globals.js': '', 'modules/b/x.txt': '', 'modules/b/globals.js': '' }
   const packed = await bundleOf({}, files)
   expect(await warningsOf(packed)).toEqual(['file_unused modules/a', 'file_unused modules/b'])
   expect((await read(packed)).bundle).toMatchObject({ modules: [], scripts: [] })
 })
 
-test('modules: their media are kept unused with one warning', async () => {
+test('modules: their media are kept unused, with one warning', async () => {
   const files = { ...moduleFile('a'), 'modules/a/media/x.png': 'x', 'modules/a/media/login.html': 'x' }
   const packed = await bundleOf({ modules: ['a'] }, files)
   expect(await warningsOf(packed)).toEqual(['file_unused modules/a/media'])
   expect((await read(packed)).bundle).toMatchObject({ media: new Map(), loginTemplate: null })
 })
 
-test('modules: they come in the order named, after what they need', async () => {
+test('modules: they are in the order named, after their dependencies', async () => {
   const files = { ...moduleFile('z', { modules: ['y'] }), ...moduleFile('y'), ...moduleFile('b'), ...moduleFile('a') }
   const { bundle } = await read(await bundleOf({ modules: ['b', 'z', 'a', 'y'] }, files))
   expect(bundle?.modules.map(({ name }) => name)).toEqual(['b', 'y', 'z', 'a'])
 })
 
-test('limits: a bundle of more than BUNDLE_SIZE is refused at once', async () => {
+test('limits: a bundle larger than BUNDLE_SIZE is refused immediately', async () => {
   const packed = await bundleOf({}, { 'media/x': 'x'.repeat(100) })
   expect(await codesOf(packed, createLimits({ BUNDLE_SIZE: packed.length }))).toEqual([])
   expect(await codesOf(packed, createLimits({ BUNDLE_SIZE: packed.length - 1 }))).toEqual(['too_large bundle.zip'])
@@ -388,7 +388,7 @@ test('limits: more than BUNDLE_FILES files are refused, skipped entries not coun
   expect(await codesOf(packed, createLimits({ BUNDLE_FILES: 1 }))).toEqual(['too_many_files bundle.zip'])
 })
 
-test('limits: skipped entries are bounded at four times BUNDLE_FILES', async () => {
+test('limits: skipped entries are limited to four times BUNDLE_FILES', async () => {
   const skipped = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`__MACOSX/${index}`, '']))
   expect(await codesOf(await bundleOf({}, skipped(39)), createLimits({ BUNDLE_FILES: 10 }))).toEqual([])
@@ -397,7 +397,7 @@ test('limits: skipped entries are bounded at four times BUNDLE_FILES', async () 
   ])
 })
 
-test('limits: SCRIPT_SIZE bounds each script and TEMPLATE_SIZE the login page', async () => {
+test('limits: SCRIPT_SIZE limits each script and TEMPLATE_SIZE the login page', async () => {
   const files = {
     'globals.js': '123456',
     'scopes/a.ts': '12345',
@@ -412,7 +412,7 @@ test('limits: SCRIPT_SIZE bounds each script and TEMPLATE_SIZE the login page', 
   ])
 })
 
-test('bundle: the manifest of a bundle is the one that checkManifest makes', async () => {
+test('bundle: its manifest is the one that checkManifest returns', async () => {
   const { bundle } = await read(
     await bundleOf({ authenticator: 'OAUTH PROVIDER', modules: ['a'] }, moduleFile('a', { type: 'authenticator' })),
   )

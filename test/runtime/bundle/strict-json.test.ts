@@ -9,7 +9,7 @@ function errorOf(text: string) {
   return result.error
 }
 
-test('strict JSON: every JSON value reads as JSON.parse reads it', () => {
+test('strict JSON: every JSON value is read as JSON.parse reads it', () => {
   const keys = fc.string({ unit: 'grapheme' }).filter((key) => !['__proto__', 'constructor', 'prototype'].includes(key))
   const value = fc.letrec((tie) => ({
     any: fc.oneof(
@@ -47,14 +47,14 @@ test('strict JSON: objects have no prototype', () => {
   expect([Object.getPrototypeOf(value), Object.getPrototypeOf(value.a)]).toEqual([null, null])
 })
 
-test('strict JSON: escapes, also of surrogate pairs, become characters', () => {
+test('strict JSON: escapes, including surrogate pairs, become characters', () => {
   expect(parseStrictJson('"\\u0041\\n\\"\\\\\\/\\ud83d\\ude00"')).toEqual({ value: 'A\n"\\/😀' })
 })
 
 test.each([
   ['a duplicate key', '{\n  "a": 1,\n  "a": 2\n}', { line: 3, column: 3, message: 'the key "a" appears twice' }],
   [
-    'a duplicate key in another spelling',
+    'a duplicate key written differently',
     '{"a":1,"\\u0061":2}',
     { line: 1, column: 8, message: 'the key "a" appears twice' },
   ],
@@ -115,11 +115,11 @@ test('strict JSON: a text of a megabyte is read', () => {
   expect(parseStrictJson(JSON.stringify(text))).toEqual({ value: text })
 })
 
-test('decodeUtf8: overlong forms, surrogates and cut characters are null', () => {
+test('decodeUtf8: overlong encodings, surrogates and truncated characters give null', () => {
   const bytes = [[0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xff]]
   expect(bytes.map((each) => decodeUtf8(Uint8Array.from(each)))).toEqual([null, null, null, null])
 })
 
-test('decodeUtf8: a byte order mark stays, so that it can be refused', () => {
+test('decodeUtf8: a byte order mark is kept, so that it can be refused', () => {
   expect(decodeUtf8(Uint8Array.from([0xef, 0xbb, 0xbf, 0x7b]))).toBe('\ufeff{')
 })

@@ -20,7 +20,7 @@ const SEED = 20_260_101
 const LIMITS = createLimits({ BUNDLE_SIZE: 8192, BUNDLE_UNPACKED: 8192, BUNDLE_FILES: 20 })
 const MANIFEST: RawEntry = { name: 'solution.json', content: manifestText() }
 
-/** How a file may stand in a zip; all ways are sound. */
+/** How a file can be stored in a zip; all ways are valid. */
 type Way = {
   readonly deflated: boolean
   readonly descriptor: 'none' | 'signed' | 'plain' | 'wide'
@@ -44,7 +44,7 @@ const Content = fc.oneof(
   fc.tuple(fc.nat(255), fc.nat(2000)).map(([byte, length]) => new Uint8Array(length).fill(byte)),
 )
 const File = fc.record({ name: Name, content: Content, way: Way })
-/** No two names of one list are the same to somebody who ignores case, and none is a folder of another. */
+/** No two names of a list differ only in case, and none is a folder of another. */
 const FileList = fc.uniqueArray(File, { maxLength: 6, selector: ({ name }) => name.toLowerCase() }).filter((files) => {
   const names = files.map(({ name }) => `${name.toLowerCase()}/`)
   return !names.some((name) => names.some((other) => other !== name && other.startsWith(name)))
@@ -69,7 +69,7 @@ function descriptorFor(content: Uint8Array, packedSize: number, form: 'signed' |
   return descriptorOf('', { ...options, signature: form !== 'plain', wide: form === 'wide' })
 }
 
-test('zip: whatever way files stand in a zip, they are read as they were packed', async () => {
+test('zip: however files are stored in a zip, they are read as they were packed', async () => {
   const Zip = fc.record({ files: FileList, zip64: fc.boolean(), comment: fc.uint8Array({ maxLength: 20 }) })
   await fc.assert(
     fc.asyncProperty(Zip, async ({ files, zip64, comment }) => {
@@ -84,7 +84,7 @@ test('zip: whatever way files stand in a zip, they are read as they were packed'
   )
 })
 
-test('zip: what a well-meaning program packs is read as it was packed', async () => {
+test('zip: files that an ordinary program packed are read as they were packed', async () => {
   await fc.assert(
     fc.asyncProperty(FileList, fc.boolean(), async (files, compress) => {
       const named = Object.fromEntries(files.map(({ name, content }) => [name, content]))
@@ -101,7 +101,7 @@ test('zip: what a well-meaning program packs is read as it was packed', async ()
   )
 })
 
-test('zip: random bytes never throw, with an end record or without', async () => {
+test('zip: random bytes never throw, with or without an end record', async () => {
   const end = rawZip([]).subarray(-22)
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.boolean(), async (bytes, isEnded) => {
@@ -113,7 +113,7 @@ test('zip: random bytes never throw, with an end record or without', async () =>
   )
 })
 
-test('zip: one with bits flipped, bytes cut, doubled, moved or overwritten never throws, and gives only files that its directory declares', async () => {
+test('zip: with bytes flipped, cut, doubled, moved or overwritten it never throws, and returns only declared files', async () => {
   const valid = [
     await bundleOf(
       { modules: ['a'] },
@@ -156,7 +156,7 @@ test('zip: one with bits flipped, bytes cut, doubled, moved or overwritten never
   expect(accepted).toBeGreaterThan(propertyRuns(100))
 })
 
-test('zip: one whose numbers were exchanged for others never throws, and gives only files that its directory declares', async () => {
+test('zip: with numbers replaced by others it never throws, and returns only declared files', async () => {
   const zip = rawZip([
     MANIFEST,
     { name: 'media/a.txt', content: 'hello' },
@@ -178,7 +178,7 @@ test('zip: one whose numbers were exchanged for others never throws, and gives o
   )
 })
 
-/** Faults or a bundle, never both; and no more of either than the limits allow. */
+/** Errors or a bundle, never both, and neither exceeds the limits. */
 function checkBounds({ bundle, faults, warnings }: BundleReading): void {
   expect(bundle === null).toBe(faults.length > 0)
   expect(faults.length).toBeLessThanOrEqual(101)
@@ -189,7 +189,7 @@ function checkBounds({ bundle, faults, warnings }: BundleReading): void {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(LIMITS.BUNDLE_UNPACKED)
 }
 
-/** What the directory just before the end record declares, read by other code than what is tested. */
+/** What the directory just before the end record declares, read by different code from the one under test. */
 function checkDeclared(bundle: Bundle, zip: Buffer): void {
   const declared = readDeclared(zip)
   for (const [name, content] of mediaOf(bundle)) expect([name, content]).toEqual([name, declared.get(name)])
@@ -198,7 +198,7 @@ function checkDeclared(bundle: Bundle, zip: Buffer): void {
   }
 }
 
-/** As Python's zipfile does it: the directory lies before the end record, and is as long as that says. */
+/** Like Python's zipfile: the directory is just before the end record, with the length stated there. */
 function readDeclared(zip: Buffer): Map<string, string> {
   const declared = new Map<string, string>()
   const end = zip.lastIndexOf(Buffer.from('PK\u0005\u0006'))

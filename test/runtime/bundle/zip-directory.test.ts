@@ -4,7 +4,7 @@ import { readBundle } from '../../../runtime/bundle/read-bundle.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { descriptorOf, manifestText, type RawEnd, type RawEntry, rawZip, zip64Field } from '../../support/zip.ts'
 
-// What a sound zip may be. Those that are refused are listed in `test/attack/hostile-bundles.ts`.
+// Valid zips. The refused ones are listed in `test/attack/hostile-bundles.ts`.
 
 const LIMITS = createLimits()
 const MANIFEST: RawEntry = { name: 'solution.json', content: manifestText() }
@@ -16,12 +16,12 @@ async function codesOf(packed: Uint8Array, limits = LIMITS): Promise<string[]> {
   return faults.map(({ code }) => code)
 }
 
-/** The codes for a sound manifest followed by these entries. */
+/** The codes for a valid manifest followed by these entries. */
 async function codesWith(entries: readonly RawEntry[], end: RawEnd = {}): Promise<string[]> {
   return codesOf(rawZip([MANIFEST, ...entries], end))
 }
 
-test('zip: the raw zips of this file are sound where nothing is said', async () => {
+test('zip: the raw zips of this file are valid unless a test changes them', async () => {
   const entries = [
     { name: FILE, content: 'hello' },
     { name: 'media/b.txt', content: 'hello', method: 8 },
@@ -46,7 +46,7 @@ test('zip: a comment at the end is ignored', async () => {
   expect(await codesWith([], { comment: Buffer.from('made by hand') })).toEqual([])
 })
 
-test('zip: true zip64 records are read', async () => {
+test('zip: real zip64 records are read', async () => {
   const file = { name: FILE, content: 'hello' }
   expect(await codesWith([file], { zip64: {} })).toEqual([])
   expect(await codesWith([file], { zip64: {}, entries: 0xffff, directoryOffset: 0xffffffff })).toEqual([])
@@ -68,7 +68,7 @@ test.each([
   expect(await codesWith([entry, zeroes, { name: 'media/c.txt', content: 'end' }])).toEqual([])
 })
 
-test('zip: a long hostile name is cut in the answer', async () => {
+test('zip: a long hostile name is truncated in the error', async () => {
   const { faults } = await readBundle(rawZip([MANIFEST, { name: '\u001b[31m'.repeat(10_000) }]), LIMITS)
   expect(faults.map(({ code }) => code)).toEqual(['name_invalid'])
   expect(JSON.stringify(faults).length).toBeLessThan(600)

@@ -4,7 +4,7 @@ import { type ClientLab, createClientLab } from '../../support/clients.ts'
 let lab: ClientLab
 afterEach(() => lab.stop())
 
-test('clients: what a script remembers lasts from call to call', async () => {
+test('clients: a script’s variables persist between calls', async () => {
   lab = createClientLab()
   const client = await lab.open(lab.version('let count = 0; function click() { return String(++count) }'))
   expect([await client.result('click'), await client.result('click'), await client.result('click')]).toEqual([
@@ -14,7 +14,7 @@ test('clients: what a script remembers lasts from call to call', async () => {
   ])
 })
 
-test('clients: any global function can be called, in whatever way it was declared, and one that is not there says so', async () => {
+test('clients: any global function can be called, however it was declared; a missing one is an error', async () => {
   lab = createClientLab()
   const client = await lab.open(
     lab.version("function a(x) { return 'a' + x } const b = (x) => 'b' + x; globalThis.c = (x) => 'c' + x"),
@@ -32,7 +32,7 @@ test('clients: any global function can be called, in whatever way it was declare
   expect(await client.run('a(1)')).toMatchObject({ code: 'script_error' })
 })
 
-test('clients: commands are those of the call, and a call that fails leaves the client as it is', async () => {
+test('clients: commands belong to their call, and a failed call leaves the client usable', async () => {
   lab = createClientLab()
   const client = await lab.open(
     lab.version(`let said = 0
@@ -55,7 +55,7 @@ test('clients: commands are those of the call, and a call that fails leaves the 
   })
 })
 
-test('clients: two clients of one isolate never see each other', async () => {
+test('clients: two clients in one isolate never see each other', async () => {
   lab = createClientLab()
   const version = lab.version(`let own = null
     function set(text) { own = text; globalThis.shared = text; Array.prototype.mark = text; Object.prototype.leak = text; return own }
@@ -68,7 +68,7 @@ test('clients: two clients of one isolate never see each other', async () => {
   expect(lab.pids()).toHaveLength(1)
 })
 
-test('clients: calls of one client run in their order, one after the other, also while one waits for an answer', async () => {
+test('clients: calls of one client run in order, even while one waits for an answer', async () => {
   lab = createClientLab()
   const client = await lab.open(
     lab.version(`const seen = []
@@ -83,7 +83,7 @@ test('clients: calls of one client run in their order, one after the other, also
   expect(await Promise.all(rest)).toMatchObject([{ result: 'a,a end,b' }, { result: 'a,a end,b,c' }])
 })
 
-test('clients: one that waits for an answer does not hold up the others of its isolate', async () => {
+test('clients: a call that waits for an answer does not delay other clients in its isolate', async () => {
   lab = createClientLab()
   const version = lab.version('async function ask() { return await probe.ask("x") } function quick() { return "done" }')
   const [anna, bram] = [await lab.open(version), await lab.open(version)]
@@ -97,12 +97,12 @@ test('clients: one that waits for an answer does not hold up the others of its i
   expect(ends).toEqual(['bram', 'anna'])
 })
 
-test('clients: a handler that keeps the processor does not hold up a client of another isolate', async () => {
+test('clients: a handler that uses the processor does not delay a client in another isolate', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 10_000 } })
   const version = lab.version(
     'function busy() { const end = Date.now() + 1000; while (Date.now() < end); } function quick() { return "done" }',
   )
-  // The first isolate is full with 24, so the last one is in another.
+  // The first isolate is full with 24 clients, so the last one is in another.
   const clients = []
   for (let count = 0; count < 25; count++) clients.push(await lab.open(version))
   const ends: string[] = []
@@ -115,7 +115,7 @@ test('clients: a handler that keeps the processor does not hold up a client of a
   expect(lab.pids()).toHaveLength(1)
 })
 
-test('clients: only so many calls of one client may wait', async () => {
+test('clients: a limited number of calls per client may wait', async () => {
   lab = createClientLab()
   const client = await lab.open(lab.version('async function ask() { return await probe.ask("x") } function quick() {}'))
   const first = client.run('ask')
@@ -129,7 +129,7 @@ test('clients: only so many calls of one client may wait', async () => {
   expect(await client.run('quick')).toMatchObject({ code: 'returned' })
 })
 
-test('clients: quotas are counted anew for each call, listeners for all of them', async () => {
+test('clients: quotas are counted per call, listeners over all calls', async () => {
   lab = createClientLab({ limits: { CALL_REQUESTS: 3, LOG_LINES: 2, LISTENERS: 3 } })
   const client = await lab.open(
     lab.version(`function keep() { for (let i = 0; i < 3; i++) probe.keep(i) }
@@ -153,7 +153,7 @@ test('clients: quotas are counted anew for each call, listeners for all of them'
   expect(await client.run('listen')).toMatchObject({ code: 'script_quota', limit: { name: 'LISTENERS' } })
 })
 
-test('clients: what is at fault when scripts load is told with its place, and what they log is heard', async () => {
+test('clients: an error while scripts load is reported with its position, and their log lines are kept', async () => {
   lab = createClientLab()
   expect(await lab.tryOpen(lab.version('let a = 1\nlet b = ;'))).toMatchObject({
     code: 'script_error',
@@ -171,7 +171,7 @@ test('clients: what is at fault when scripts load is told with its place, and wh
   expect(lab.supervisor.processes().every(({ clients = 0 }) => clients === 0)).toBe(true)
 })
 
-test('clients: a closed one ends what it did and waited for, and is gone', async () => {
+test('clients: closing a client ends its running and waiting calls', async () => {
   lab = createClientLab()
   const version = lab.version('async function ask() { return await probe.ask("x") } function quick() { return "done" }')
   const [anna, bram] = [await lab.open(version), await lab.open(version)]
@@ -187,7 +187,7 @@ test('clients: a closed one ends what it did and waited for, and is gone', async
   expect(await bram.result('quick')).toBe('done')
 })
 
-test('clients: a promise that is settled by a later call ends its own call, if that still waits, and no other', async () => {
+test('clients: settling an earlier call’s promise can end only that call, and only while it waits', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const client = await lab.open(
     lab.version(`let free

@@ -3,13 +3,13 @@ import type { Loadable } from '../../../runtime/supervisor.ts'
 import { type ClientLab, createClientLab, type LabClient } from '../../support/clients.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-// What a client's own misbehaviour costs it, and whom else.
+// What a client's misbehaviour costs the client, and who else is affected.
 
 let lab: ClientLab
 afterEach(() => lab.stop())
 
 const LOOP = 'for (;;);'
-/** No timeout inside the process ends it. */
+/** No timeout inside the process can interrupt it. */
 const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
 const STATE = 'let count = 0; function click() { return String(++count) }'
 
@@ -28,8 +28,8 @@ async function pair(script: string): Promise<[LabClient, LabClient]> {
 test.each([
   ['a loop', LOOP],
   ['a loop of microtasks', '(function again() { Promise.resolve().then(again) })()'],
-  ['a regular expression that goes back and forth', "/^(a+)+$/.test('a'.repeat(40) + 'b')"],
-])('clients: %s ends at its time, and the client and its neighbour go on as they were', async (_what, code) => {
+  ['a regular expression with catastrophic backtracking', "/^(a+)+$/.test('a'.repeat(40) + 'b')"],
+])('clients: %s ends at its time limit, and the client and its neighbour keep their state', async (_what, code) => {
   lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const [anna, bram] = await pair(`${STATE} function bad() { count = 10;\n${code} }`)
   await bram.result('click')
@@ -43,7 +43,7 @@ test.each([
   expect(lab.pids()).toHaveLength(1)
 })
 
-test('clients: a call that waits too long for an answer ends at its time, and the answer comes to nothing', async () => {
+test('clients: a call that waits too long for an answer ends at its time limit, and a late answer has no effect', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const [anna] = await pair(`${STATE} async function ask() { await probe.ask('x'); count = 100 }`)
   expect(await anna.run('ask')).toMatchObject({ code: 'script_timeout' })
@@ -52,7 +52,7 @@ test('clients: a call that waits too long for an answer ends at its time, and th
   expect(await anna.result('click')).toBe('1')
 })
 
-test('clients: what a call that was cut off left in the queue costs its own client, never the next one', async () => {
+test('clients: tasks that a terminated call left in the queue cost its own client, never the next one', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const [anna, bram] = await pair(`${STATE}
     function bad() { for (let i = 0; i < 5; i++) Promise.resolve().then(() => { ${LOOP} }); ${LOOP} }
@@ -66,7 +66,7 @@ test('clients: what a call that was cut off left in the queue costs its own clie
   expect(await anna.run('quick')).toMatchObject({ code: 'returned' })
 })
 
-test('clients: promises without end after the answer end with the call, and cost the neighbour nothing', async () => {
+test('clients: endless promises after the answer end with the call, and don’t affect the neighbour', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const [anna, bram] = await pair(`${STATE}
     async function later() { await probe.ask('x'); (function again() { Promise.resolve().then(again) })(); return 'x' }
@@ -80,7 +80,7 @@ test('clients: promises without end after the answer end with the call, and cost
   expect(await anna.result('click')).toBe('1')
 })
 
-test('clients: a rejection that nobody handles fails its call and no other', async () => {
+test('clients: an unhandled rejection fails its call and no other', async () => {
   lab = createClientLab()
   const [anna, bram] = await pair(`${STATE} function bad() { Promise.reject(new Error('unheard')); return 'x' }`)
   const bad = anna.run('bad')
@@ -89,7 +89,7 @@ test('clients: a rejection that nobody handles fails its call and no other', asy
   expect(await anna.result('click')).toBe('1')
 })
 
-test('clients: waiting behind others of the isolate does not count as a call’s time', async () => {
+test('clients: waiting for others in the isolate does not count as a call’s time', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 2000 } })
   const [anna, bram, cleo] = (await open(
     3,
@@ -107,7 +107,7 @@ test('clients: waiting behind others of the isolate does not count as a call’s
   expect(await asks).toMatchObject({ code: 'returned', result: 'done' })
 })
 
-test('clients: an isolate whose memory is used up takes its clients with it and no others', async () => {
+test('clients: an isolate that runs out of memory ends its clients and no others', async () => {
   lab = createClientLab({ limits: { ISOLATE_MEMORY: 24 * 1024 ** 2, CALL_TIME: 20_000 } })
   const clients = await open(
     25,
@@ -134,12 +134,12 @@ test('clients: a call that grows while the host is busy is still blamed', async 
     `${STATE} function bad() { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }`,
   )
   const bad = anna.run('bad')
-  // Nothing that the process sends is read meanwhile, not even that the call has started.
+  // Messages of the process are not read meanwhile, not even the one that the call has started.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
   expect(await bad).toMatchObject({ code: 'script_memory', limit: { name: 'PROCESS_MEMORY' } })
 })
 
-test('clients: memory outside of the limit ends the process, and the call that took it is told so', async () => {
+test('clients: memory outside of the isolate’s limit ends the process, and the responsible call gets the error', async () => {
   lab = createClientLab({ limits: { PROCESS_MEMORY: 200 * 1024 ** 2, CALL_TIME: 20_000 } })
   const [anna, bram] = await pair(
     `${STATE} function bad() { const kept = []; for (;;) kept.push(new Array(100000).fill(1.5)) }`,
@@ -150,7 +150,7 @@ test('clients: memory outside of the limit ends the process, and the call that t
   expect(await bram.run('click')).toMatchObject({ code: 'client_gone', started: false })
 })
 
-test('clients: a loop that cannot be interrupted ends the process; its call is told, the others are gone', async () => {
+test('clients: an uninterruptible loop ends the process; its call gets the error, the other clients are gone', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const clients = await open(
     25,
@@ -167,7 +167,7 @@ test('clients: a loop that cannot be interrupted ends the process; its call is t
   await waitUntil(() => expect(lab.pids()).toEqual([]), { interval: 20 })
 })
 
-test('clients: after three such ends no client of the version opens for a while, and those of others do', async () => {
+test('clients: after three such ends no client of the version opens for a while, but those of others do', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700, LOAD_TIME: 300 } })
   const version = lab.version(NATIVE_LOOP)
   for (let tries = 0; tries < 3; tries++) {
@@ -179,18 +179,21 @@ test('clients: after three such ends no client of the version opens for a while,
   expect(await other?.result('click')).toBe('1')
 })
 
-/** A client of a version whose top-level code has no end from some time on: all clients of a version load the same. */
+/**
+ * A client of a version whose top-level code becomes endless at some point; all clients of a version load the same
+ * code.
+ */
 async function openedBefore(patience: number): Promise<{ version: Loadable; anna: LabClient; from: number }> {
   const from = Date.now() + patience
   const version = lab.version(
     `${STATE} if (Date.now() > ${from}) { Promise.resolve().then(() => { ${LOOP} }); ${LOOP} }`,
   )
   const opened = await lab.open(version).catch(() => null)
-  // On a busy machine that was too late.
+  // It was too late, on a busy machine.
   return opened === null ? openedBefore(patience * 2) : { version, anna: opened, from }
 }
 
-test('clients: top-level code without end fails to open, costs the isolate’s others nothing, and no next one its time', async () => {
+test('clients: endless top-level code fails to open, and costs other clients in the isolate nothing', async () => {
   lab = createClientLab({ limits: { LOAD_TIME: 300 } })
   const { version, anna, from } = await openedBefore(1500)
   await waitUntil(() => expect(Date.now()).toBeGreaterThan(from), { timeout: from - Date.now() + 3000 })
@@ -203,7 +206,7 @@ test('clients: top-level code without end fails to open, costs the isolate’s o
   expect(lab.supervisor.processes().filter(({ key }) => key === version.key)).toHaveLength(1)
 })
 
-test('clients: a process that is killed from outside takes all its clients, and counts for nobody', async () => {
+test('clients: a process killed from outside ends all its clients, and counts against nobody', async () => {
   lab = createClientLab()
   const version = lab.version(`${STATE} async function ask(what) { await probe.ask(what) }`)
   for (let round = 0; round < 4; round++) {
@@ -222,7 +225,7 @@ test('clients: a process that is killed from outside takes all its clients, and 
   expect(await (await lab.open(version)).result('click')).toBe('1')
 })
 
-test('clients: a client can answer neither the requests of another nor the calls of another', async () => {
+test('clients: a client can answer neither requests nor calls of another', async () => {
   lab = createClientLab()
   const [anna, bram] = await pair(`${STATE}
     async function ask() { return await probe.ask('secret') }
@@ -231,7 +234,7 @@ test('clients: a client can answer neither the requests of another nor the calls
       for (const name of Object.getOwnPropertyNames(globalThis)) {
         if (/solhost|host|enter|answer|done/i.test(name)) found.push(name)
       }
-      // Its own requests have the ids that the other one's have.
+      // Its own requests have the same ids as those of the other one.
       for (let id = 0; id < 5; id++) probe.ask('mine')
       return JSON.stringify(found)
     }`)
@@ -244,7 +247,7 @@ test('clients: a client can answer neither the requests of another nor the calls
   expect(await asking).toMatchObject({ code: 'returned', result: 'told' })
 })
 
-test('clients: a retired version’s clients go on, new ones are in another process, and the old one ends with its last', async () => {
+test('clients: a retired version’s clients continue, new ones get another process, and the old one ends with its last', async () => {
   lab = createClientLab()
   const version = lab.version(STATE)
   const anna = await lab.open(version)
@@ -258,7 +261,7 @@ test('clients: a retired version’s clients go on, new ones are in another proc
   expect(await bram.result('click')).toBe('2')
 })
 
-test('clients: logins and clients of one version have processes of their own', async () => {
+test('clients: logins and clients of one version have separate processes', async () => {
   lab = createClientLab()
   const version = lab.version(`${STATE} function onSolutionOpen() { return click() }`)
   const client = await lab.open(version)

@@ -36,13 +36,13 @@ async function open(key: string): Promise<SandboxClient> {
   return opened
 }
 
-test('clients: for more room a process without clients goes, and one with clients only when it is urgent', async () => {
+test('clients: to make room, a process without clients is ended; one with clients only if it is urgent', async () => {
   const [anna, bram] = [await open('first'), await open('second')]
   expect(processes.makeRoom(false)).toBeNull()
   anna.close()
   const [first, second] = processes.living()
   expect(processes.makeRoom(false)).toBe(first?.pid)
-  // It is still there, since its memory is not free, but nothing more can be had by ending it.
+  // It still exists, since its memory is not free yet, but ending it again would gain nothing.
   expect(processes.living()).toHaveLength(2)
   expect(processes.makeRoom(false)).toBeNull()
   expect(processes.makeRoom(true)).toBe(second?.pid)

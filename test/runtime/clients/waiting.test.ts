@@ -4,7 +4,7 @@ import type { Client } from '../../../runtime/sandbox/client.ts'
 import { createClientIsolate } from '../../../runtime/sandbox/client-isolate.ts'
 import type { Callback, Isolate } from '../../../runtime/sandbox/isolate.ts'
 
-// The isolate and the clock are played: a call that only asks and waits for its answers.
+// The isolate and the clock are simulated: a call that only sends requests and waits for the answers.
 
 const CALL = { unit: 'main', entry: 'forms.event', args: [], state: {}, timeLimit: 'CALL_TIME' } as const
 
@@ -21,7 +21,7 @@ function playedIsolate(): Isolate {
   return isolate as unknown as Isolate
 }
 
-test('clients: a call that waits behind others again and again ends after 10 s of waiting in all', async () => {
+test('clients: a call that repeatedly waits for others ends after waiting 10 s in total', async () => {
   let time = 0
   const ends: [number, CallEnd][] = []
   const begun: number[] = []

@@ -7,7 +7,7 @@ function faultsOf(...elements: readonly unknown[]): readonly string[] {
   return checkedForm(formWith(...elements)).faults
 }
 
-test('form: what the author leaves out has its default', () => {
+test('form: omitted properties get their defaults', () => {
   expect(checkedForm({})).toEqual({ form: { layout: [] }, faults: [], warnings: [] })
   const written = formWith(
     { type: 'label', name: 'a' },
@@ -49,7 +49,7 @@ test('form: what the author leaves out has its default', () => {
   })
 })
 
-test('form: a definition is accepted again as it is', () => {
+test('form: a checked definition is accepted again unchanged', () => {
   const { form } = checkedForm(
     formWith(
       { type: 'number', name: 'a', min: 1, max: 9, value: 5, currency: 'EUR' },
@@ -108,7 +108,7 @@ test.each<[unknown, string]>([
     formWith({ type: 'password', name: 'a', value: 'hunter2' }),
     `${FIRST}" (a) is of type password, which has no "value"; text, email, textarea, number, date, checkbox, select, radio, table, tabs have it`,
   ],
-])('form: the unknown key of %j is a fault that names the nearest or its owners', (form, message) => {
+])('form: the error for the unknown key of %j suggests the nearest key, or the elements that have it', (form, message) => {
   const { faults, form: definition } = checkedForm(form)
   expect(definition).toBeNull()
   expect(faults.map((fault) => fault.replace('form_unknown_key: ', ''))).toEqual([message])
@@ -309,7 +309,7 @@ test.each<[unknown, string]>([
   expect(checkedForm(form).faults).toEqual([`form_invalid: ${message}`])
 })
 
-test('form: every fault is listed, one per place', () => {
+test('form: every error is listed, one per place', () => {
   expect(faultsOf({ type: 'text', name: '', label: 5, foo: 1 }, { type: 'nothing' })).toEqual([
     expect.stringContaining('elements.0.name" must be'),
     expect.stringContaining('elements.0.label" must be'),
@@ -330,7 +330,7 @@ test.each<[string, readonly unknown[], string]>([
     `${FIRST.slice(0, -1)}1.layout.0.columns.0.elements.0" is named "a", as is ${FIRST}"`,
   ],
   [
-    'a panel and what is in it',
+    'a panel and an element in it',
     [{ type: 'panel', name: 'a', layout: formWith(label('a')).layout }],
     `${FIRST}.layout.0.columns.0.elements.0" is named "a", as is ${FIRST}"`,
   ],
@@ -353,7 +353,7 @@ test.each<[string, readonly unknown[], string]>([
   ])
 })
 
-test('form: names that differ in case only are two', () => {
+test('form: names that differ only in case are different', () => {
   expect(faultsOf(label('a'), label('A'), label('elements'), label('title'))).toEqual([])
 })
 
@@ -361,7 +361,7 @@ test('form: names that differ in case only are two', () => {
 
 const FUNCTIONS = new Set(['save', 'onShow', 'onHide', 'onElementDataChange', 'onAction'])
 
-test('form: a function that is named like an event of the form is its handler, unless another is named', () => {
+test('form: a function named like an event of the form is its handler, unless another is set', () => {
   const written = { onHide: 'save', ...formWith({ type: 'button', name: 'b' }, { type: 'text', name: 't' }) }
   const { form, faults } = checkedForm(written, { functions: FUNCTIONS })
   expect(faults).toEqual([])
@@ -398,11 +398,11 @@ test.each<[string, unknown, object, string]>([
     { functions: new Set(['shown']) },
     '"onShow" names the function "show", which forms/orders.js does not declare at its top level; did you mean "shown"?',
   ],
-])('form: a handler %s is a fault', (_what, form, around, message) => {
+])('form: a handler %s is an error', (_what, form, around, message) => {
   expect(checkedForm(form, around)).toEqual({ form: null, faults: [`form_function_missing: ${message}`], warnings: [] })
 })
 
-test('form: handlers are not asked after where the script has a fault of its own', () => {
+test('form: handlers are not checked if the script has an error', () => {
   expect(checkedForm(BUTTON, { functions: null }).faults).toEqual([])
 })
 
@@ -428,7 +428,7 @@ test.each<[string, unknown, readonly string[]]>([
     ['p', 'o', 'c', 't', 'i'].map((key) => `form_text_missing: the key "${key}" is in none of the tables in i18n/`),
   ],
   [
-    'an image that is not there',
+    'a missing image',
     formWith({ type: 'image', name: 'x', src: 'a/b.png', alt: '' }),
     ['form_image_missing: there is no media/a/b.png'],
   ],
@@ -443,7 +443,7 @@ test.each<[string, unknown, readonly string[]]>([
     ['form_permission_unlisted: no manifest lists the permission "user", so nobody can have it; did you mean "Users"?'],
   ],
   [
-    'a permission of a tab',
+    'a permission in a tab',
     formWith({ type: 'tabs', name: 'u', tabs: [{ name: 'v', label: 'V', permission: 'Admin' }] }),
     [
       'form_permission_unlisted: no manifest lists the permission "Admin", so nobody can have it; did you mean "Users"?',
@@ -456,7 +456,7 @@ test.each<[string, unknown, readonly string[]]>([
   expect([checked.faults, checked.warnings]).toEqual([[], warnings])
 })
 
-test('form: known texts, those of the platform, values and media are no warnings; nor are permissions if none is listed', () => {
+test('form: known texts, platform texts, values and media cause no warnings; nor do permissions if none is listed', () => {
   const form = {
     title: 'i18n:known',
     permission: 'Anybody',
@@ -470,7 +470,7 @@ test('form: known texts, those of the platform, values and media are no warnings
   expect(checkedForm(form, around)).toMatchObject({ faults: [], warnings: [] })
 })
 
-test('form: a function with a name that every form has itself is a warning of the script', () => {
+test('form: a function named like a built-in of every form is a warning', () => {
   expect(checkedForm({}, { functions: new Set(['elements', 'getName', 'titles']) }).warnings).toEqual([
     'form_function_hidden: the function "elements" cannot be called as a function of the form, which has "elements" itself',
     'form_function_hidden: the function "getName" cannot be called as a function of the form, which has "getName" itself',

@@ -33,14 +33,14 @@ test('form: the JSON Schema has an $id, and a title and description for everythi
   expect(seen).toBeGreaterThan(200)
 })
 
-test('form: the JSON Schema knows every type of element, and refuses keys that the type has not', () => {
+test('form: the JSON Schema knows every type of element, and refuses keys that the type does not have', () => {
   const { $defs } = formJsonSchema() as Schema
   const variants = $defs?.element?.oneOf as Schema[]
   expect(variants.map((one) => one.properties?.type?.const)).toEqual(ELEMENT_TYPES)
   for (const one of variants) {
     expect(Object.keys(one.properties ?? {})).toEqual(keysOf(one.properties?.type?.const as string))
     expect(one.additionalProperties).toBe(false)
-    // What has a default may be left out.
+    // Properties with a default may be omitted.
     for (const key of one.required as string[]) expect(one.properties?.[key]).not.toHaveProperty('default')
   }
 })
@@ -65,7 +65,7 @@ function read(text: string): Record<string, unknown> {
   return parsed.value as Record<string, unknown>
 }
 
-test('docs/forms.md: its first form and script are right together', () => {
+test('docs/forms.md: its first form and script are valid together', () => {
   const [form, script] = blocks
   const functions = new Set(topLevelFunctions(script?.text ?? '')?.names)
   expect([...functions]).toEqual(['onShow', 'checkMail', 'save'])
@@ -74,21 +74,21 @@ test('docs/forms.md: its first form and script are right together', () => {
   expect(checked).toMatchObject({ faults: [], warnings: [], form: { onShow: 'onShow' } })
 })
 
-test.each(ELEMENT_TYPES)('docs/forms.md: %s has a section with an example and every key of its own', (type) => {
+test.each(ELEMENT_TYPES)('docs/forms.md: %s has a section with an example and each of its own keys', (type) => {
   const example = /```json\n([\s\S]*?)```/.exec(sectionOf(type))?.[1] ?? ''
   const element = read(example)
   expect(element.type).toBe(type)
   expect(checkedForm(formWith(element)).faults).toEqual([])
   const common = [...keysOf('label'), 'required', ...handlersOf('text')]
-  // "As `text`" and "As `select`" say the keys of those.
+  // "As `text`" and "As `select`" refer to the keys of those.
   const like = /^\n?As `(\w+)`/.exec(sectionOf(type))?.[1] ?? type
   const said = `${sectionOf(type)}${sectionOf(like)}`
   const own = keysOf(type).filter((key) => !common.includes(key) && !said.includes(key))
-  // The value of an input is said of all inputs together.
+  // The value of an input is described for all inputs together.
   expect(own.filter((key) => key !== 'value')).toEqual([])
 })
 
-test('docs/forms.md: there is no section of a type that does not exist, and no key of "every element" is left out', () => {
+test('docs/forms.md: there is no section for an unknown type, and "every element" lists every common key', () => {
   const elements = GUIDE.split('\n## Elements\n')[1]?.split('\n## ')[0] ?? ''
   const titles = [...elements.matchAll(/\n### (\w+)\n/g)].map(([, title]) => title as string)
   expect(titles.sort()).toEqual([...ELEMENT_TYPES].sort())

@@ -34,7 +34,7 @@ const KEYS = [
   ...new Set([...ELEMENT_TYPES.flatMap(keysOf), ...FORM_HANDLERS, 'width', 'elements', 'id', 'toString', 'x']),
 ]
 
-/** Forms as they might be, right in part: containers of the right names, keys of the right sort, values of any. */
+/** Plausible forms, partly valid: containers with the right names, keys of the right type, values of any type. */
 const { element, layout } = fc.letrec<{ element: unknown; layout: unknown; any: unknown }>((tie) => ({
   any: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -68,7 +68,7 @@ const Form = fc.oneof(
   fc.jsonValue({ maxDepth: 6 }),
 )
 
-test('form: any JSON gives a definition that the schema takes as it is, or faults, and never throws', () => {
+test('form: any JSON gives a definition that passes the schema unchanged, or errors, and never throws', () => {
   const counts = { sound: 0, refused: 0 }
   fc.assert(
     fc.property(Form, (value) => {
@@ -87,7 +87,7 @@ test('form: any JSON gives a definition that the schema takes as it is, or fault
   expect(counts.refused).toBeGreaterThan(propertyRuns(1000))
 })
 
-test('form: a text that is nearly a form’s JSON is refused or gives a form, and never throws', () => {
+test('form: almost valid JSON of a form is refused or gives a form, and never throws', () => {
   const text = JSON.stringify(formWith({ type: 'select', name: 'a', options: [{ value: 1, label: 'One' }], value: 1 }))
   fc.assert(
     fc.property(fc.nat(text.length), fc.string({ maxLength: 4 }), fc.nat(4), (at, added, removed) => {
@@ -118,7 +118,7 @@ function nested(depth: number, type: 'panel' | 'tabs'): Record<string, unknown> 
 }
 
 test.each(['panel', 'tabs'] as const)('form: %s may be nested six deep, and no deeper', (type) => {
-  // The text as well: strict JSON has a depth of its own.
+  // The text as well: strict JSON has its own depth limit.
   const read = (depth: number) => parseStrictJson(JSON.stringify(nested(depth, type)), 64) as { value: unknown }
   expect(checkedForm(read(6).value)).toMatchObject({ form: expect.anything(), faults: [] })
   const tooDeep = ['form_invalid: the form nests panels and tabs more than 6 deep']
@@ -162,11 +162,11 @@ test.each<[string, unknown, readonly string[]]>([
     formWith({ type: 'tabs', name: 't', tabs: Array(100_000).fill({}) }),
     ['form_invalid: the form has an element of more than 50 tabs'],
   ],
-])('form: %s are taken, or refused with one fault for them all', (_what, form, faults) => {
+])('form: %s are accepted, or refused with a single error', (_what, form, faults) => {
   expect(checkedForm(form).faults).toEqual(faults)
 })
 
-test('form: what is wrong in thousands of places is listed a hundred times, and then counted', () => {
+test('form: of thousands of errors a hundred are listed, and the rest is counted', () => {
   const cells = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`c${index}`, []]))
   const table = { type: 'table', name: 't', columns: [{ name: 'x' }], value: [{ id: 1, ...cells }] }
   expect(checkedForm(formWith(table)).faults).toHaveLength(100)
@@ -176,13 +176,13 @@ test('form: what is wrong in thousands of places is listed a hundred times, and 
   expect(checkedForm(formWith(...wrong)).faults.at(-1)).toBe('more_faults: 1900 more faults are not listed')
 })
 
-test('form: thousands of handlers that name no function, beside thousands of functions, are listed a hundred times', () => {
+test('form: thousands of handlers without a function, next to thousands of functions, give a hundred listed errors', () => {
   const functions = new Set(Array.from({ length: 30_000 }, (_, index) => `${'f'.repeat(58)}${index}`))
   const buttons = Array.from({ length: 1000 }, (_, i) => ({ type: 'button', name: `b${i}`, onAction: `g${i}` }))
   expect(checkedForm(formWith(...buttons), { functions }).faults).toHaveLength(101)
 })
 
-test('form: thousands of permissions and keys that nobody has are a hundred warnings', () => {
+test('form: thousands of unknown permissions and keys give a hundred warnings', () => {
   const permissions = new Set(Array.from({ length: 1000 }, (_, index) => `${'p'.repeat(60)}${index}`))
   const elements = labels(1000).map((one, i) => ({ ...one, permission: `q${i}`, label: `i18n:k${i}` }))
   const { form, warnings } = checkedForm(formWith(...elements), { permissions })
@@ -190,7 +190,7 @@ test('form: thousands of permissions and keys that nobody has are a hundred warn
   expect([warnings.length, warnings.at(-1)]).toEqual([101, 'more_warnings: 1900 more warnings are not listed'])
 })
 
-test('form: names of Object.prototype are no keys, types, functions or texts', () => {
+test('form: names of Object.prototype are not keys, types, functions or texts', () => {
   for (const name of ['toString', 'valueOf', 'hasOwnProperty', 'constructor', '__proto__']) {
     const own = (key: string, value: unknown) => Object.assign(Object.create(null), { [key]: value })
     if (name !== '__proto__') expect(checkedForm(own(name, 'x')).faults[0]).toContain(`has no property "${name}"`)
@@ -203,7 +203,7 @@ test('form: names of Object.prototype are no keys, types, functions or texts', (
   }
 })
 
-test('form: a fault never quotes what cannot be printed, and never at length', () => {
+test('form: an error never quotes unprintable or very long text', () => {
   const odd = `\u202e\ud800\u0000${'x'.repeat(100_000)}`
   const form = {
     [odd]: 1,

@@ -6,12 +6,12 @@ import { createProbe } from '../../support/probe/host.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { createScriptLab } from '../../support/solutions.ts'
 
-// What crosses the border of an isolate: values of every kind are made from recipes by the same code in a real sandbox
-// process and here, and what arrives from there is compared with what the value should be by its look from here.
+// What crosses the boundary of an isolate. The same code creates values of every kind from recipes, in a real sandbox
+// process and here. What arrives from there is compared with what the value should be, as computed here.
 
 const SEED = 20_260_101
 
-/** How a value is made: plain data as they are, everything else by name. */
+/** How a value is created: plain data literally, everything else by name. */
 type Recipe =
   | { readonly kind: 'plain'; readonly value: unknown }
   | { readonly kind: 'list'; readonly items: readonly Recipe[]; readonly holes: readonly number[] }
@@ -41,7 +41,7 @@ const AROUND = {
   dataToJSON: '(v) => ({ toJSON: 1, a: v })',
 } as const
 
-/** Values that are odd in one way each: source of expressions. */
+/** Values that are unusual in one way each: source of expressions. */
 const ODD = {
   undefined: 'undefined',
   NaN: 'NaN',
@@ -102,7 +102,7 @@ const BUILD = `function build(recipe) {
   return object
 }`
 
-/** The same function here, in a context of its own, as the isolate has. */
+/** The same function here, in its own context, as the isolate has. */
 const build = vm.runInNewContext(`${BUILD}; build`) as (recipe: Recipe) => unknown
 
 const Plain = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }).map((value): Recipe => ({ kind: 'plain', value }))
@@ -137,7 +137,7 @@ const probe = createProbe()
 const lab = createScriptLab({ plugins: [probe] })
 afterAll(() => lab.stop())
 
-/** `TypeError` of the binding, `RangeError` where it is too deep, `EvalError` of the value itself. */
+/** `TypeError` of the binding, `RangeError` if it is too deep, `EvalError` of the value itself. */
 type Sent = { readonly value: Json } | { readonly refused: string }
 
 const SEND = `${BUILD}
@@ -158,7 +158,7 @@ async function onSolutionOpen(arg, queryParams) {
   return JSON.stringify({ ends })
 }`
 
-/** What became of each value that a script gave to a binding, and for requests what came back as the answer. */
+/** What happened to each value that a script passed to a binding, and for requests what was returned. */
 async function send(recipes: readonly Recipe[], by: 'command' | 'request') {
   probe.take()
   const { failure, values } = await lab.run({ script: SEND, arg: JSON.stringify(recipes), queryParams: { by } })
@@ -171,7 +171,7 @@ async function send(recipes: readonly Recipe[], by: 'command' | 'request') {
   })
 }
 
-/** What of a value crosses the border; @throws what the value's own code threw, and for what does not cross */
+/** What crosses the boundary for a value; @throws what the value's own code threw, and for values that don't cross */
 function crossing(value: unknown, depth = 15): Json {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null
   if (value === null || value === undefined) return null
@@ -195,10 +195,10 @@ function expected(recipe: Recipe): Sent {
   }
 }
 
-/** As text, so that `__proto__`, the order of keys and half surrogate pairs count. */
+/** As text, so that `__proto__`, the order of keys and unpaired surrogates are compared. */
 const shown = (sent: Sent) => JSON.stringify(sent)
 
-test('border: plain data arrive exactly as JSON.parse(JSON.stringify()) gives them', async () => {
+test('border: plain data arrives exactly as JSON.parse(JSON.stringify()) returns it', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(Plain, { minLength: 1, maxLength: 12 }), async (recipes) => {
       const got = await send(recipes, 'command')
@@ -211,7 +211,7 @@ test('border: plain data arrive exactly as JSON.parse(JSON.stringify()) gives th
   )
 })
 
-test('border: every odd value alone arrives as the data that it shows, or is refused', async () => {
+test('border: every unusual value alone arrives as the data that it represents, or is refused', async () => {
   const alone = Object.keys(ODD).map((name): Recipe => ({ kind: 'odd', name }))
   const around = (Object.keys(AROUND) as (keyof typeof AROUND)[]).flatMap((how) =>
     alone.map((inner): Recipe => ({ kind: 'around', how, inner })),
@@ -236,7 +236,7 @@ test('border: every odd value alone arrives as the data that it shows, or is ref
   expect([Object.getPrototypeOf(value), value.constructor, value.a]).toEqual([Object.prototype, 2, 3])
 })
 
-test('border: whatever a script builds arrives as the data that it shows, or is refused, and nothing else', async () => {
+test('border: whatever a script builds arrives as the data that it represents, or is refused, and nothing else', async () => {
   const counts = { arrived: 0, refused: 0 }
   await fc.assert(
     fc.asyncProperty(fc.array(Recipe, { minLength: 1, maxLength: 12 }), async (recipes) => {
@@ -254,7 +254,7 @@ test('border: whatever a script builds arrives as the data that it shows, or is 
   expect(counts.refused).toBeGreaterThan(propertyRuns(200))
 })
 
-/** What arrives is what JSON.stringify gives, but that toJSON is not called and an absent value is null. */
+/** Equal to the result of JSON.stringify, but toJSON is not called and an absent value is null. */
 function checkAgainstJson(recipe: Recipe, sent: Sent): void {
   if (!('value' in sent)) return
   const text = JSON.stringify(build(recipe), (_key, value) => (value === undefined ? null : (value as unknown)))
@@ -262,7 +262,7 @@ function checkAgainstJson(recipe: Recipe, sent: Sent): void {
   if (!hasToJSON) expect(shown(sent)).toBe(shown({ value: JSON.parse(text) as Json }))
 }
 
-test('border: requests take the same values, and their answers come back as they were given', async () => {
+test('border: requests accept the same values, and their answers are returned unchanged', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(Recipe, { minLength: 1, maxLength: 12 }), async (recipes) => {
       const got = await send(recipes, 'request')
@@ -275,7 +275,7 @@ test('border: requests take the same values, and their answers come back as they
   )
 })
 
-test('border: what a script does to prototypes changes nothing of what arrives', async () => {
+test('border: a script’s changes to prototypes do not affect what arrives', async () => {
   const hostile = `
     Object.prototype.toJSON = function () { return 'forged' }
     String.prototype.toJSON = () => 'forged'
@@ -334,7 +334,7 @@ const Result = fc.oneof(
     .map((value): Recipe => ({ kind: 'plain', value })),
 )
 
-/** What the value of a call becomes: its own `then` is asked, as for every Promise. */
+/** What the value of a call becomes: its own `then` is called, as for every Promise. */
 async function settled(recipe: Recipe): Promise<{ value: unknown } | { threw: unknown }> {
   try {
     return { value: await build(recipe) }
@@ -348,7 +348,7 @@ function kindOfResult(value: unknown): string {
   return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** The object of a JSON text, where it is one and has no key twice or of a prototype. */
+/** The object of a JSON text, if it is one and has no duplicate key and no key of a prototype. */
 function objectOf(text: unknown): object | null {
   if (typeof text !== 'string') return null
   try {
@@ -361,7 +361,7 @@ function objectOf(text: unknown): object | null {
 
 const REFUSED_KEYS = /"(__proto__|constructor|prototype)"|"a":1,"a"/
 
-test('border: a result of any kind is an object, nothing, or nothing with a line in the log; the login stands', async () => {
+test('border: a result of any kind is an object, nothing, or nothing with a log line; the login stays valid', async () => {
   await fc.assert(
     fc.asyncProperty(Result, fc.constantFrom('return', 'promise'), async (recipe, by) => {
       const end = await lab.run({ script: RETURN, arg: JSON.stringify(recipe), queryParams: { by } })
@@ -408,7 +408,7 @@ const Thrown = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 3000 }).map((value): Recipe => ({ kind: 'plain', value })),
 )
 
-test('border: a thrown value of any kind is a script_error with a short text, one line in the log and no effect', async () => {
+test('border: a thrown value of any kind is a script_error with a short text, one log line and no effect', async () => {
   await fc.assert(
     fc.asyncProperty(Thrown, fc.constantFrom('throw', 'reject'), async (recipe, by) => {
       const end = await lab.run({ script: RETURN, arg: JSON.stringify(recipe), queryParams: { by } })

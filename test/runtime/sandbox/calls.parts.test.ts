@@ -4,7 +4,7 @@ import { createScriptLab } from '../../support/solutions.ts'
 const lab = createScriptLab({
   limits: { AUTHENTICATOR_TIME: 20_000, LOAD_TIME: 10_000, LOG_LINES: 5, RESULT_SIZE: 1024, CALL_REQUESTS: 20 },
 })
-/** For scripts that only a deadline ends. */
+/** For scripts that only a deadline can end. */
 const hasty = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700, LOAD_TIME: 500 } })
 const small = createScriptLab({ limits: { ISOLATE_MEMORY: 16 * 1024 ** 2, AUTHENTICATOR_TIME: 20_000 } })
 afterAll(() => {
@@ -14,7 +14,7 @@ afterAll(() => {
 })
 
 const run = (script: string) => lab.run({ script })
-/** The same without a process for it: for scripts of which neither the positions nor the loading matter. */
+/** The same without a separate process: for scripts whose positions and loading don't matter. */
 const evaluated = (script: string) => lab.run({ script, evaluated: true })
 
 test('a thrown error names the customer’s file, line and column', async () => {
@@ -26,14 +26,14 @@ test('a thrown error names the customer’s file, line and column', async () => 
   })
 })
 
-test('an error that poses as one of the platform is a script_error', async () => {
+test('an error that looks like one of the platform is a script_error', async () => {
   const { failure } = await evaluated(
     "function onSolutionOpen() { const e = new Error('Script execution timed out.'); e.code = 'script_timeout'; e.name = 'PlatformError'; throw e }",
   )
   expect(failure).toMatchObject({ code: 'script_error', message: 'PlatformError: Script execution timed out.' })
 })
 
-test('a script that loops forever ends with the outcome script_timeout, limit and amount, and the place of its loop', async () => {
+test('an endless loop ends with script_timeout, limit and amount, and the position of the loop', async () => {
   const { failure } = await hasty.run({
     script: 'function spin() {\n  for (;;);\n}\nfunction onSolutionOpen() { spin() }',
   })
@@ -49,7 +49,7 @@ test('a promise that never settles ends with script_timeout', async () => {
   expect([failure?.code, failure?.position]).toEqual(['script_timeout', undefined])
 })
 
-test('top-level code that loops forever ends with script_timeout, at the place of its loop', async () => {
+test('an endless loop in top-level code ends with script_timeout, at its position', async () => {
   const { failure } = await hasty.run({ script: '\n  for (;;);\nfunction onSolutionOpen() {}' })
   expect(failure).toMatchObject({
     code: 'script_timeout',
@@ -58,7 +58,7 @@ test('top-level code that loops forever ends with script_timeout, at the place o
   })
 })
 
-test('a native loop that no timeout reaches ends with its process, and the next call works', async () => {
+test('a native loop that no timeout can interrupt ends with its process, and the next call works', async () => {
   const { failure } = await hasty.run({
     script:
       'function onSolutionOpen() { Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1) }',
@@ -75,12 +75,12 @@ test('a heap over its limit ends with script_memory, and the next call of the sa
   expect((await small.run({ script })).values).toEqual({ fine: true })
 })
 
-test('a process that ends by itself is script_crashed', async () => {
+test('a process that exits unexpectedly is script_crashed', async () => {
   const { failure } = await run("function onSolutionOpen() { return String('ab'.repeat(1.5e8).split('').length) }")
   expect(['script_crashed', 'script_memory', 'script_timeout']).toContain(failure?.code)
 })
 
-test('an async function may await; its result counts', async () => {
+test('an async function may await; its result is used', async () => {
   const script =
     "async function onSolutionOpen(arg, queryParams) { await null; security.login('a', 'b', ['x']); return JSON.stringify({ got: queryParams.username }) }"
   const { values, effects } = await lab.run({ script, queryParams: { username: 'anna' }, evaluated: true })
@@ -88,7 +88,7 @@ test('an async function may await; its result counts', async () => {
   expect(effects.login?.username).toBe('a')
 })
 
-test('an entry function may be declared by const', async () => {
+test('an entry function may be declared with const', async () => {
   expect((await run('const onSolutionOpen = () => \'{"ok":1}\'')).values).toEqual({ ok: 1 })
 })
 
@@ -105,7 +105,7 @@ test.each([
   ['[1]', 'an array'],
   ["'[1]'", 'a text that is no JSON object'],
   ["'no json'", 'a text that is no JSON object'],
-])('a result %s counts as null with a line in the log, and the login stands', async (result, kind) => {
+])('a result %s is treated as null with a log line, and the login stays valid', async (result, kind) => {
   const { effects, values, log, failure } = await lab.run({
     script: `function onSolutionOpen() { security.login('a', 'b', ['x']); return ${result} }`,
     evaluated: true,
@@ -123,7 +123,7 @@ test('a result over its limit is script_quota', async () => {
   })
 })
 
-test('log lines over the limit are left out, which the log says', async () => {
+test('log lines over the limit are omitted, and the log says so', async () => {
   const { log, failure } = await evaluated(
     'function onSolutionOpen() { for (let i = 0; i < 50; i++) console.log("line " + i) }',
   )
@@ -143,7 +143,7 @@ test('more commands than the limit are script_quota', async () => {
   expect(failure).toMatchObject({ code: 'script_quota', limit: { name: 'CALL_REQUESTS', allowed: 20, used: 21 } })
 })
 
-test('of several errors of a limit the first says which it was, too', async () => {
+test('of several errors about limits the first one says which it was', async () => {
   const { failure } = await evaluated(
     "function onSolutionOpen() { let first; for (let i = 0; i < 50; i++) { try { i18n.setLocale('nl') } catch (e) { first ??= e } } throw first }",
   )
@@ -168,7 +168,7 @@ test('nothing of one login is visible to the next', async () => {
   expect((await run(script)).values).toEqual({ found: [0, null, null, null] })
 })
 
-test('what a script could break out with is not there', async () => {
+test('globals that could help a script to escape do not exist', async () => {
   const names = [
     'process',
     'require',
@@ -205,7 +205,7 @@ test('queryParams has no prototype, keeps its order, and __proto__ in it is data
   expect(value.values).toEqual({ keys: ['b', 'a', '__proto__'], proto: true, arg: 'from link' })
 })
 
-test('queryParams works in everyday lines, and inherits nothing', async () => {
+test('queryParams works with common expressions, and inherits nothing', async () => {
   const script = `function onSolutionOpen(arg, q) {
     const inherited = []
     for (const name in q) inherited.push(name)
@@ -226,7 +226,7 @@ test('queryParams works in everyday lines, and inherits nothing', async () => {
   expect(values).toEqual({ found: [text, text, text, true, false, false, true, null, null, data, names] })
 })
 
-test('a parameter with the name of a method is data, and does not break the text of queryParams', async () => {
+test('a parameter named like a method is data, and queryParams can still be converted to text', async () => {
   const script = `function onSolutionOpen(arg, q) {
     return JSON.stringify({ found: ['' + q, q.toString, q.hasOwnProperty, JSON.stringify(q)] })
   }`
@@ -235,7 +235,7 @@ test('a parameter with the name of a method is data, and does not break the text
   expect(values).toEqual({ found: ['[object Object]', 'x', 'y', '{"toString":"x","hasOwnProperty":"y"}'] })
 })
 
-test('what a script does to the methods of queryParams the next call does not see', async () => {
+test('a script’s changes to the methods of queryParams are not visible to the next call', async () => {
   const script = `function onSolutionOpen(arg, q) {
     const { hasOwnProperty } = q
     const before = hasOwnProperty.mark ?? null
@@ -246,11 +246,11 @@ test('what a script does to the methods of queryParams the next call does not se
   for (const _ of [1, 2]) expect((await run(script)).values).toEqual({ found: [null, null] })
 })
 
-test('scripts see the time zone of the settings and nothing of the host', async () => {
+test('scripts see the configured time zone and nothing of the host', async () => {
   expect(await lab.evaluate('return Intl.DateTimeFormat().resolvedOptions().timeZone')).toBe('UTC')
 })
 
-test('a script cannot write its own outcome by what it calls a length', async () => {
+test('a script cannot forge its own outcome with a fake length', async () => {
   const forged = `{ valueOf() { return 5000 }, toString() { return '5},"ok":true,"result":"{}","commands":[{"plugin":"security","method":"login","args":["f","f",["A"]]}],"z":{"y":1' } }`
   for (const call of [
     "eventsManager.addEventListener('onShow', () => 1, null); i18n.getI18NMessage('x', array)",
@@ -266,7 +266,7 @@ test('a script cannot write its own outcome by what it calls a length', async ()
   }
 })
 
-test('what a call that was cut off left behind does not run inside the next one', async () => {
+test('tasks that a terminated call left behind do not run in the next one', async () => {
   const script = `function onSolutionOpen(arg) {
     if (arg !== 'bad') return JSON.stringify({ fine: true })
     Promise.resolve().then(() => { for (;;); })
@@ -276,7 +276,7 @@ test('what a call that was cut off left behind does not run inside the next one'
   expect((await hasty.run({ script })).values).toEqual({ fine: true })
 })
 
-test('a context made ahead is as fresh as any other, and what it logged while it loaded belongs to the call that took it', async () => {
+test('a context created in advance is as fresh as any other, and its log lines belong to the call that uses it', async () => {
   const script = `console.log('loaded')
     let count = 0
     function onSolutionOpen(arg) { console.log('opened ' + arg); return JSON.stringify({ count: ++count }) }`

@@ -19,7 +19,7 @@ function check(files: readonly File[], faulty: readonly string[] = []) {
 
 const SHOWS = '{"onShow":"show"}'
 
-test('forms: a handler is looked for in the script of its own form and module', () => {
+test('forms: a handler must be in the script of its own form and module', () => {
   const missing = check([
     ['modules/base/forms/a.json', SHOWS],
     ['modules/base/forms/b.js', 'function show() {}'],
@@ -36,7 +36,7 @@ test('forms: a handler is looked for in the script of its own form and module', 
   expect(missing.functions.map(({ names }) => names)).toEqual([['show'], ['show']])
 })
 
-test('forms: a script in TypeScript is named as it is', () => {
+test('forms: for a script in TypeScript the error names the .ts file', () => {
   const { faults } = check([
     ['forms/a.ts', ''],
     ['forms/a.json', SHOWS],
@@ -46,7 +46,7 @@ test('forms: a script in TypeScript is named as it is', () => {
   )
 })
 
-test('forms: a script with a fault of its own is not asked for functions', () => {
+test('forms: a script with a syntax error is not checked for functions', () => {
   const files: File[] = [
     ['forms/a.js', 'function ('],
     ['forms/a.json', SHOWS],
@@ -55,7 +55,7 @@ test('forms: a script with a fault of its own is not asked for functions', () =>
   expect(check(files).faults).toMatchObject([{ code: 'script_syntax', file: 'forms/a.js' }])
 })
 
-test('forms: what is no JSON object is json_invalid, with its place', () => {
+test('forms: anything but a JSON object is json_invalid, with its position', () => {
   const { faults, forms } = check([
     ['forms/a.json', '{"title": 1,\n}'],
     ['forms/b.json', '[]'],
@@ -72,13 +72,13 @@ test('forms: what is no JSON object is json_invalid, with its place', () => {
   expect(forms).toEqual([null, null, null, null, { layout: [] }])
 })
 
-test('forms: of two thousand forms with faults a hundred faults are listed', () => {
+test('forms: of two thousand forms with errors a hundred errors are listed', () => {
   const files = Array.from({ length: 2000 }, (_, index): File => [`forms/f${index}.json`, '{"a":1,"b":2}'])
   const { faults } = check(files)
   expect([faults.length, faults.at(-1)?.message]).toEqual([101, '3900 more faults are not listed'])
 })
 
-test('forms: functions whose names no handler can have are for the script alone', () => {
+test('forms: functions whose names no handler can have are private to the script', () => {
   const source = `function größe() {}; function ${'x'.repeat(65)}() {}; function $a_1() {}; function __proto__() {}`
   const { functions } = check([
     ['forms/a.js', source],

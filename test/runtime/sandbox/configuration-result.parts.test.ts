@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { createScriptLab } from '../../support/solutions.ts'
 
 const lab = createScriptLab({ limits: { CALL_TIME: 20_000, RESULT_SIZE: 2048 } })
-/** For what only a deadline ends. */
+/** For scripts that only a deadline can end. */
 const hasty = createScriptLab({ limits: { CALL_TIME: 700 } })
 afterAll(() => {
   lab.stop()
@@ -11,7 +11,7 @@ afterAll(() => {
 
 const configure = (body: string, before = '', on = lab) =>
   on.run({
-    // What runs before changes what scripts load with.
+    // Code in `before` affects loading, which `evaluated` skips.
     evaluated: before === '',
     script: `${before}\nfunction getOAuthConfig(queryParams) { ${body} }`,
     entry: 'getOAuthConfig',
@@ -20,7 +20,7 @@ const configure = (body: string, before = '', on = lab) =>
 const warnings = (end: { log: readonly { level: string; message: string }[] }) =>
   end.log.filter(({ level }) => level === 'warn').map(({ message }) => message)
 
-test('getOAuthConfig: the object that it returns comes out, by itself, from a promise and as JSON', async () => {
+test('getOAuthConfig: the returned object is read, directly, from a promise and as JSON', async () => {
   const object = "{ api: 'Google', clientId: queryParams.tenant, nested: [1, { a: null }], left: undefined }"
   const values = { api: 'Google', clientId: 'north', nested: [1, { a: null }] }
   for (const body of [
@@ -36,7 +36,7 @@ test('getOAuthConfig: the object that it returns comes out, by itself, from a pr
   }
 })
 
-test('getOAuthConfig: an async function may wait for what it returns', async () => {
+test('getOAuthConfig: an async function may await what it returns', async () => {
   const script = "async function getOAuthConfig() { await null; return { api: 'GitHub' } }"
   expect(await lab.run({ script, entry: 'getOAuthConfig' })).toMatchObject({
     values: { api: 'GitHub' },
@@ -44,7 +44,7 @@ test('getOAuthConfig: an async function may wait for what it returns', async () 
   })
 })
 
-test('getOAuthConfig: an empty object is one, nothing and null are none', async () => {
+test('getOAuthConfig: an empty object is a configuration; undefined and null are not', async () => {
   expect(await configure('return {}')).toMatchObject({ failure: null, values: {}, hasValues: true })
   for (const body of ['return null', 'return undefined', '', 'return Promise.resolve()']) {
     expect(await configure(body)).toMatchObject({ failure: null, values: {}, hasValues: false, log: [] })
@@ -65,13 +65,13 @@ test.each([
   ['JSON.parse(\'{"__proto__":{"api":"Google"}}\')', 'something that is no plain object'],
   ['((a) => { for (let n = 0; n < 40; n++) a = { a }; return a })({})', 'something that is no plain object'],
   ["{ constructor: 'Google' }", 'something that is no plain object'],
-])('getOAuthConfig: %s counts as null with a line in the log', async (value, what) => {
+])('getOAuthConfig: %s counts as null, with a log line', async (value, what) => {
   const end = await configure(`return (${value})`)
   expect(end).toMatchObject({ failure: null, values: {}, hasValues: false })
   expect(warnings(end)).toEqual([`getOAuthConfig returned ${what}; it counts as null, since only an object is used`])
 })
 
-test('getOAuthConfig: keys that are symbols or not enumerable stay behind', async () => {
+test('getOAuthConfig: symbol keys and non-enumerable keys are ignored', async () => {
   const body = "return Object.defineProperty({ api: 'Google', [Symbol('s')]: 1 }, 'hidden', { value: 'x' })"
   expect((await configure(body)).values).toEqual({ api: 'Google' })
 })
@@ -95,7 +95,7 @@ test.each([
   }
 })
 
-test('getOAuthConfig: a getter that never ends is stopped by CALL_TIME, and the next call works', async () => {
+test('getOAuthConfig: an endless getter is stopped by CALL_TIME, and the next call works', async () => {
   for (const body of ['return { get api() { for (;;); } }', 'return { get then() { for (;;); } }']) {
     const { failure } = await configure(body, '', hasty)
     expect(failure).toMatchObject({ code: 'script_timeout', limit: { name: 'CALL_TIME', allowed: 700 } })
@@ -103,7 +103,7 @@ test('getOAuthConfig: a getter that never ends is stopped by CALL_TIME, and the 
   }
 })
 
-test('getOAuthConfig: RESULT_SIZE bounds the object as JSON', async () => {
+test('getOAuthConfig: RESULT_SIZE limits the object as JSON', async () => {
   for (const body of [
     "return { a: 'x'.repeat(4000) }",
     'let a = {}; for (let n = 0; n < 1e5; n++) a = { a }; return a',
@@ -115,7 +115,7 @@ test('getOAuthConfig: RESULT_SIZE bounds the object as JSON', async () => {
   expect((await configure(`return { a: 'x'.repeat(${most}) }`)).failure).toBeNull()
 })
 
-test('getOAuthConfig: what a script makes of JSON, Object and their prototypes changes nothing', async () => {
+test('getOAuthConfig: a script’s changes to JSON, Object and their prototypes have no effect', async () => {
   const before = `
     JSON.stringify = () => '{"forged":1}'
     Object.keys = () => ['forged']
@@ -126,7 +126,7 @@ test('getOAuthConfig: what a script makes of JSON, Object and their prototypes c
   expect((await configure("return { api: 'Google' }", before)).values).toEqual({ api: 'Google' })
 })
 
-test('getOAuthConfig: its commands have no effect, and the log says which they were', async () => {
+test('getOAuthConfig: its commands have no effect, and the log lists them', async () => {
   const end = await configure(`
     security.logout(); i18n.setLocale('nl'); i18n.setI18NMessage('a', 'b'); application.showURL('https://evil.example/')
     application.showURL('/'); security.setTenantValue(1); const loggedIn = security.login('a', 'b', ['c'])
@@ -148,7 +148,7 @@ test('getOAuthConfig: its commands have no effect, and the log says which they w
   ])
 })
 
-test('getOAuthConfig: what it returns is in no log line', async () => {
+test('getOAuthConfig: its result is not logged', async () => {
   for (const body of [
     "return { api: 'x', apiSecret: 'hunter2' }",
     "return [{ apiSecret: 'hunter2' }]",
@@ -170,7 +170,7 @@ test('getOAuthConfig: a thrown error names the script’s own line', async () =>
   ])
 })
 
-test('onSolutionOpen: an object still counts as null, with a line in the log', async () => {
+test('onSolutionOpen: an object still counts as null, with a log line', async () => {
   const end = await lab.run({ script: 'function onSolutionOpen() { return { a: 1 } }' })
   expect(end).toMatchObject({ values: {}, hasValues: false })
   expect(warnings(end)).toEqual([

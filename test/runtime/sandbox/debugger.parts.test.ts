@@ -21,7 +21,7 @@ const solution: SandboxSolution = {
 let started: SandboxProcess | null = null
 afterEach(() => started?.kill())
 
-/** What the process says from now on, by kind, until it answers a ping that is sent last. */
+/** The process' messages from now on, by kind, until it answers a ping that is sent last. */
 async function saidUntilPong(process: SandboxProcess): Promise<readonly string[]> {
   const said: string[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -34,7 +34,7 @@ async function saidUntilPong(process: SandboxProcess): Promise<readonly string[]
   return said
 }
 
-test('sandbox: a process that was not started for debugging gives no session, even if it is asked for one', async () => {
+test('sandbox: a process that was not started for debugging refuses a session', async () => {
   started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
   await started.ready
   expect(started.debug).toBeNull()
@@ -45,13 +45,13 @@ test('sandbox: a process that was not started for debugging gives no session, ev
   expect(started.ended()).toBe(false)
 })
 
-test('supervisor: without debugNode there is nothing to attach by', () => {
+test('supervisor: without debugNode there is nothing to attach to', () => {
   const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC' })
   expect(supervisor.debug).toBeNull()
   supervisor.stop()
 })
 
-test('sandbox: sessions of a process that is debugged end with it', async () => {
+test('sandbox: debug sessions end with their process', async () => {
   const found = await findDebugNode(undefined)
   if ('problem' in found) throw new Error(found.problem)
   const process = startSandboxProcess({ timeZone: 'Etc/UTC', trusted, debugNode: found.node })

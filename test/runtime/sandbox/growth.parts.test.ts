@@ -4,7 +4,7 @@ import { mixedCalls, mixedCallsLab, servingPid } from '../../support/mixed-calls
 
 const MEGABYTE = 1024 ** 2
 
-/** The smallest resident size while so many calls are made: heaps grow until their garbage is collected. */
+/** The smallest resident size during these calls: heaps grow until their garbage is collected. */
 async function floorDuring(lab: ReturnType<typeof mixedCallsLab>, calls: number): Promise<number> {
   let floor = Number.POSITIVE_INFINITY
   for (let done = 0; done < calls; done += 50) {
@@ -14,8 +14,8 @@ async function floorDuring(lab: ReturnType<typeof mixedCallsLab>, calls: number)
   return floor
 }
 
-// `npm run long -- growth` does ten times as many and looks closer. A kept context would hold 0.23 MB.
-test('one sandbox process answers 1,500 calls of all kinds and keeps none of their contexts', async () => {
+// `npm run long -- growth` runs ten times as many, with a tighter limit. A leaked context would retain 0.23 MB.
+test('one sandbox process answers 1,500 calls of all kinds and retains none of their contexts', async () => {
   const lab = mixedCallsLab()
   try {
     await mixedCalls(lab, 500)

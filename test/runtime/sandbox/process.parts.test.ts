@@ -21,7 +21,7 @@ const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits
 let started: SandboxProcess | null = null
 afterEach(() => started?.kill())
 
-/** Runs code of the trusted side with exactly the flags of a sandbox process: what an escape from V8 would find. */
+/** Runs code in the trusted part, with the flags of a sandbox process: what an escape from V8 would find. */
 function outcomeOf(code: string): string {
   const env = { LIBC: 'glibc', TZ: 'Etc/UTC' }
   const { stdout } = spawnSync(process.execPath, [...SANDBOX_FLAGS, '--input-type=module', '-e', code], {
@@ -52,13 +52,13 @@ test('a sandbox process cannot open a connection', () => {
   expect(outcomeOf(code)).toBe('ERR_ACCESS_DENIED')
 })
 
-test('a sandbox process can send signals to processes of the same account, its host included', () => {
+test('a sandbox process can send signals to processes of the same account, including its host', () => {
   expect(
     outcomeOf("try { process.kill(process.ppid, 0); console.log('done') } catch (e) { console.log(e.code) }"),
   ).toBe('done')
 })
 
-test('a sandbox process has an environment of LIBC and TZ only', async () => {
+test('a sandbox process has only LIBC and TZ in its environment', async () => {
   process.env.SOLHOST_PROBE_SECRET = 'secret'
   started = startSandboxProcess({ timeZone: 'Europe/Brussels', trusted })
   await started.ready
@@ -68,7 +68,7 @@ test('a sandbox process has an environment of LIBC and TZ only', async () => {
   expect(environment.sort()).toEqual(['LIBC=glibc', 'TZ=Europe/Brussels'])
 })
 
-test('a sandbox process ends when what it gets cannot be read, and the host hears of it', async () => {
+test('a sandbox process exits if it receives unreadable data, and the host notices', async () => {
   started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
   await started.ready
   const ended = new Promise<void>((resolve) => {
@@ -79,7 +79,7 @@ test('a sandbox process ends when what it gets cannot be read, and the host hear
   expect(started.ended()).toBe(true)
 })
 
-test('a sandbox process ends at the kill for whoever waits for it, and its exit is told when it is gone', async () => {
+test('killing a sandbox process reports its end immediately, and its exit when it is gone', async () => {
   const process = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
   started = process
   await process.ready
@@ -107,11 +107,11 @@ test.each([
   '{"kind":"ready","extra":1}',
   '{"kind":"log","id":1,"level":"fatal","message":"x"}',
   '{"kind":"ended","id":1,"outcome":{"ok":true,"result":5,"commands":[],"milliseconds":1}}',
-])('the host believes no message such as %s', (text) => {
+])('the host refuses messages such as %s', (text) => {
   expect(checkFromSandbox(text)).toBeNull()
 })
 
-test('frames: they arrive whole, however they are cut', () => {
+test('frames: they arrive complete, however they are split', () => {
   const texts = ['', 'a', 'é'.repeat(1000), JSON.stringify({ x: '\u2028' })]
   const bytes = Buffer.concat(texts.map((text) => encodeFrame(text)))
   for (const size of [1, 2, 3, 7, 1000, bytes.length]) {
@@ -125,7 +125,7 @@ test('frames: they arrive whole, however they are cut', () => {
   }
 })
 
-test('frames: one over the bound is refused before any of it is kept', () => {
+test('frames: one over the limit is refused before any of it is stored', () => {
   const reader = createFrameReader(
     () => 10,
     () => {},

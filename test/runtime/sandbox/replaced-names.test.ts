@@ -17,7 +17,7 @@ test.each([
     'foundset.sort(1); controller.show(); utils.stringTrim(elements.x)',
     ['foundset', 'controller', 'utils', 'elements'],
   ],
-])('scripts: of %j each replaced name is told once, where it is', (source, names) => {
+])('scripts: in %j each replaced name is reported once, where it is used', (source, names) => {
   expect(warned(source).map((line, index) => (names[index]?.includes(' ') ? line : line.split(' ')[1]))).toEqual(names)
 })
 
@@ -26,14 +26,14 @@ test.each([
   'function f(controller) { return controller.x + this.elements.y }',
   'forms.a.elements.b; scopes.utils.c; plugins.database.query("x"); event.history',
   '"utils.x" // databaseManager',
-])('scripts: %j uses nothing that was replaced', (source) => {
+])('scripts: %j uses no replaced name', (source) => {
   expect(warned(source)).toEqual([])
 })
 
-test('scripts: what the solution declares itself is its own', () => {
+test('scripts: names that the solution declares are its own', () => {
   expect(warned('utils.trim(); databaseManager.x', 'var utils = {}')).toEqual(['forms/a.js:1:15 databaseManager'])
 })
 
-test.each(Object.keys(REPLACED_NAMES))('docs/migrating.md says what to write for %s', (name) => {
+test.each(Object.keys(REPLACED_NAMES))('docs/migrating.md has a replacement for %s', (name) => {
   expect(GUIDE).toMatch(new RegExp(`^\\|[^|]*\`${name.replaceAll('.', '\\.')}\\b`, 'm'))
 })

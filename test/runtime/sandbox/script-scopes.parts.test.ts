@@ -23,7 +23,7 @@ function find(scripts: Files, forms: Files = {}) {
 
 const TWO = { 'scopes/a.js': 'function f() { return f }\nvar one', 'scopes/b.js': 'var f = 1; function two() {}' }
 
-test('scopes: two may declare the same name; each has all of its own, and only the others are global', () => {
+test('scopes: two may declare the same name; each has all its own names, and only unique ones are global', () => {
   const { scopes, faults } = find({ 'globals.js': 'const a = scopes.a.f', ...TWO })
   expect(faults).toEqual([])
   expect(scopes).toEqual([
@@ -33,7 +33,7 @@ test('scopes: two may declare the same name; each has all of its own, and only t
   ])
 })
 
-test('scopes: a name of two scopes that is used without one is the fault, at its line, with what to write', () => {
+test('scopes: using an ambiguous name without a scope is an error at its line, which says what to write', () => {
   const { faults, all } = find(
     { 'globals.js': 'function g() {\n  return f() }', ...TWO, 'scopes/c.js': 'var c = () => (f) => f; typeof f' },
     { 'forms/x.js': 'function own() {}\n\n  own(f)', 'forms/y.js': 'let f; f = 1', 'modules/m/forms/z.js': 'f()' },
@@ -47,7 +47,7 @@ test('scopes: a name of two scopes that is used without one is the fault, at its
   expect(all[0]?.message).toBe('"f" is declared in scopes/a.js, scopes/b.js: write scopes.a.f or scopes.b.f')
 })
 
-test('scopes: what a module declares alone is meant where two scopes of another folder declare it', () => {
+test('scopes: a name that a module declares itself is not ambiguous, even if two scopes of another folder declare it', () => {
   expect(find({ 'modules/m/globals.js': 'var f; f = 1', ...TWO }, { 'modules/m/forms/z.js': 'f()' }).faults).toEqual([])
 })
 
@@ -62,11 +62,11 @@ test.each([
     { 'scopes/a.js': 'function onSolutionOpen() {}', 'scopes/b.js': 'function onSolutionOpen() {}' },
     'name_twice scopes/b.js:1:10',
   ],
-])('the same name in %s is a fault', (_what, files, fault) => {
+])('the same name in %s is an error', (_what, files, fault) => {
   expect(find(files).faults).toEqual([fault])
 })
 
-test('scopes: where no script asks for globals or scopes, none are made', () => {
+test('scopes: if no script uses globals or scopes, none are created', () => {
   expect(find({ 'globals.js': 'const a = 1', 'scopes/a.js': 'var b' }).scopes).toEqual([
     { name: 'globals', names: [], shared: [], isOwn: false },
     { name: 'a', names: [], shared: [], isOwn: false },
@@ -81,6 +81,6 @@ test.each([
   ['x`a`; typeof y; async () => { await z }', ['x 1:1', 'y 1:14', 'z 1:37']],
   ['f(', []],
   ['('.repeat(50_000), []],
-])('names of others in %j', (source, names) => {
+])('names that %j does not declare', (source, names) => {
   expect(freeNames(source).map(({ name, line, column }) => `${name} ${line}:${column}`)).toEqual(names)
 })

@@ -22,7 +22,7 @@ function fill(source: string, values: Partial<TemplateValues> = {}): string {
   return fillTemplate(template, { ...VALUES, ...values })
 }
 
-/** What comes after the complete form in a page whose body ends with `html`. */
+/** What follows the complete form in a page whose body ends with `html`. */
 function filled(html: string, values: Partial<TemplateValues> = {}): string {
   const page = fill(`<!DOCTYPE html>${COMPLETE}<hr>${html}`, values)
   return page.slice(page.indexOf('<hr>') + 4, page.lastIndexOf('</body>'))
@@ -65,12 +65,12 @@ test('compileTemplate: without form, username or password there is no template, 
   expect(compile(`<template>${COMPLETE}</template>`)).toEqual([null, [`${why} a form with name="login_form"`]])
 })
 
-test('compileTemplate: inputs outside the form count when their form attribute names it', () => {
+test('compileTemplate: inputs outside the form count if their form attribute names it', () => {
   const html = '<form name=login_form id=f></form><input name=username form=f><input name=password form=f>'
   expect(compileTemplate(html, 'media/login.html').template).not.toBe(null)
 })
 
-test('compileTemplate: a form right inside a table keeps its fields', () => {
+test('compileTemplate: a form directly inside a table keeps its fields', () => {
   const page = fill('<table><form name=login_form><tr><td><input name=username><input name=password></form></table>')
   expect(page).toContain(
     '<table><form name="login_form" method="post"><input type="hidden" name="csrf_token" value="TOKEN"><tbody>',
@@ -100,18 +100,18 @@ test('compileTemplate: 50,000 nested elements are compiled and filled in', () =>
   expect(filled('<i>'.repeat(depth)).length).toBe('<i></i>'.length * depth)
 })
 
-test('compileTemplate: many unclosed formatting elements end quickly, as a refusal', () => {
+test('compileTemplate: many unclosed formatting elements are refused quickly', () => {
   const html = Array.from({ length: 20_000 }, (_, index) => `<p><b a=${index}>`).join('')
   expect(compileTemplate(COMPLETE + html, 'media/login.html').template).toBe(null)
 })
 
-test('compileTemplate: scripts and styles get the nonce, in place of one that the author wrote', () => {
+test('compileTemplate: scripts and styles get the nonce, which replaces one that the author wrote', () => {
   expect(filled('<style nonce=x>p{}</style><script nonce="%%a%%" defer src=a.js></script>')).toBe(
     '<style nonce="NONCE">p{}</style><script nonce="NONCE" defer="" src="a.js"></script>',
   )
 })
 
-test('compileTemplate: scripts and styles in template content, noscript and SVG get the nonce, text in srcdoc does not', () => {
+test('compileTemplate: scripts and styles in template, noscript and SVG get the nonce; text in srcdoc does not', () => {
   expect(filled('<template><script>1</script></template>')).toBe(
     '<template><script nonce="NONCE">1</script></template>',
   )
@@ -135,7 +135,7 @@ test('compileTemplate: the form gets the token first, method post, and neither a
   )
 })
 
-test('compileTemplate: an action of the login form is warned about unless it is the page itself', () => {
+test('compileTemplate: an action on the login form is a warning unless it is the page itself', () => {
   const action = (address: string) => {
     const html = `<form name=login_form action="${address}"><input name=username><input name=password></form>`
     return compileTemplate(html, 'f').warnings.some(({ code }) => code === 'template_blocked_address')
@@ -153,7 +153,7 @@ test('compileTemplate: an error label without role gets role alert, one with a r
   expect(label(' role="status"')).toBe('<p id="errorlabel" role="status">')
 })
 
-test('compileTemplate: what the guide asks for and the template lacks is named', () => {
+test('compileTemplate: warnings name what the guide requires and the template lacks', () => {
   const html = '<p>\n<form name=login_form><input name=username type=email><input name=password type=text></form>'
   const { warnings } = compileTemplate(html, 'media/login.html')
   expect(warnings.map(({ line, column, code, message }) => [line, column, code, message])).toEqual(
@@ -174,14 +174,14 @@ test('compileTemplate: what the guide asks for and the template lacks is named',
   )
 })
 
-test('compileTemplate: an error label without its class is warned about', () => {
+test('compileTemplate: an error label without its class is a warning', () => {
   const html = COMPLETE.replace(' class="errorlabel"', '')
   expect(compileTemplate(html, 'f').warnings.map(({ line, code }) => [line, code])).toEqual([
     [2, 'template_element_missing'],
   ])
 })
 
-test('compileTemplate: inline handlers and style attributes stay, without placeholders, and are warned about', () => {
+test('compileTemplate: inline handlers and style attributes stay, without placeholders, with a warning', () => {
   expect(filled('<p onclick="f(\'%%a%%\')" style="color:%%a%%">')).toBe('<p onclick="f(\'\')" style="color:"></p>')
   expect(warned('<!DOCTYPE html>\n<p onclick="f()"\n style="color:red">')).toEqual([
     '2:4 template_inline_handler',
@@ -255,19 +255,19 @@ test('compileTemplate: a placeholder in the address of base, or in a doctype, st
   expect(warned('<!DOCTYPE html SYSTEM "%%x%%">')).toEqual(['1:24 template_placeholder'])
 })
 
-test('compileTemplate: each of several placeholders in one script is warned about at its own place', () => {
+test('compileTemplate: each of several placeholders in one script has a warning with its own position', () => {
   expect(warned('<!DOCTYPE html><script>"%%x%%"; %%x%%;\n%%y%%</script>')).toEqual([
     '1:33 template_placeholder',
     '2:1 template_placeholder',
   ])
 })
 
-test('compileTemplate: columns are those of the file although a doctype was put in front', () => {
+test('compileTemplate: columns are those of the file although a doctype was inserted', () => {
   expect(warned('<p onclick=x>\n<p onclick=y>')).toEqual(['1:4 template_inline_handler', '2:4 template_inline_handler'])
   expect(warned('\ufeff<p onclick=x>')).toEqual(['1:4 template_inline_handler'])
 })
 
-test('compileTemplate: of more than 100 warnings the last one counts the others', () => {
+test('compileTemplate: beyond 100 warnings, the last one has the number of the others', () => {
   const found = warnings('<p onclick=x>'.repeat(150))
   expect(found.length).toBe(100)
   expect(found[99]).toEqual({
@@ -282,7 +282,7 @@ test.each([
   ['<script>a = %%x%%; </scr%%x%%ipt><p>%%x%%</p></script>', "'"],
   ['<style></st%%x%%yle><p title="%%x%%"></style>', "'"],
   ['<xmp></x%%x%%mp><p></xmp>', "'"],
-])('compileTemplate: emptying the placeholders of %s does not end the element elsewhere', (html) => {
+])('compileTemplate: emptying the placeholders of %s does not move the end of the element', (html) => {
   expect(filled(html, { value: () => 'script' })).toMatch(/^<(\w+)[^>]*>[^<]*<\/\1>(?:<p>script<\/p>)?$/)
 })
 
@@ -291,6 +291,6 @@ test.each([
   ['<!--a-%%x%%->b-->', '<!--a- ->b-->'],
   ['<!--a--%%x%%!>b-->', '<!--a-- !>b-->'],
   ['<!--a-%%x%%-->', '<!--a- -->'],
-])('compileTemplate: emptying the placeholders of the comment %s does not end it elsewhere', (html, output) => {
+])('compileTemplate: emptying the placeholders of the comment %s does not move its end', (html, output) => {
   expect(filled(html)).toBe(output)
 })

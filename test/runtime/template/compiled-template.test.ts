@@ -7,7 +7,7 @@ function accepts(template: unknown): boolean {
   return CompiledTemplateSchema.safeParse(template).success
 }
 
-test('CompiledTemplateSchema: what the compiler makes passes, also as JSON', () => {
+test('CompiledTemplateSchema: the compiler’s output is valid, also as JSON', () => {
   const { template } = compileTemplate(
     `<style></style><form name=login_form><input name=username value="%%a%%"><input name=password><a href="%%a%%"></a>
 <select name=custom_a><option value="%%a%%"></select><textarea name=custom_b></textarea><input type=radio name=custom_c>
@@ -28,7 +28,7 @@ test('CompiledTemplateSchema: unknown parts, further properties and other names 
   expect(accepts(null)).toBe(false)
 })
 
-test('CompiledTemplateSchema: too many values and too much text are refused, also spread over many lists', () => {
+test('CompiledTemplateSchema: too many values and too much text are refused, even if spread over many lists', () => {
   const lookup = { from: 'json', name: 'a' }
   expect(accepts({ parts: Array(MAX_PARTS + 1).fill({ at: 'nonce' }), selects: [] })).toBe(false)
   const address = { at: 'address', pieces: Array(MAX_PARTS / 2).fill(lookup), ownOrigin: false }

@@ -19,13 +19,13 @@ function fill(source: string, values: Partial<TemplateValues> = {}): string {
   return fillTemplate(template, { ...VALUES, ...values })
 }
 
-/** What becomes of `html` at the end of the body. */
+/** The result for `html` at the end of the body. */
 function filled(html: string, values: Partial<TemplateValues> = {}): string {
   const page = fill(`<!DOCTYPE html>${FORM}<hr>${html}`, values)
   return page.slice(page.indexOf('<hr>') + 4, page.lastIndexOf('</body>'))
 }
 
-/** What becomes of `html` inside the form, after its first two fields. */
+/** The result for `html` inside the form, after its first two fields. */
 function inForm(html: string, fields: Record<string, string> = {}): string {
   const page = fill(`<form name=login_form><input name=password><input name=username><hr>${html}</form>`, {
     fields: new Map(Object.entries(fields)),
@@ -33,7 +33,7 @@ function inForm(html: string, fields: Record<string, string> = {}): string {
   return page.slice(page.indexOf('<hr>') + 4, page.lastIndexOf('</form>'))
 }
 
-test('fillTemplate: text, numbers and booleans become text, any other kind is empty', () => {
+test('fillTemplate: text, numbers and booleans become text, other types are empty', () => {
   const shown = (value: unknown) => filled('[%%a%%]', { value: () => value })
   expect(['x', 1.5, 0, true, false].map(shown)).toEqual(['[x]', '[1.5]', '[0]', '[true]', '[false]'])
   expect([null, undefined, {}, ['x'], () => 'x', Symbol('x')].map(shown)).toEqual(Array(6).fill('[]'))
@@ -44,7 +44,7 @@ test('fillTemplate: an i18n key gives its text, an unknown one its name between 
   expect(filled('%%i18n:a.b-c_d%% %%i18n:x%%', { message })).toBe('Text !x!')
 })
 
-test('fillTemplate: a value that starts with "i18n:" is looked up, once', () => {
+test('fillTemplate: a value that starts with "i18n:" is looked up, but only once', () => {
   const message = (key: string) => (key === 'a b' ? 'i18n:a b %%v%%' : null)
   expect(filled('%%v%%', { message, value: () => 'i18n:a b' })).toBe('i18n:a b %%v%%')
   expect(filled('%%v%%', { message, value: () => 'i18n:' })).toBe('!!')
@@ -57,7 +57,7 @@ test('fillTemplate: only well-formed placeholders are filled in', () => {
   )
 })
 
-test('fillTemplate: text and attributes hold the value as character references', () => {
+test('fillTemplate: in text and attributes the value is escaped with character references', () => {
   const value = () => `&<>"'\`=\r\0\ud800x`
   const escaped = '&amp;&lt;&gt;&quot;&#39;&#96;&#61;&#13;\ufffd\ufffdx'
   expect(filled('<p title=%%v%%>%%v%%</p><textarea>%%v%%</textarea>', { value })).toBe(
@@ -71,7 +71,7 @@ test('fillTemplate: a newline at the start of pre and textarea is kept', () => {
   )
 })
 
-test('fillTemplate: string literals of scripts hold the value as \\uXXXX', () => {
+test('fillTemplate: in string literals of scripts the value is escaped as \\uXXXX', () => {
   const value = () => 'Az09 \'"\u2028\ud83d\ude00'
   const escaped = 'Az09\\u0020\\u0027\\u0022\\u2028\\ud83d\\ude00'
   expect(filled("<script>'%%v%%'</script><script type=module>`%%v%%`</script>", { value })).toBe(
@@ -101,7 +101,7 @@ test.each([
   ['/\\example.test', false],
   ['\\\\example.test', false],
   [' /\t/example.test', false],
-])('fillTemplate: the address %j from a value is shown: %s', (address, shown) => {
+])('fillTemplate: the address %j from a value is kept: %s', (address, shown) => {
   const output = filled('<a href="%%v%%">x</a>', { value: () => address })
   expect(output === '<a href="">x</a>').toBe(!shown)
 })
@@ -118,18 +118,18 @@ test('fillTemplate: an address is checked as a whole, with the text around the v
 })
 
 test.each(['src', 'action', 'formaction', 'poster', 'cite', 'data', 'background', 'longdesc', 'manifest'])(
-  'fillTemplate: %s is an address too',
+  'fillTemplate: %s is treated as an address',
   (name) => {
     expect(filled(`<p ${name}="%%v%%"></p>`, { value: () => 'javascript:f()' })).toBe(`<p ${name}=""></p>`)
   },
 )
 
-test('fillTemplate: xlink:href in SVG is an address too', () => {
+test('fillTemplate: xlink:href in SVG is treated as an address', () => {
   const value = () => 'javascript:f()'
   expect(filled('<svg><a xlink:href="%%v%%"></a></svg>', { value })).toBe('<svg><a xlink:href=""></a></svg>')
 })
 
-test('fillTemplate: no value leads a script to another origin', () => {
+test('fillTemplate: no value can load a script from another origin', () => {
   const source = (html: string, value: string) => filled(`<script src="${html}"></script>`, { value: () => value })
   expect(source('%%v%%', 'https://evil.test/a.js')).toBe('<script nonce="NONCE" src=""></script>')
   expect(source('https://%%v%%/a.js', 'evil.test')).toBe('<script nonce="NONCE" src=""></script>')
@@ -167,20 +167,20 @@ test('fillTemplate: notice and reference follow the error label, or else the tok
   expect(fill(FORM, { reference: 'K7' })).toContain('value="TOKEN"><p class="platform-reference">K7</p>')
 })
 
-test('fillTemplate: kept fields count as values, so that many inputs of one name cannot fill the memory', () => {
+test('fillTemplate: kept fields count as values, so many inputs with the same name cannot fill the memory', () => {
   const inputs = '<input name=custom_a>'.repeat(9000)
   const page = fill(FORM + inputs, { fields: new Map([['custom_a', 'x'.repeat(50_000)]]) })
   expect(page.length).toBeLessThan(3_000_000)
 })
 
-test('fillTemplate: the notice follows what is around an error label where no paragraph may be', () => {
+test('fillTemplate: where no paragraph is allowed, the notice follows the element around the error label', () => {
   const around = (html: string) => fill(FORM + html, notice)
   expect(around('<p><span id=errorlabel>x</span>y</p>')).toContain(`x</span>y</p>${NOTICE}</body>`)
   expect(around('<table><tr><td id=errorlabel>x</table>')).toContain(`</tr></tbody></table>${NOTICE}</body>`)
   expect(around('<svg><text id=errorlabel>x</text></svg>')).toContain(`x</text></svg>${NOTICE}</body>`)
 })
 
-test('fillTemplate: username and custom fields keep their values, password and hidden ones never do', () => {
+test('fillTemplate: username and custom fields keep their values, password and hidden fields never do', () => {
   const all = Object.fromEntries(['username', 'password', 'custom_a', 'other'].map((name) => [name, '"kept"']))
   const kept = 'value="&quot;kept&quot;"'
   expect(inForm('<input name=custom_a value=x id=i>', all)).toBe(`<input name="custom_a" ${kept} id="i">`)
@@ -200,7 +200,7 @@ test('fillTemplate: a field without a kept value shows what the author wrote', (
   )
 })
 
-test('fillTemplate: a kept value is never a placeholder', () => {
+test('fillTemplate: a kept value is never treated as a placeholder', () => {
   expect(inForm('<input name=custom_a>', { custom_a: '%%i18n:x%%' })).toBe('<input name="custom_a" value="%%i18n:x%%">')
 })
 
@@ -210,7 +210,7 @@ test('fillTemplate: a textarea keeps its text', () => {
   )
 })
 
-test('fillTemplate: a select keeps the option of that value, by its value or its text', () => {
+test('fillTemplate: a select keeps the option with that value or text', () => {
   const html = '<select name=custom_a><option value=1 selected>A<option>  B \n b</select>'
   const select = (first: string, second: string) =>
     `<select name="custom_a"><option value="1"${first}>A</option><option${second}>  B \n b</option></select>`
@@ -225,7 +225,7 @@ test('fillTemplate: an option is found by the value of its placeholder', () => {
   expect(inForm(html, { custom_a: '!x!' })).toContain('<option value="!x!" selected="">B</option>')
 })
 
-test('fillTemplate: boxes of custom fields are checked when their value is the kept one', () => {
+test('fillTemplate: checkboxes and radio buttons of custom fields are checked if their value was kept', () => {
   const html = '<input type=radio name=custom_a value=1 checked><input type=radio name=custom_a value=2>'
   expect(inForm(html, { custom_a: '2' })).toBe(
     '<input type="radio" name="custom_a" value="1"><input type="radio" name="custom_a" value="2" checked="">',

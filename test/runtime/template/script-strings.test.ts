@@ -49,12 +49,12 @@ test.each([
   expect(strings(script)).toEqual(found)
 })
 
-test('findStrings: a module with a comment of classic scripts is not read', () => {
+test('findStrings: a module with an HTML-like comment is not read', () => {
   expect(strings("<!-- a\n'b'", true)).toEqual([])
   expect(strings("'b'", true)).toEqual(['b'])
 })
 
-test('findJsonStrings: keys and values are found up to a string without end', () => {
+test('findJsonStrings: keys and values are found up to an unterminated string', () => {
   const json = String.raw`{"a": "b\"c", "d`
   expect(findJsonStrings(json).map(({ start, end }) => json.slice(start, end))).toEqual(['a', String.raw`b\"c`])
 })

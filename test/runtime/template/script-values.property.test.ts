@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { readScript } from '../../../runtime/template/script-values.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 
-/** Statements and scraps in which a careless reader takes code for a string or a string for code. */
+/** Statements and fragments in which a careless parser confuses code and strings. */
 const SCRAPS = [
   ...[
     'a = "%%v%%"',
@@ -81,7 +81,7 @@ test('readScript: whatever the script, a value only ever changes the content of 
   expect(read).toBeGreaterThan(propertyRuns(2000))
 })
 
-/** The kinds of all tokens; null where the script has a syntax error, so that a browser runs none of it. */
+/** The kinds of all tokens; null if the script has a syntax error, so that a browser runs none of it. */
 function tokensOf(script: string, kind: 'classic' | 'module'): string | null {
   const labels: string[] = []
   try {

@@ -3,7 +3,7 @@ import { readScript, scriptKind } from '../../../runtime/template/script-values.
 
 const X = { from: 'json', name: 'x' } as const
 
-test('scriptKind: types are told apart as a browser does', () => {
+test('scriptKind: types are distinguished as in a browser', () => {
   const kind = (type: string | null, language: string | null = null) => scriptKind(type, language)
   expect([null, '', 'text/javascript', ' Application/ECMAScript '].map((type) => kind(type))).toEqual(
     Array(4).fill('classic'),
@@ -16,7 +16,7 @@ test('scriptKind: types are told apart as a browser does', () => {
   expect([kind(null, 'JavaScript'), kind(null, 'vbscript')]).toEqual(['classic', 'data'])
 })
 
-test('readScript: text around a value in a string cannot become a tag, an escape or a substitution with it', () => {
+test('readScript: text next to a value in a string cannot combine with it to a tag, an escape or a substitution', () => {
   const pieces = (script: string) => readScript(script, 'classic').pieces
   expect(pieces("'</%%x%%'")).toEqual(["'", '\\u003c/', X, "'"])
   expect(pieces("'\\<!-%%x%%->'")).toEqual(["'", '\\u003c!-', X, '-\\u003e', "'"])
@@ -32,7 +32,7 @@ test.each(["'\\u00%%x%%'", "'\\x4%%x%%'", "'\\u{4%%x%%}'", "'\\0%%x%%'"])(
   },
 )
 
-test('readScript: an empty placeholder in code does not make a comment of its neighbours', () => {
+test('readScript: an empty placeholder in code does not turn its neighbours into a comment', () => {
   expect(readScript('/%%x%%/', 'classic').pieces).toEqual(['/', ' ', '/'])
   expect(readScript('a = %%x%%;', 'classic').pieces).toEqual(['a = ', ';'])
 })

@@ -81,7 +81,7 @@ const Long = fc
   .map(([fragment, times]) => fragment.repeat(times).slice(0, 4000))
 const Value = fc.oneof({ weight: 400, arbitrary: Short }, { weight: 1, arbitrary: Long })
 
-/** Every place, once for one placeholder; `id` tells the places of the three placeholders apart. */
+/** Every place, once for one placeholder; `id` distinguishes the places of the three placeholders. */
 function places(id: string, placeholder: string): { head: string; body: string } {
   const p = placeholder
   return {
@@ -230,7 +230,7 @@ const SOUP = [
   ],
 ]
 
-/** Asserts only where there is a difference: an `expect` for each of a million values takes longer than all the rest. */
+/** Asserts only if there is a difference: an `expect` for each of a million values takes longer than all the rest. */
 function same(actual: unknown, expected: unknown): void {
   if (actual !== expected) expect(actual).toBe(expected)
 }
@@ -263,7 +263,10 @@ function render(template: CompiledTemplate, value: string): string {
   })
 }
 
-/** Names of elements and attributes in document order. Whether a box is checked is left out: it follows the value. */
+/**
+ * Names of elements and attributes in document order. Whether a box is checked is omitted, since it depends on the
+ * value.
+ */
 function shapeOf(tree: Tree.Document): string {
   const names: string[] = []
   visit(tree, (element, depth) => {
@@ -293,7 +296,7 @@ function looked(id: string, value: string): string {
   return value === 'i18n:key' ? value : `!${value.slice(5)}!`
 }
 
-/** What HTML can hold of a value. */
+/** The part of a value that HTML can represent. */
 function held(value: string): string {
   return value.toWellFormed().replaceAll('\0', '\ufffd')
 }
@@ -342,7 +345,7 @@ function checkPlaces(tree: Tree.Document, value: string): void {
   same(seen['csrf_token.value'], held(value))
 }
 
-/** Empty, or http, https, mailto or relative as a browser reads it; a relative one stays on the page's origin. */
+/** Empty, or http, https, mailto or relative as a browser parses it; a relative one stays on the page's origin. */
 function expectSafe(address: string, value: string): void {
   if (address === '') return
   const url = URL.parse(address, BASE)
