@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { ADMIN_PASSWORD, type TestHost } from './host.ts'
 import { type Answer, type Ask, ask } from './http.ts'
 
-/** A browser at the pages of the administration, as far as HTTP goes: its cookie, and what it says of itself. */
+/** A browser on the administration pages, at the HTTP level: its cookie and the headers that browsers send. */
 export async function signInToAdmin(host: Pick<TestHost, 'adminUrl'>) {
   const cookie = await adminCookie(host)
   const page = await ask(`${host.adminUrl}/admin/`, { headers: { ...NAVIGATION, cookie } })
@@ -11,13 +11,13 @@ export async function signInToAdmin(host: Pick<TestHost, 'adminUrl'>) {
     cookie,
     csrfToken,
     get: (path: string): Promise<Answer> => ask(`${host.adminUrl}${path}`, { headers: { ...NAVIGATION, cookie } }),
-    /** What the script of a page asks of the API. */
+    /** Sends an API request as a page's script does. */
     api: (method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> =>
       ask(`${host.adminUrl}/admin/api/${path}`, apiAsk(method, { cookie, 'x-csrf-token': csrfToken, ...more }, body)),
   }
 }
 
-/** What a browser says of itself when a person opens a page. */
+/** Headers that a browser sends when a user opens a page. */
 export const NAVIGATION = {
   accept: 'text/html',
   'sec-fetch-dest': 'document',
@@ -35,7 +35,7 @@ export async function adminCookie(host: Pick<TestHost, 'adminUrl'>): Promise<str
   return (answer.headers['set-cookie'] ?? [])[0]?.split(';', 1)[0] ?? ''
 }
 
-/** Opens a page in a real browser that is signed in, without the form: that costs a page more. */
+/** Opens a page in a real browser that is already signed in. Signing in with the form would load another page. */
 export async function openAdminPage(page: Page, host: Pick<TestHost, 'adminUrl'>, path: string): Promise<void> {
   await addCookie(page, `${host.adminUrl}/admin/`, await adminCookie(host))
   await page.goto(`${host.adminUrl}${path}`)

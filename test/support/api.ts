@@ -3,7 +3,7 @@ import { type Answer, ask } from './http.ts'
 
 export type SendOptions = { readonly headers?: Record<string, string>; readonly authorization?: string }
 
-/** Asks the API of a host as its admin account, unless told otherwise; a body is sent as JSON. */
+/** Sends requests to a host's API, as its admin account by default; a body is sent as JSON. */
 export function apiOf(host: () => Pick<TestHost, 'url' | 'admin'>) {
   function send(method: string, path: string, body?: unknown, options: SendOptions = {}): Promise<Answer> {
     const { headers = {}, authorization = host().admin } = options
@@ -16,7 +16,7 @@ export function apiOf(host: () => Pick<TestHost, 'url' | 'admin'>) {
   }
   return {
     send,
-    /** The answer's JSON. */
+    /** The response's JSON. */
     get: async (path: string) => (await send('GET', path)).json() as Record<string, unknown>,
     items: async (path: string) => ((await send('GET', path)).json() as { items: Record<string, unknown>[] }).items,
   }

@@ -4,11 +4,11 @@ import { type Browser, type CDPSession, chromium, type Frame, type LaunchOptions
 import { expect } from 'vitest'
 import { waitUntil } from './wait-until.ts'
 
-/** Debian's Chromium, or undefined where it is not installed: tests that need it are skipped there. */
+/** Debian's Chromium, or undefined if it is not installed; tests that need it are skipped then. */
 export const wholeBrowserPath = installed('/usr/bin/chromium')
 /**
- * The same engine without the browser around it, whose own pages (tabs, address bar) take ten times the CPU time of ours;
- * where that is not installed, the whole browser.
+ * The same engine without the browser's own pages (tabs, address bar), which take ten times the CPU time of ours. Falls
+ * back to the full browser if it is not installed.
  */
 export const browserPath = installed('/usr/bin/chromium-headless-shell') ?? wholeBrowserPath
 
@@ -16,25 +16,28 @@ function installed(path: string): string | undefined {
   return existsSync(path) ? path : undefined
 }
 
-/** A browser without a window that asks nothing of the network by itself. The caller closes it. */
+/** A headless browser that sends no network requests of its own. The caller closes it. */
 export function launchBrowser(options: LaunchOptions = {}): Promise<Browser> {
   return launch(browserPath, options)
 }
 
 let shared: Promise<Browser> | undefined
 
-/** The browser of this worker. No file closes it, only its own contexts, which keep apart what files do. */
+/**
+ * The browser of this worker. Files close only their own contexts, which isolate them from each other, never the
+ * browser.
+ */
 export function sharedBrowser(): Promise<Browser> {
   shared ??= launchBrowser()
   return shared
 }
 
-/** @param browser undefined where the hook that asks for it failed */
+/** @param browser undefined if the hook that starts it failed */
 export async function closeContexts(browser: Browser | undefined): Promise<void> {
   await Promise.all((browser?.contexts() ?? []).map((context) => context.close()))
 }
 
-/** For what the browser around the engine has a part in: what windows do to one another, pages that are kept for coming back. */
+/** For behaviour of the full browser: windows that affect each other, and pages in the back/forward cache. */
 export function launchWholeBrowser(options: LaunchOptions = {}): Promise<Browser> {
   return launch(wholeBrowserPath, options)
 }
@@ -57,14 +60,15 @@ function launch(path: string | undefined, options: LaunchOptions): Promise<Brows
 }
 
 /**
- * Waits until the expression is true in the page. Playwright's `waitForFunction` evaluates a string inside the page when it
- * asks a second time, which our policy (no 'unsafe-eval') forbids: it would fail whenever the page is not there at once.
+ * Waits until the expression is true in the page. Playwright's `waitForFunction` evaluates a string inside the page on
+ * its second poll. Our policy (no 'unsafe-eval') forbids that, so it would fail whenever the expression is not true
+ * immediately.
  */
 export function untilTrue(page: Page | Frame, expression: string): Promise<void> {
   return waitUntil(async () => expect(await page.evaluate(expression), expression).toBe(true))
 }
 
-/** Colours change over 120 ms: what is looked at meanwhile is neither the one nor the other. What moves for ever is left alone. */
+/** Colours change over 120 ms, and colours in between would be reported. Endless animations keep running. */
 const TRANSITIONS_OVER = `Promise.allSettled(
   document.getAnimations()
     .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
@@ -72,8 +76,9 @@ const TRANSITIONS_OVER = `Promise.allSettled(
 ).then(() => {})`
 
 /**
- * Every violation that axe finds on the page, as 'rule: element', best practices included.
- * @param rules 'colours': only those that another colour scheme can break, for a page that was looked at with all
+ * Every violation that axe finds on the page, as 'rule: element', including best practices.
+ * @param rules 'colours': only rules that depend on the colour scheme, for a page that was already checked with all
+ * rules
  */
 export async function axeViolations(page: Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
   await page.evaluate(TRANSITIONS_OVER)
@@ -90,7 +95,7 @@ export async function axeViolations(page: Page, rules: 'all' | 'colours' = 'all'
 }
 
 export type Look = {
-  /** What axe finds, in light and in dark. */
+  /** Violations in light and dark mode. */
   readonly light: readonly string[]
   readonly dark: readonly string[]
   /** How far the page is wider than its window, in CSS pixels. */
@@ -100,12 +105,13 @@ export type Look = {
 
 const NARROW = { width: 320, height: 640 }
 
-/** Of a page without a fault. */
+/** The result for a page without problems. */
 export const SOUND_LOOK: Look = { light: [], dark: [], tooWide: 0, tooWideAt320: 0 }
 
 /**
- * Looks at an open page as different people see it, in one browser context: opening it costs most of the time.
- * @param darkAt 320: looks with all rules at the dark page in a narrow window, where its layout is another one
+ * Checks an open page for users with different settings, in one browser context, since opening a page takes most of the
+ * time.
+ * @param darkAt 320: checks the dark page with all rules in a narrow window, if its layout is different there
  */
 export async function lookOf(page: Page, darkAt?: 320): Promise<Look> {
   const size = page.viewportSize()
@@ -128,9 +134,9 @@ function tooWideBy(page: Page): Promise<number> {
 
 const sessions = new WeakMap<Page, CDPSession>()
 
-/** From its next load on, the page is asked for in another language, as by a browser that is set to it. */
+/** From its next load on, the page is requested in another language, as by a browser with that setting. */
 export async function speak(page: Page, locale: string): Promise<void> {
-  // Only the session that has set a locale may set another one.
+  // Only the session that set a locale can set another one.
   const devTools = sessions.get(page) ?? (await page.context().newCDPSession(page))
   sessions.set(page, devTools)
   const userAgent = await page.evaluate<string>('navigator.userAgent')
@@ -145,7 +151,7 @@ const NAME_OF_FOCUS = `(() => {
   return element.ariaLabel ?? (element.querySelector('.choice-title') ?? element).textContent.trim()
 })()`
 
-/** What the Tab key reaches until it leaves the page: the id of an input, the name of a link or button. */
+/** What the Tab key reaches until it leaves the page: the id of an input, the text of a link or button. */
 export async function tabOrder(page: Page): Promise<string[]> {
   const reached: string[] = []
   while (reached.length < 20) {

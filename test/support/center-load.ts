@@ -18,18 +18,21 @@ import { sharedProperties } from './host-group.ts'
 import { SimulatedHost } from './otlp.ts'
 import { startPostgres } from './postgres-server.ts'
 
-/* Satellites without what they run: they tell, report and ask as real ones, with the same queue on disk and the same sender. */
+/*
+ * Satellites without hosts: they send telemetry, report and poll like real ones, with the same queue on disk and the
+ * same sender.
+ */
 
 export type LoadedCenter = {
   readonly center: CenterProcess
   readonly satellites: readonly SimulatedSatellite[]
-  /** Asks the API; how long it took, in ms. */
+  /** Sends a request to the API; `took` is in ms. */
   readonly api: (
     path: string,
   ) => Promise<{ readonly body: { readonly items: readonly unknown[] }; readonly took: number }>
-  /** Asks for a page as a browser does. */
+  /** Requests a page as a browser does. @returns the time in ms */
   readonly page: (path: string) => Promise<number>
-  /** What the database holds of each Satellite, once the control center has stopped. */
+  /** What the database has for each Satellite, after the control center has stopped. */
   readonly stored: () => Promise<ReadonlyMap<string, Stored>>
   readonly stop: () => Promise<void>
 }
@@ -41,23 +44,23 @@ type Stored = { readonly lines: number; readonly distinct: number; readonly logi
 export type SimulatedSatellite = {
   readonly environment: string
   readonly done: { logins: number; calls: number; lines: number; polls: number; reports: number; dropped: number }
-  /** Puts so many lines into the queue. */
+  /** Adds this number of lines to the queue. */
   readonly log: (lines: number) => Promise<void>
-  /** Does some work and tells the metrics. */
+  /** Does some work and sends the metrics. */
   readonly work: () => Promise<void>
   readonly waiting: () => number
 }
 
 const BOUND = 512 * 1024 * 1024
-/** Lines of one batch, as a host sends them. */
+/** Lines per batch, as a host sends them. */
 const BATCH = 512
 export const NEEDLE = 'needle'
-/** One line in so many has it. */
+/** Every 10,000th line contains it. */
 export const NEEDLE_EVERY = 10_000
 
 /**
- * A control center in a process of its own with so many Satellites, each in an environment of its own.
- * @param database where it keeps its data; `postgresql` is one that is started for it
+ * A control center in a separate process with `count` Satellites, each in its own environment.
+ * @param database where it stores its data; `postgresql` starts a server for it
  */
 export async function startLoadedCenter(count: number, database: LoadedDatabase = 'embedded'): Promise<LoadedCenter> {
   const home = mkdtempSync(join(tmpdir(), 'center-load-'))
@@ -110,7 +113,7 @@ export async function startLoadedCenter(count: number, database: LoadedDatabase 
   }
 }
 
-/** What the database of a control center that does not run holds, by the names of environments. */
+/** What the database of a stopped control center contains, by the names of environments. */
 async function storedIn(
   properties: Readonly<Record<string, string>>,
   environments: readonly { readonly id: string; readonly name: string }[],
@@ -200,12 +203,12 @@ async function startSatellite(
     }
   }
 
-  /** As what keeps a Satellite at its desired state: one question after the other. */
+  /** Polls for the desired state like a Satellite: one request at a time. */
   async function poll(): Promise<void> {
     while (!stopping.aborted) {
       const answer = await ask('desired?after=0&wait=30')
       if (answer?.status === 204 || answer?.status === 200) done.polls++
-      // A statement that it has already would be answered again at once.
+      // Without a pause, a statement that it already has would be returned again immediately.
       if (answer?.status !== 204) await pause(1000, undefined, { signal: stopping }).catch(() => {})
     }
   }

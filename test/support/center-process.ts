@@ -4,13 +4,13 @@ import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { PATIENCE } from './patience.ts'
 
-/** A control center in a process of its own, which can be killed and started again with its data, on the same port. */
+/** A control center in a separate process, which can be killed and restarted with its data on the same port. */
 export type CenterProcess = {
   readonly url: string
   readonly pid: () => number
   /** Everything that it printed. */
   readonly output: () => string
-  /** Ends it as a crash would; resolves when it is gone. */
+  /** Kills it as in a crash; resolves when it is gone. */
   readonly kill: () => Promise<void>
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>

@@ -13,7 +13,7 @@ import { UNTHROTTLED } from './unthrottled.ts'
 export const OWNER = 'owner@example.org'
 export const CENTER_PASSWORD = 'a long test password'
 
-/** An answer with what it says as JSON; undefined: nothing, or no JSON. Whoever reads it knows what it is. */
+/** A response with its parsed JSON; undefined if there is none. Untyped, since each test knows what to expect. */
 // biome-ignore lint/suspicious/noExplicitAny: tests say what they expect of it
 export type ApiAnswer = Answer & { readonly body: any }
 
@@ -27,17 +27,17 @@ export type TestCenter = ControlCenter & {
   readonly home: string
   /** Everything that it logged. */
   readonly logged: () => string
-  /** Asks the API as the owner of the organisation `acme`, or with another access token; null: with none. */
+  /** Sends API requests as the owner of the organisation `acme`, or with another access token; null: without one. */
   readonly api: (method: string, path: string, body?: unknown, token?: string | null) => Promise<ApiAnswer>
-  /** A further access token of that organisation. */
+  /** Creates another access token of that organisation. */
   readonly tokenOf: (role: Role, organisation?: string) => Promise<string>
-  /** Makes an environment of `acme` with a remote environment token. */
+  /** Creates an environment of `acme` with a remote environment token. */
   readonly environment: (name: string) => Promise<{ readonly id: string; readonly token: string }>
-  /** Makes an account; @returns its uid. */
+  /** Creates an account; @returns its uid. */
   readonly account: (username: string) => Promise<string>
 }
 
-/** A real control center on a free port of loopback, with a folder of its own, an owner and the organisation `acme`. */
+/** A real control center on a free port of loopback, with its own folder, an owner and the organisation `acme`. */
 export async function startTestCenter(
   properties: Record<string, string> = {},
   options: { readonly home?: string } = {},
@@ -94,7 +94,7 @@ export async function startTestCenter(
   }
 }
 
-/** A browser at the pages, as far as HTTP goes. */
+/** A browser on the pages, at the HTTP level. */
 export async function signInToCenter(center: Pick<ControlCenter, 'url'>, username = OWNER) {
   const signedIn = await ask(`${center.url}/sign-in`, {
     method: 'POST',
@@ -110,7 +110,7 @@ export async function signInToCenter(center: Pick<ControlCenter, 'url'>, usernam
     cookie,
     csrfToken,
     get,
-    /** What the script of a page asks of the API. */
+    /** Sends an API request as a page's script does. */
     api: (method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<ApiAnswer> =>
       askApi(`${center.url}/api/${path}`, {
         method,
@@ -128,7 +128,7 @@ export async function signInToCenter(center: Pick<ControlCenter, 'url'>, usernam
   }
 }
 
-/** Opens a page in a real browser that is signed in, without the form: that costs a page more. */
+/** Opens a page in a real browser that is already signed in. Signing in with the form would load another page. */
 export async function openCenterPage(page: Page, center: Pick<ControlCenter, 'url'>, path: string): Promise<void> {
   await addCookie(page, `${center.url}/`, (await signInToCenter(center)).cookie)
   await page.goto(`${center.url}${path}`)

@@ -10,11 +10,11 @@ export type CertificateFolder = {
   readonly path: string
   /** The file of the authority that signs all certificates, in PEM. */
   readonly authority: string
-  /** Runs openssl in the folder; `$` in the words is the password. */
+  /** Runs openssl in the folder; `$` in the arguments is the password. */
   readonly openssl: (words: string) => Promise<void>
-  /** Runs what a text for people says to run. */
+  /** Runs the commands in a text for users. */
   readonly shell: (command: string) => Promise<void>
-  /** Makes `name.pem`, `name-key.pem` and `name.p12`. */
+  /** Creates `name.pem`, `name-key.pem` and `name.p12`. */
   readonly issue: (name: string, options?: Issue) => Promise<void>
   readonly bytes: (file: string) => Buffer
   readonly write: (file: string, bytes: string | Buffer) => void
@@ -25,7 +25,7 @@ export type Issue = { readonly days?: number; readonly names?: string; readonly 
 
 const NAMES = 'DNS:localhost,DNS:apps.example.test,DNS:*.apps.example.test,IP:127.0.0.1'
 
-/** A folder with an authority of its own, made by the machine's openssl. */
+/** A folder with its own certificate authority, created with the machine's openssl. */
 export async function certificateFolder(): Promise<CertificateFolder> {
   const path = mkdtempSync(join(tmpdir(), 'solhost-certificate-'))
   const env = { ...process.env, CERTIFICATE_PASS }

@@ -1,6 +1,6 @@
 import type { Passwords } from '../../base/accounts/passwords.ts'
 
-/** Passwords whose hashes cost nothing, for tests of what is done with them. The real ones have tests of their own. */
+/** Password hashes that take no time, for tests of what is done with them. The real ones have separate tests. */
 export const cheapPasswords: Passwords = {
   hash: async (password) => hashOf(password),
   verify: async (passwordHash, password) => passwordHash === hashOf(password),

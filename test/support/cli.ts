@@ -15,8 +15,8 @@ export type CliOptions = { readonly cwd: string; readonly env?: Record<string, s
 let before: Promise<unknown> = Promise.resolve()
 
 /**
- * One run of the command line inside this process, after those before it, since a process has one current folder. Nothing of
- * the tests' own environment reaches it. Its streams, signals and exit code are those of `runCliProcess`.
+ * One run of the command line in this process. Runs wait for each other, since a process has one current folder. The
+ * tests' own environment is not passed on. Streams, signals and exit code are those of `runCliProcess`.
  */
 export function runCli(words: readonly string[], options: CliOptions): Promise<CliRun> {
   const run = before.then(() => runHere(words, options))
@@ -44,7 +44,7 @@ async function runHere(words: readonly string[], { cwd, env = {} }: CliOptions):
   }
 }
 
-/** One run of the command line as people start it: a process of its own, through the launcher. */
+/** One run of the command line as users start it: in a separate process, with the launcher. */
 export async function runCliProcess(words: readonly string[], options: CliOptions): Promise<CliRun> {
   const started = startCli(words, options)
   return { code: await started.ended, out: started.out(), err: started.err() }
@@ -58,7 +58,7 @@ export type StartedCli = {
   readonly ended: Promise<number | null>
 }
 
-/** In a process group of its own, as a shell starts it: Ctrl-C is a SIGINT to all of the group. */
+/** In a separate process group, as a shell starts it: Ctrl-C is a SIGINT to the whole group. */
 export function startCli(words: readonly string[], { cwd, env = {} }: CliOptions): StartedCli {
   const child = spawn(process.execPath, [LAUNCHER, ...words], {
     cwd,
@@ -74,7 +74,7 @@ export function startCli(words: readonly string[], { cwd, env = {} }: CliOptions
   return { child, out: () => out, err: () => err, ended }
 }
 
-/** Where `dev` keeps what it keeps, of processes that were started in this folder. */
+/** Where `dev` stores its state for processes started in this folder. */
 export function stateOf(cwd: string): string {
   return join(cwd, '.state')
 }

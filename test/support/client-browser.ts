@@ -8,31 +8,31 @@ import { axeViolations } from './browser.ts'
 import { PATIENCE } from './patience.ts'
 import { PASSWORD } from './users.ts'
 
-/** Where tests keep what they saw if SCREENSHOTS is set, for whoever wants to look; git does not. */
+/** Where tests save screenshots if SCREENSHOTS is set; git ignores it. */
 export const SCREENSHOTS = fileURLToPath(new URL('../.output/screenshots/', import.meta.url))
 
 const WIDTHS = [320, 1280] as const
 
-/** Which rules a page is looked at with: the second scheme can break only those of colours. */
+/** The rules to check a page with. In the second colour scheme, only the colour rules can fail. */
 const SCHEMES = [
   ['light', 'all'],
   ['dark', 'colours'],
 ] as const
 
-/** What Chromium says of a network that tests cut, and its advice on `sandbox`, which is meant for frames. */
+/** What Chromium logs about a network that tests cut, and its advice on `sandbox`, which is meant for frames. */
 const EXPECTED = /WebSocket connection to|ERR_|status of 404|can escape its sandboxing/
 
 export type Watched = Awaited<ReturnType<typeof openWatched>>
 
 /**
- * A browser profile of its own, all of whose pages are listened to: what comes over their connections, and what their
- * console complains of, violations of the Content-Security-Policy included.
+ * A separate browser profile that records what its pages receive over their connections, and what they log to the
+ * console, including violations of the Content-Security-Policy.
  */
 export async function openWatched(browser: Browser, options: BrowserContextOptions = {}) {
   const profile = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     locale: 'en-GB',
-    // Colours that are on their way from one to another are no fault.
+    // Colours in transition are not errors.
     reducedMotion: 'reduce',
     ...options,
   })
@@ -58,9 +58,9 @@ export async function openWatched(browser: Browser, options: BrowserContextOptio
     profile,
     page: await profile.newPage(),
     complaints,
-    /** The source of each page, in the order in which they came. */
+    /** The source of each page, in order of arrival. */
     sources,
-    /** All that came over connections. */
+    /** Everything received over connections. */
     frames: () => texts.map((text) => JSON.parse(text) as HostFrame),
     [Symbol.asyncDispose]: () => profile.close(),
   }
@@ -75,7 +75,7 @@ export async function signIn(page: Page, address: string, username: string): Pro
   await page.waitForSelector('form[data-form]')
 }
 
-/** Keeps a picture of the page, where they are wanted: nothing compares them. */
+/** Saves a screenshot of the page, if SCREENSHOTS is set. Nothing compares them. */
 export async function keepPicture(page: Page, name: string): Promise<void> {
   if (process.env.SCREENSHOTS === undefined) return
   mkdirSync(SCREENSHOTS, { recursive: true })
@@ -83,8 +83,8 @@ export async function keepPicture(page: Page, name: string): Promise<void> {
 }
 
 /**
- * Looks at the page as it is, light and dark, in a narrow and a wide window.
- * @returns every fault that axe finds, and every window over which the page goes sideways
+ * Checks the page in its current state, light and dark, in a narrow and a wide window.
+ * @returns all violations that axe finds, and the windows in which the page scrolls sideways
  */
 export async function faultsOfScreen(page: Page, name: string): Promise<string[]> {
   const faults: string[] = []
@@ -105,14 +105,14 @@ export async function faultsOfScreen(page: Page, name: string): Promise<string[]
   return faults
 }
 
-/** What is not so yet, but soon. */
+/** For a condition that is expected soon. */
 export function eventually<T>(look: () => T | Promise<T>) {
   return expect.poll(look, { interval: 50 })
 }
 
 /**
- * Listens to a live region as a screen reader does: it must be in the page, and not hidden, before words come into it.
- * @returns reads the words that are in it
+ * Observes a live region as a screen reader does: it must be in the page, and visible, before text is added.
+ * @returns a function that reads its text
  */
 export async function hear(page: Page, selector: string): Promise<() => Promise<string | null>> {
   const region = await page.waitForSelector(selector, { state: 'attached' })
@@ -137,12 +137,15 @@ const HAS_FOCUS_RING = `(() => {
   return isInWindow && outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2
 })()`
 
-/** The id of what has the focus, else its words; null: nothing. */
+/** The id of the focused element, else its text; null: nothing has the focus. */
 export function nameOfFocus(page: Page): Promise<string | null> {
   return page.evaluate<string | null>(NAME_OF_FOCUS)
 }
 
-/** Presses a key until something has the focus, which must be seen at each step. @param name as `nameOfFocus` has it */
+/**
+ * Presses a key until the element has the focus. The focus must be visible at each step. @param name as `nameOfFocus`
+ * returns it
+ */
 export async function pressUntil(page: Page, key: string, name: string): Promise<void> {
   const passed: (string | null)[] = []
   while (passed.length < 80) {
@@ -156,7 +159,7 @@ export async function pressUntil(page: Page, key: string, name: string): Promise
   throw new Error(`${key} does not lead to ${name}, but to ${passed.join(', ')}`)
 }
 
-/** A network between browser and host that can be cut: what is open breaks, and nothing new comes through. */
+/** A network between browser and host that can be cut: open connections break, and new ones fail. */
 export async function openNetwork(to: string) {
   const { hostname, port } = new URL(to)
   const open = new Set<Socket>()

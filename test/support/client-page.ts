@@ -13,22 +13,22 @@ type Frame<Kind extends HostFrame['kind']> = Extract<HostFrame, { kind: Kind }>
 export type ClientPageOptions = {
   /** The query of the page, such as `?argument=5`. */
   readonly query?: string
-  /** What the tab kept of an earlier load. */
+  /** The client that the tab stored in an earlier load. */
   readonly client?: string | null
-  /** The same load of the page comes back. */
+  /** Set to reconnect as the same load of the page. */
   readonly page?: string
-  /** Numbers go on from here. */
+  /** Numbers continue from here. */
   readonly seq?: number
   readonly headers?: Record<string, string>
-  /** `false`: a line that looks open, and nobody answers. */
+  /** `false`: a connection that looks open, but nobody answers. */
   readonly answersPings?: boolean
-  /** The path in place of the solution's own. */
+  /** Replaces the solution's own path. */
   readonly path?: string
-  /** The authority that is trusted, in PEM, for a host with TLS. */
+  /** The trusted authority in PEM, for a host with TLS. */
   readonly ca?: Buffer
 }
 
-/** A page's end of a client's connection, without a browser: what comes is put together as a page would show it. */
+/** A page's end of a client's connection, without a browser: combines the received frames as a page would show them. */
 export async function openClientPage(
   base: string,
   solution: string,
@@ -73,7 +73,9 @@ export async function openClientPage(
     wake()
   })
 
-  /** Resolves when `found` finds something in what came. @throws Error after `PATIENCE`, with what came */
+  /**
+   * Resolves when `found` finds something in what was received. @throws Error after `PATIENCE`, with what was received
+   */
   async function until<T>(what: string, found: () => T | null | undefined | false): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const look = () => {
@@ -106,20 +108,20 @@ export async function openClientPage(
     socket,
     send,
     until,
-    /** The last frame of a kind, once there is one. */
+    /** The last frame of a kind, as soon as there is one. */
     frame: <Kind extends HostFrame['kind']>(kind: Kind) =>
       until(kind, () => frames.findLast((one): one is Frame<Kind> => one.kind === kind)),
     hello: (extra: object = {}) =>
       send({ kind: 'hello', client: options.client ?? null, page, width: 1000, height: 800, ...extra }),
     /** The code with which the host closed the connection. */
     closed: () => until('close', () => (closed === null ? null : { code: closed })).then(({ code }) => code),
-    /** Numbers a frame and sends it, without waiting for its end. @returns its number */
+    /** Numbers a frame and sends it, without waiting until it is handled. @returns its number */
     fire(form: string, element: string, type: string, value: unknown = null): number {
       seq += 1
       send({ kind: 'event', seq, form, element, type, value })
       return seq
     },
-    /** The same, until the host says that it is handled. */
+    /** The same, but waits until the host has handled it. */
     async event(form: string, element: string, type: string, value: unknown = null): Promise<void> {
       const mine = made.fire(form, element, type, value)
       await until(`answer to ${type} of ${element}`, () => frames.some((one) => one.kind === 'idle' && one.seq >= mine))
@@ -127,21 +129,21 @@ export async function openClientPage(
     press: (form: string, element: string) => made.event(form, element, 'onAction'),
     enter: (form: string, element: string, value: unknown) => made.event(form, element, 'onElementDataChange', value),
     seq: () => seq,
-    /** The markup of an element as it is now: of the last patch of it, else of the form. '' where it is absent. */
+    /** The current markup of an element: from its last patch, else from the form; '' if it is absent. */
     element(form: string, name: string): string {
       const id = `e-${form}-${name}`
       return elements.get(id) ?? markupOf(html, id)
     },
-    /** The words of an element, without markup. */
+    /** The text of an element, without markup. */
     text: (form: string, name: string) => textOf(made.element(form, name)),
-    /** The form frame's markup, without what patches changed. */
+    /** The form frame's markup, without the changes of patches. */
     html: () => html,
-    /** The words of the form as it came, without what patches changed. */
+    /** The text of the form frame, without the changes of patches. */
     words: () => textOf(html),
-    /** All that the host ever sent. */
+    /** Everything that the host sent. */
     everything: () => JSON.stringify(frames),
     close: () => socket.close(),
-    /** As if the network were gone: the host hears nothing. */
+    /** Simulates a lost network: the host receives nothing. */
     drop: () => socket.terminate(),
   }
   return made
@@ -159,8 +161,8 @@ export async function openClient(base: string, solution: string, visitor: HasCoo
 }
 
 /**
- * Opens a client and leaves it as soon as that is done, well or not: for what `onSolutionOpen` does.
- * @returns the page, which may still be asked what came
+ * Opens a client and leaves as soon as it opened or failed: for what `onSolutionOpen` does.
+ * @returns the page, which still has what it received
  */
 export async function openOnce(base: string, solution: string, visitor: HasCookies, query = ''): Promise<ClientPage> {
   const page = await openClientPage(base, solution, visitor, { query })

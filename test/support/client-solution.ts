@@ -4,17 +4,17 @@ import { askAdmin } from './users.ts'
 import { bundleOf } from './zip.ts'
 
 export type ClientSolution = {
-  /** Of the form `main`. */
+  /** Elements of the form `main`. */
   readonly elements: readonly unknown[]
   /** The script of that form. */
   readonly script: string
   readonly globals?: string
-  /** Nobody signs in unless it says otherwise. */
+  /** Nobody has to sign in by default. */
   readonly manifest?: Record<string, unknown>
   readonly files?: Record<string, string>
 }
 
-/** Uploads a solution whose client shows one form, and makes that version active. */
+/** Uploads a solution whose client shows one form, and activates that version. */
 export async function addClientSolution(
   host: Pick<TestHost, 'upload'>,
   name: string,
@@ -27,7 +27,7 @@ export async function addClientSolution(
 }
 
 export const label = (name: string, text = '0') => ({ type: 'label', name, label: text })
-/** A button whose handler has its name. */
+/** A button whose handler has the same name. */
 export const button = (name: string) => ({ type: 'button', name, label: name, onAction: name })
 
 export type LogLine = { readonly level: string; readonly message: string; readonly code?: string }
@@ -37,7 +37,7 @@ export async function linesOf(host: Pick<TestHost, 'url' | 'admin'>, solution: s
   return (await askAdmin(host, 'GET', `solutions/${solution}/log?limit=1000`)).items as LogLine[]
 }
 
-/** What its scripts put out. */
+/** What its scripts logged. */
 export async function outputOf(host: Pick<TestHost, 'url' | 'admin'>, solution: string): Promise<readonly string[]> {
   return (await linesOf(host, solution)).filter(({ level }) => level === 'info').map(({ message }) => message)
 }

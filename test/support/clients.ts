@@ -21,7 +21,7 @@ import {
 import { createProbe } from './probe/host.ts'
 import { manifestOf } from './solutions.ts'
 
-/** A request of a script, which the test answers when it likes to. */
+/** A request of a script, which the test answers. */
 export type Asked = { readonly text: Json; readonly answer: (value: Json) => void }
 
 export type ClientLab = {
@@ -29,19 +29,19 @@ export type ClientLab = {
   /** `forms`: by name, a definition with all defaults and a script. */
   readonly version: (source: string, forms?: Readonly<Record<string, LabForm>>) => Loadable
   /**
-   * The same for the same source and forms, so that its clients share a process: to start one takes far longer than most
-   * tests.
+   * Returns the same solution for the same source and forms, so that its clients share a process: starting one takes
+   * far longer than most tests.
    */
   readonly shared: (source: string, forms: Readonly<Record<string, LabForm>>) => ActiveSolution
-  /** Makes calls as the host does: with what the plugins tell of a call, and their commands applied. */
+  /** Makes calls as the host does, with the facts that plugins get, and applies their commands. */
   readonly hosted: (source: string, forms?: Readonly<Record<string, LabForm>>) => Promise<HostedClient>
-  /** Applies the commands of an outcome to another call than the one that it is of. */
+  /** Applies the commands of an outcome, to another call than its own. */
   readonly applied: (outcome: ClientOutcome, facts?: Partial<HostCall>) => HostedCall
   /** @throws Error when the client cannot be opened */
   readonly open: (version: Loadable) => Promise<LabClient>
   readonly tryOpen: (version: Loadable) => Promise<SandboxClient | Failed>
   readonly lines: readonly GuestLogLine[]
-  /** Waits until so many requests came, those that were answered included. */
+  /** Waits until this number of requests has arrived, including answered ones. */
   readonly asked: (count: number) => Promise<readonly Asked[]>
   /** The pids of the processes for clients. */
   readonly pids: () => number[]
@@ -54,7 +54,7 @@ export type LabForm = { readonly definition: FormDefinition; readonly script?: s
 export type LabClient = SandboxClient & {
   /** Calls a function of the scripts with texts. */
   readonly run: (entry: string, ...args: Json[]) => Promise<ClientOutcome>
-  /** What it returned. @throws Error when it failed */
+  /** Calls it and returns its result. @throws Error if it failed */
   readonly result: (entry: string, ...args: Json[]) => Promise<string | null>
 }
 
@@ -62,14 +62,14 @@ export type HostedCall = { readonly outcome: ClientOutcome; readonly effects: Ef
 
 export type HostedClient = {
   readonly call: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<HostedCall>
-  /** The call's effects. @throws Error when it failed */
+  /** The call's effects. @throws Error if it failed */
   readonly effects: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<Effects>
-  /** What the entry returned. @throws Error when it failed */
+  /** The entry function's result. @throws Error if it failed */
   readonly result: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<string | null>
   readonly close: () => void
 }
 
-/** Clients in real sandbox processes, without HTTP and database. `probe.ask(text)` is answered by the test. */
+/** Clients in real sandbox processes, without HTTP and database. The test answers `probe.ask(text)`. */
 export function createClientLab(
   options: {
     readonly limits?: Partial<Record<LimitName, number>>

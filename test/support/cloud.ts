@@ -11,7 +11,7 @@ import {
 import { startTestHost, type TestHost } from './host.ts'
 import { bundleOf } from './zip.ts'
 
-/** What a control center does with one request; it has to answer or hang up. */
+/** What a control center does with one request; it has to respond or disconnect. */
 export type Misbehaviour = (request: IncomingMessage, response: ServerResponse) => void
 
 export type CloudRequestSeen = {
@@ -24,7 +24,7 @@ export type CloudRequestSeen = {
 export const CLOUD_TOKEN = 'remote-environment-token-of-a-test'
 export const CLOUD_PASSWORD = 'seven green tractors'
 
-/** A login page as the designer of a control center may make one. */
+/** A login page, as the designer of a control center could create it. */
 export const DESIGNED: LoginPageAnswer = {
   template: `<!DOCTYPE html><html lang="%%i18n:platform.language%%"><head><meta charset="UTF-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>%%i18n:design.title%%</title>
@@ -47,7 +47,7 @@ label{display:block;margin-top:1rem} .errorlabel{display:none;color:#a00000}</st
   },
 }
 
-/** Somebody who is accepted with `CLOUD_PASSWORD`. */
+/** A user who is accepted with `CLOUD_PASSWORD`. */
 export const ANNA: AuthenticateAnswer = {
   outcome: 'accepted',
   uid: 'c-1',
@@ -57,8 +57,8 @@ export const ANNA: AuthenticateAnswer = {
 }
 
 /**
- * A control center of the test's own: it speaks `base/protocol/protocol.ts` over real HTTP for one solution, `harbour`, and does
- * whatever else it is told to.
+ * A simulated control center. It implements `base/protocol/protocol.ts` over real HTTP for one solution, `harbour`, and
+ * can be told to misbehave.
  */
 export async function startTestCloud() {
   const seen: CloudRequestSeen[] = []
@@ -107,11 +107,11 @@ export async function startTestCloud() {
 
   return {
     url: `http://127.0.0.1:${port}`,
-    /** Every request in its order. */
+    /** Every request, in order. */
     seen,
     asked: (what: string) => seen.filter(({ path }) => path.endsWith(`/${what}`)),
     connections: () => sockets.size,
-    /** Another page from now on. */
+    /** From now on serves a different page. */
     design(next: LoginPageAnswer) {
       page = next
       version++
@@ -122,7 +122,7 @@ export async function startTestCloud() {
     misbehave(how: Misbehaviour | null) {
       misbehaves = how
     },
-    /** As at first, but for what was seen; a page that was designed meanwhile makes a new version. */
+    /** Resets everything except the recorded requests. A page designed in the meantime gets a new version. */
     behave() {
       misbehaves = null
       answers = accept

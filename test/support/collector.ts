@@ -5,26 +5,26 @@ import { gunzipSync } from 'node:zlib'
 export type Received = {
   readonly path: string
   readonly headers: IncomingMessage['headers']
-  /** Of OTLP/JSON; null for protobuf. */
+  /** The parsed OTLP/JSON; null for protobuf. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look at what they expect
   readonly body: any
   readonly size: number
 }
 
-/** What the collector does with a request; `hang`: it answers nothing. */
+/** What the collector does with a request; `hang`: it does not respond. */
 export type Reply = { readonly status: number; readonly headers?: Record<string, string> } | 'hang'
 
-/** A receiver of OTLP over HTTP on loopback. Metrics are read from JSON, so a host under test has that protocol. */
+/** A receiver of OTLP over HTTP on loopback. It reads metrics as JSON, so a host under test must use that protocol. */
 export type Collector = {
   readonly url: string
   readonly received: Received[]
-  /** Every try, those that were not taken too. */
+  /** Every attempt, including refused ones. */
   readonly tries: { readonly path: string; readonly status: number | 'hang' }[]
-  /** From now on; the same for all until changed. */
+  /** Applies from now on, to all requests. */
   reply: (request: { readonly path: string }) => Reply
-  /** Nobody listens there any more. */
+  /** Stops listening. */
   away(): Promise<void>
-  /** At the same port as before. */
+  /** Listens on the same port again. */
   back(): Promise<void>
   stop(): Promise<void>
 }
@@ -87,11 +87,11 @@ export type Point = {
   /** Epoch ms. */
   readonly time: number
   readonly attributes: Readonly<Record<string, string>>
-  /** Of a histogram how many. */
+  /** For a histogram, its count. */
   readonly value: number
 }
 
-/** The points of a metric in each export that arrived, in the order in which they were made. */
+/** The points of a metric in each export that arrived, in the order in which they were created. */
 export function pointsOf(collector: Pick<Collector, 'received'>, metric: string): Point[] {
   return collector.received
     .filter(({ body }) => body?.resourceMetrics !== undefined)
@@ -101,7 +101,7 @@ export function pointsOf(collector: Pick<Collector, 'received'>, metric: string)
     .sort((a, b) => a.time - b.time)
 }
 
-/** The time of each export of metrics that arrived, in epoch ms, once each, sorted. */
+/** The times of all exports of metrics that arrived, in epoch ms, sorted and without duplicates. */
 export function exportTimes(collector: Pick<Collector, 'received'>, metric: string): number[] {
   return [...new Set(pointsOf(collector, metric).map(({ time }) => time))]
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 
-/** Whether a program of the machine is there; tests that need one that is not are skipped and say so by name. */
+/** Whether a program is installed. Tests that need a missing one are skipped, and name it. */
 export function hasCommand(name: string): boolean {
   return spawnSync('which', [name]).status === 0
 }

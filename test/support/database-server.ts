@@ -6,66 +6,67 @@ import { join } from 'node:path'
 import type { DatabaseServer } from '../../base/database/kind.ts'
 import { runFolder } from './run-folder.ts'
 
-/** A real database server on a free port of loopback, with data of its own in a temporary folder. */
+/** A real database server on a free port of loopback, with its own data in a temporary folder. */
 export type TestServer = {
   /** How to sign in as its administrator. */
   readonly address: DatabaseServer
-  /** The platform's database there, which whoever opens it first creates: a shared server has one for each file. */
+  /** The platform's database on it, created when it is first opened. On a shared server each file has its own. */
   readonly database: string
-  /** Ends it at once, as a crash would, and resolves when it is gone. */
+  /** Kills it as in a crash; resolves when it is gone. */
   readonly kill: () => Promise<void>
-  /** From now on it keeps its connections and says nothing, like one that the network lost. */
+  /** From now on it keeps its connections but sends nothing, as if the network had lost it. */
   readonly freeze: () => void
   readonly thaw: () => void
-  /** Starts it again with its data, on the same port, and this once with further options. */
+  /** Starts it again with its data on the same port, this time with additional options. */
   readonly restart: (...options: string[]) => Promise<void>
   /** Whether it runs. */
   readonly isAlive: () => boolean
-  /** Ends it and removes its data. A shared one goes on. */
+  /** Stops it and removes its data. A shared one keeps running. */
   readonly stop: () => Promise<void>
 }
 
 export type ServerProgram = {
   readonly username: string
-  /** Whose the process is where the tests run as root. */
+  /** The account that runs the process if the tests run as root. */
   readonly account: string
   readonly prepare: (folder: Folder) => void
   readonly command: (folder: string, port: number) => readonly [program: string, ...options: string[]]
-  /** What it prints when it takes connections. */
+  /** What it prints when it accepts connections. */
   readonly ready: RegExp
 }
 
 export type Folder = {
   readonly path: string
-  /** Runs a program to its end, as the account of the server. */
+  /** Runs a program to its end, as the server's account. */
   readonly run: (program: string, options: readonly string[]) => void
 }
 
 export const PASSWORD = 'a test server’s password: \'"\\%'
 
-/** A server may need this long to start on a busy machine, in ms: for the hook that starts it. */
+/** How long a server may take to start on a busy machine, in ms: for the hook that starts it. */
 export const SERVER_START = 120_000
 
 /**
- * The server of this worker, started when it is first asked for. Files of a worker run one after the other and share it,
- * each with a database of its own. It ends with the worker, its data go with the run.
+ * The server of this worker, started when it is first requested. Files of a worker run sequentially and share it, each
+ * with its own database. It ends with the worker; its data is removed at the end of the run.
  */
 export function createSharedServer(start: (folder: string) => Promise<TestServer>): () => Promise<TestServer> {
   let starting: Promise<TestServer> | undefined
   let files = 0
   return async () => {
-    // Vitest ends a worker by this signal, and what listens for the exit of the process is not called without it.
+    // Vitest ends a worker with this signal, and listeners for the exit of the process are not called without a
+    // handler.
     if (starting === undefined) process.once('SIGTERM', () => process.exit())
     starting ??= start(runFolder())
     const server = await starting
-    // The file before may have failed while the server was away.
+    // An earlier file may have failed while the server was down.
     server.thaw()
     if (!server.isAlive()) await server.restart()
     return { ...server, database: `file_${++files}`, stop: async () => {} }
   }
 }
 
-/** @throws when it ends again and again for 30 s */
+/** @throws if it exits repeatedly for 30 s */
 export async function startServer(program: ServerProgram, parent = tmpdir()): Promise<TestServer> {
   const identity = identityOf(program.account)
   const path = mkdtempSync(join(parent, 'solhost-server-'))
@@ -85,7 +86,7 @@ export async function startServer(program: ServerProgram, parent = tmpdir()): Pr
   async function start(...more: string[]): Promise<void> {
     const until = Date.now() + 30_000
     let output = ''
-    // After a crash its children may hold the data for a moment: it ends at once, and is started again.
+    // After a crash its children may hold the data for a moment: it exits immediately, and is started again.
     do {
       running = spawn(name, [...options, ...more], { cwd: path, ...identity, stdio: ['ignore', 'ignore', 'pipe'] })
       output = await untilReady(running, program.ready)
@@ -135,7 +136,7 @@ export async function startServer(program: ServerProgram, parent = tmpdir()): Pr
   }
 }
 
-/** PostgreSQL has a process for each connection, which would answer on for a moment. */
+/** PostgreSQL has a process per connection, which would continue to answer for a moment. */
 function childrenOf(pid: number | undefined): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
   return text === '' ? [] : text.split(' ').map(Number)
@@ -149,7 +150,7 @@ function sendTo(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** @returns what it printed when it ended instead, else nothing */
+/** @returns what it printed if it exited instead, else nothing */
 function untilReady(child: ChildProcess, ready: RegExp): Promise<string> {
   return new Promise((resolve) => {
     let output = ''

@@ -10,20 +10,20 @@ import { PATIENCE } from './patience.ts'
 export type DevProcess = StartedCli & {
   /** The solution's folder. */
   readonly folder: string
-  /** Where it listens, without a path. */
+  /** Its address, without a path. */
   readonly url: string
-  /** The process of the host, which the launcher started. */
+  /** The host's process, which the launcher started. */
   readonly pid: number
   readonly save: (file: string, content: string) => void
-  /** Resolves when what was printed since the last `mark` fits. */
+  /** Resolves when the output since the last `mark` matches. */
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
-  /** What was printed before is not looked at any more. */
+  /** Earlier output is ignored from now on. */
   readonly mark: () => void
   /** As Ctrl-C does. @returns the exit code */
   readonly stop: () => Promise<number | null>
 }
 
-/** A form with an input, a label and a button, and a solution that opens on it; nobody signs in. */
+/** A form with an input, a label and a button, and a solution that opens with it; nobody signs in. */
 export function devSolution(label: string, script = ''): Record<string, string> {
   return {
     'solution.json': JSON.stringify({ name: 'shop', version: '1.0.0', authenticator: 'NONE', firstForm: 'main' }),
@@ -43,18 +43,18 @@ export function devForm(label: string, ...more: readonly unknown[]): string {
   return JSON.stringify({ title: 'Main', ...formWith(...elements, ...more) }, null, 2)
 }
 
-/** Where `dev` keeps users and data of a solution in the tests. */
+/** Where `dev` stores users and data of a solution in the tests. */
 export function homeOf(folder: string): string {
   return openDevHome(folder, { XDG_STATE_HOME: stateOf(folder) })
 }
 
-/** `solhost dev` as people start it, on free ports, by default with a temporary folder. */
+/** `solhost dev` as users start it, on free ports, by default with a temporary folder. */
 export async function startDev(
   files: Readonly<Record<string, string>>,
   options: {
     readonly words?: readonly string[]
     readonly env?: Record<string, string>
-    /** One that is there already. */
+    /** An existing folder. */
     readonly folder?: string
   } = {},
 ): Promise<DevProcess & Disposable> {
@@ -70,7 +70,7 @@ export async function startDev(
 
   async function printed(pattern: RegExp): Promise<RegExpExecArray> {
     let isLate = false
-    // A process that prints nothing more must not keep the test waiting: its timeout would not show what was printed.
+    // If a process prints nothing more, this fails before the test times out, so that its output is shown.
     const late = wait(PATIENCE, undefined, { ref: false }).then(() => {
       isLate = true
     })

@@ -3,13 +3,13 @@ import { WebSocket } from 'ws'
 type Params = Readonly<Record<string, unknown>>
 type Told = { readonly method: string; readonly params: Params }
 
-/** A frontend of the Chrome DevTools protocol, as far as a test needs one. */
+/** A client of the Chrome DevTools protocol, with what the tests need. */
 export interface DevTools {
-  /** @throws what the debugger answers as its error */
+  /** @throws the debugger's error response */
   ask(method: string, params?: Params): Promise<Params>
-  /** The next event of this name that was not asked for before; those that came already count. */
+  /** The next event with this name that was not read yet, including those that already arrived. */
   event(method: string): Promise<Params>
-  /** The names of events that nobody has asked for yet. */
+  /** The names of events that were not read yet. */
   readonly untold: () => readonly string[]
   /** The code with which the other side closed. */
   readonly closed: Promise<number>

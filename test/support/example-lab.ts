@@ -35,25 +35,30 @@ import type { Json } from '../../runtime/plugin.ts'
 import { createSupervisor } from '../../runtime/supervisor.ts'
 import { PASSWORD } from './users.ts'
 
-/** The solutions of a folder, run as clients run them: sandbox processes, databases and users are real; without HTTP. */
+/**
+ * The solutions of a folder, run as clients run them: sandbox processes, databases and users are real; without HTTP.
+ */
 export type ExampleLab = {
   /** Uploads the example. */
   readonly add: (name: string) => Promise<ActiveSolution>
-  /** Empties the solution's embedded database: the next client finds none. */
+  /** Deletes the solution's embedded database: the next client starts without one. */
   readonly eraseDatabase: (name: string) => Promise<void>
-  /** A user of the users table, with `PASSWORD`. */
+  /** Creates a user in the users table, with `PASSWORD`. */
   readonly addUser: (username: string, permissions: readonly string[]) => Promise<void>
   readonly grantUsers: (solution: string) => Promise<void>
-  /** Opens a client on its first form. @param permissions null: nobody is signed in, and it is the login form */
+  /** Opens a client on its first form. @param permissions null: nobody is signed in, and the form is the login form */
   readonly open: (solution: ActiveSolution, username: string, permissions: readonly string[] | null) => Promise<Person>
   readonly lines: readonly NewLogLine[]
   readonly stop: () => Promise<void>
 }
 
-/** What somebody does in a client, and sees. Each act is checked as that of a browser. @throws Error when it is refused */
+/**
+ * What a user can do and see in a client. Each action is checked like that of a browser. @throws Error when it is
+ * refused
+ */
 export type Person = {
   readonly form: () => string | null
-  /** Of the shown form: what its definition says and scripts changed. */
+  /** An element of the shown form: its definition plus the changes by scripts. */
   readonly see: (element: string) => ElementState & Record<string, unknown>
   /** The shown form as the browser gets it. */
   readonly page: () => string

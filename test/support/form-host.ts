@@ -15,19 +15,19 @@ import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 type Socket = Pick<WebSocketRoute, 'send' | 'close' | 'onMessage' | 'onClose'>
 type Hello = Extract<BrowserFrame, { kind: 'hello' }>
 
-/** The first client's id, as a host makes them. */
+/** The first client's id, in the format that a host uses. */
 export const CLIENT = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ'
 
 /**
- * The host's end of a client's connection, without solution and sandbox: it takes every value, sorts, selects and turns
- * pages, and remembers what came. It outlives connections, as a client does.
+ * The host's end of a client's connection, without solution and sandbox: it accepts every value, sorts, selects and
+ * turns pages, and records what it received. Like a client, it outlives connections.
  */
 export function createFormHost(definition: FormDefinition, context: RenderContext) {
   const elements = new Map<string, ElementState>()
   const view: FormView = { elements }
   const events: BrowserEvent[] = []
   const hellos: Hello[] = []
-  /** What is left to do before an event is answered: `hold` stops answers, `release` gives them. */
+  /** Postponed answers to events: `hold` postpones them, `release` sends them. */
   let held: (() => void)[] | null = null
   let handled = 0
   let page = ''
@@ -66,7 +66,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
     view,
     send,
     change,
-    /** Shows what was changed, as a handler's result would be. */
+    /** Sends the changed elements, as the result of a handler would. */
     patch(...names: string[]): void {
       send({ kind: 'patch', seq: handled, changes: changes(...names) })
     },
@@ -82,17 +82,17 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
       held = null
       for (const one of waiting) one()
     },
-    /** What was held is of a client that is no more. */
+    /** Postponed answers belong to a client that no longer exists. */
     forget(): void {
       held = null
     },
-    /** Ends the connection and lets none in until it is reachable again. */
+    /** Closes the connection and refuses new ones until it is reachable again. */
     lose(): void {
       isReachable = false
       void socket?.close({ code: 1011 })
       socket = null
     },
-    /** The host stops, and another is there. */
+    /** The host stops, and another one takes over. */
     goAway(): void {
       void socket?.close({ code: 1001 })
       socket = null
@@ -100,7 +100,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
     comeBack(): void {
       isReachable = true
     },
-    /** Opens a client with an id and states of its own, as after the grace period. @returns its id */
+    /** Opens a client with a new id and new states, as after the grace period. @returns its id */
     beginAnew(): string {
       client = client.slice(1) + client[0]
       isNew = true
@@ -112,7 +112,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
     get isConnected(): boolean {
       return socket !== null
     },
-    /** For `page.routeWebSocket`; a real socket by `routeOf`. */
+    /** For `page.routeWebSocket`; pass a real socket with `routeOf`. */
     connect(route: Socket): void {
       if (!isReachable) return void route.close({ code: 1011 })
       socket = route
@@ -124,7 +124,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
         if (frame === null) throw new TypeError(`not a frame: ${String(message).slice(0, 200)}`)
         if (frame.kind === 'hello') {
           hellos.push(frame)
-          // Another tab's client, or one that is over, is not given back.
+          // Another tab's client, or one that ended, is not resumed.
           if (frame.client !== client) isNew = true
           if (frame.page !== page) handled = 0
           page = frame.page
@@ -144,7 +144,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
   }
 }
 
-/** A real connection in the place of one that the browser is told of. */
+/** Uses a real connection in place of the one that Playwright intercepts. */
 export function routeOf(socket: WebSocket): Socket {
   return {
     send: (data) => socket.send(data),

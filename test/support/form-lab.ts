@@ -9,18 +9,18 @@ import { checkedForm } from './forms.ts'
 /** `form` as an author writes it. */
 export type WrittenForms = Readonly<Record<string, { readonly form: unknown; readonly script?: string }>>
 
-/** What a call told the host of forms, checked by the host's part. */
+/** What a call sent to the host part of forms, after its checks. */
 export type Changes = {
   readonly shown: string | null
   /** By form and element, as `orders.total`. */
   readonly elements: Readonly<Record<string, unknown>>
   readonly titles: Readonly<Record<string, string>>
-  /** null: as before. */
+  /** null: unchanged. */
   readonly listening: readonly string[] | null
 }
 
 export type FormClient = LabClient & {
-  /** What a user does, as the host tells it. */
+  /** What a user does, as the host passes it to scripts. */
   readonly fire: (form: string, element: string, type: string, value?: Json) => Promise<ClientOutcome>
   /** @throws Error when the call failed */
   readonly changes: (call: Promise<ClientOutcome>) => Promise<Changes>
@@ -74,7 +74,10 @@ export function definitionOf(written: unknown): FormDefinition {
   return form
 }
 
-/** Checks and applies what the guest sent, as the host does. @throws Error when the call failed, and what the check throws */
+/**
+ * Checks and applies what the guest sent, as the host does. @throws Error when the call failed, and the errors of the
+ * checks
+ */
 export function changesOf(outcome: ClientOutcome, definitions: ReadonlyMap<string, FormDefinition>): Changes {
   if (outcome.code !== 'returned') throw new Error(`${outcome.code}: ${outcome.message}`)
   const changes = {

@@ -17,7 +17,7 @@ export type FormCheck = {
   readonly warnings: readonly string[]
 }
 
-/** Checks a form as an upload does, in surroundings that lack nothing unless given. */
+/** Checks a form as an upload does; everything it refers to exists unless `around` says otherwise. */
 export function checkedForm(value: unknown, around: Partial<FormSurroundings> = {}): FormCheck {
   const found = new Findings()
   const surroundings = {

@@ -5,16 +5,16 @@ import { changed, fuzzedFrames, fuzzedHttp2, fuzzedRequests, handshake } from '.
 import { PATIENCE } from './patience.ts'
 import { type Random, seededRandom } from './random.ts'
 
-/** A server to send nonsense to. */
+/** A server that gets malformed data. */
 export type FuzzTarget = {
   readonly name: string
   /** Its address, without a path. */
   readonly url: string
-  /** What answers while it lives. */
+  /** The path that answers while it is alive. */
   readonly healthPath: string
   /** Where it accepts WebSockets; null: nowhere. */
   readonly socketPath: string | null
-  /** Why its process has ended; null while it lives. */
+  /** Why its process has ended; null while it is running. */
   readonly ended: () => string | null
 }
 
@@ -28,21 +28,21 @@ export type FuzzPlan = {
 export type FuzzResult = {
   readonly requests: number
   readonly sockets: number
-  /** How many of them got an answer. */
+  /** How many connections got an answer. */
   readonly answered: number
-  /** How many handshakes were accepted: frames came after these. */
+  /** How many handshakes were accepted; frames were sent after these. */
   readonly upgraded: number
-  /** What went wrong, with the seed of the connections that were open then. */
+  /** Failures, with the seeds of the connections that were open at the time. */
   readonly failures: readonly string[]
-  /** The longest wait for an answer of a healthy client meanwhile, in ms. */
+  /** The longest wait for an answer of a healthy client in the meantime, in ms. */
   readonly longestWait: number
 }
 
-/** Connections at the same time. */
+/** Simultaneous connections. */
 const PARALLEL = 24
-/** For an answer, in ms: what is incomplete gets none. */
+/** For an answer, in ms: incomplete requests get none. */
 const ANSWER_TIME = 120
-/** Connections between two looks at the target's health. */
+/** Connections between two checks of the target's health. */
 const LOOK_EVERY = 200
 
 /** Sends malformed requests and frames to all targets, in turn. A failure of one target ends its part. */
@@ -71,7 +71,7 @@ async function fuzzOne(target: FuzzTarget, seed: number, requests: number, socke
   let answered = 0
   let upgraded = 0
   const total = requests + sockets
-  // Evenly among the others: a WebSocket meets a server that has something else to do.
+  // Spread evenly, so that a WebSocket meets a server that is also doing other work.
   const isSocket = (index: number) =>
     Math.floor(((index + 1) * sockets) / total) > Math.floor((index * sockets) / total)
 
@@ -81,7 +81,7 @@ async function fuzzOne(target: FuzzTarget, seed: number, requests: number, socke
       if (index % LOOK_EVERY === 0) await look()
       const random = seededRandom(seed + index)
       const send = isSocket(index) ? playSocket : playRequest
-      // Connections end in every way here.
+      // Connections end in every possible way here.
       const answer = await send(target, random).catch(() => '')
       if (answer !== '') answered++
       if (answer.startsWith('HTTP/1.1 101')) upgraded++
@@ -101,7 +101,7 @@ async function fuzzOne(target: FuzzTarget, seed: number, requests: number, socke
   return { requests, sockets, answered, upgraded, failures, longestWait }
 }
 
-/** A healthy client beside all that. @returns null when it was answered */
+/** A healthy client in the meantime. @returns null if it got an answer */
 async function whyUnhealthy(target: FuzzTarget): Promise<string | null> {
   const until = performance.now() + PATIENCE
   let problem = 'it does not answer'
@@ -119,7 +119,7 @@ async function whyUnhealthy(target: FuzzTarget): Promise<string | null> {
         .toArray()
       socket.destroy()
       const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(String(answer[0]))?.[1])
-      // Everything but an error of the server is an answer: a redirect port leads elsewhere.
+      // Everything but a server error is an answer: a redirect port redirects elsewhere.
       if (status >= 200 && status < 500) return null
       problem = `its health is answered with ${String(answer[0]).slice(0, 40)}`
     } catch (error) {
@@ -138,7 +138,7 @@ async function open(url: string, protocol: 'http/1.1' | 'h2' | null): Promise<So
     await once(socket, 'connect')
     return socket
   }
-  // Whose certificate it is does not matter here.
+  // The certificate's owner does not matter here.
   const socket = connectTls({ ...place, rejectUnauthorized: false, ALPNProtocols: [protocol], servername: 'localhost' })
   await once(socket, 'secureConnect')
   return socket
@@ -148,7 +148,8 @@ async function open(url: string, protocol: 'http/1.1' | 'h2' | null): Promise<So
 async function playRequest({ url }: FuzzTarget, random: Random): Promise<string> {
   const isSecure = url.startsWith('https:')
   const kind = isSecure ? random.below(10) : random.below(20) === 0 ? 1 : 9
-  // Of ten on a port with TLS one is not TLS at all, and three are HTTP/2; elsewhere few are HTTP/2, which nobody expects there.
+  // On a port with TLS, one in ten is not TLS at all, and three are HTTP/2. Elsewhere few are HTTP/2, since no client
+  // expects it there.
   if (isSecure && kind === 0) return converse(await open(url, null), random, fuzzedRequests(random))
   const isHttp2 = kind < 4
   return converse(
@@ -158,15 +159,15 @@ async function playRequest({ url }: FuzzTarget, random: Random): Promise<string>
   )
 }
 
-/** A handshake, mostly a good one, and after its answer frames. */
+/** A handshake, usually valid, and frames after its answer. */
 async function playSocket({ url, socketPath }: FuzzTarget, random: Random): Promise<string> {
   const socket = await open(url, 'http/1.1')
   const hello = Buffer.from(handshake(socketPath ?? '/', url), 'latin1')
   const frames = fuzzedFrames(random)
-  // Frames that do not wait for the answer.
+  // Frames that are sent without waiting for the answer.
   if (random.below(4) === 0) return converse(socket, random, Buffer.concat([hello, frames]))
   const isGood = random.below(8) > 0
-  // A good handshake is answered, however busy the machine is.
+  // A valid handshake is answered, however busy the machine is.
   const first = answerOf(socket, isGood ? PATIENCE : ANSWER_TIME)
   socket.write(isGood ? hello : changed(random, hello))
   const answer = await first
@@ -174,7 +175,7 @@ async function playSocket({ url, socketPath }: FuzzTarget, random: Random): Prom
   return answer
 }
 
-/** Writes in one or several pieces, waits for something to come back, and leaves in one of several ways. */
+/** Writes in one or more parts, waits for an answer, and disconnects in one of several ways. */
 async function converse(socket: Socket, random: Random, bytes: Buffer): Promise<string> {
   const answer = answerOf(socket)
   for (let at = 0, pieces = 1 + random.below(3); pieces > 0 && at < bytes.length; pieces--) {
@@ -192,7 +193,7 @@ async function converse(socket: Socket, random: Random, bytes: Buffer): Promise<
   return received
 }
 
-/** What comes back first, before the connection ends or the time is over; '' for nothing. */
+/** The first answer before the connection ends or the time is up; '' for none. */
 function answerOf(socket: Socket, time = ANSWER_TIME): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   const timer = setTimeout(resolve, time, '')

@@ -1,7 +1,7 @@
 import type { Random } from './random.ts'
 import { maskedFrame } from './raw-frames.ts'
 
-// Bytes that no client should send. Everything comes from a random source with a seed, so that what was found can be sent again.
+// Bytes that no client should send. All come from a seeded random source, so that a failure can be reproduced.
 
 const CRLF = '\r\n'
 
@@ -80,7 +80,7 @@ const VERSIONS = [
 const KEY = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
 const HANDSHAKE = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', KEY]
 
-/** Each is a group of header lines that makes sense together, or none. */
+/** Each is a group of header lines that belong together, or none. */
 const HEADERS: readonly (readonly string[])[] = [
   HANDSHAKE,
   HANDSHAKE,
@@ -175,7 +175,7 @@ function pick<T>(random: Random, from: readonly T[]): T {
   return from[random.below(from.length)] as T
 }
 
-/** One to three requests on one connection, with bytes changed in a part of them. */
+/** One to three requests on one connection, with changed bytes in some of them. */
 export function fuzzedRequests(random: Random): Buffer {
   const requests = Array.from({ length: random.below(4) === 0 ? 1 + random.below(3) : 1 }, () => fuzzedRequest(random))
   const bytes = Buffer.from(requests.join(''), 'latin1')
@@ -190,7 +190,7 @@ function fuzzedRequest(random: Random): string {
   return [first, ...host, ...headers, end].join(CRLF) + pick(random, BODIES)
 }
 
-/** Bytes flipped, removed, doubled or put in, one to four times. */
+/** Flips, removes, doubles or inserts bytes, one to four times. */
 export function changed(random: Random, bytes: Buffer): Buffer {
   let made = bytes
   for (let times = 1 + random.below(4); times > 0; times--) {
@@ -223,7 +223,7 @@ const PAYLOADS = [
   'x'.repeat(70_000),
 ]
 
-/** What comes after a handshake: frames in order and out of order (RFC 6455, section 5). */
+/** The data after a handshake: frames in order and out of order (RFC 6455, section 5). */
 export function fuzzedFrames(random: Random): Buffer {
   const frames = Array.from({ length: 1 + random.below(6) }, () => fuzzedFrame(random))
   const bytes = Buffer.concat(frames)
@@ -233,17 +233,17 @@ export function fuzzedFrames(random: Random): Buffer {
 function fuzzedFrame(random: Random): Buffer {
   const payload = pick(random, PAYLOADS)
   switch (random.below(8)) {
-    case 0: // Any first byte: reserved bits, opcodes that nobody knows, parts of a frame that never began.
+    case 0: // Any first byte: reserved bits, unknown opcodes, fragments of a frame that never started.
       return Buffer.concat([Buffer.of(random.below(256)), maskedFrame(payload).subarray(1)])
     case 1: // Without a mask.
       return Buffer.concat([Buffer.of(0x81, 5), Buffer.from('hello')])
-    case 2: // Longer than anything is.
+    case 2: // Longer than any frame.
       return Buffer.from([0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0])
-    case 3: // Closed with any code, or a part of one.
+    case 3: // Closed with any code, or half a code.
       return maskedFrame(String.fromCharCode(random.below(128), random.below(128)).slice(random.below(3)), {
         opcode: 8,
       })
-    case 4: // A ping or pong that is too long, or a part of one.
+    case 4: // A ping or pong that is too long, or incomplete.
       return maskedFrame('p'.repeat(random.below(200)), { opcode: 9 + random.below(2), isLast: random.below(4) > 0 })
     case 5:
       return maskedFrame(payload, { isLast: false })

@@ -12,7 +12,7 @@ const AFTER = 'http://127.0.0.1:9/solution/one/index.html?signed-out'
 
 if (glewlwydPath === undefined) {
   console.info('Glewlwyd is not installed: its tests are left out')
-  test('glewlwyd: not installed here', () => {
+  test('glewlwyd: it is not installed here', () => {
     expect(glewlwydPath).toBe(undefined)
   })
 } else testGlewlwyd()
@@ -48,7 +48,7 @@ function testGlewlwyd(): void {
     server.closeAllConnections()
   })
 
-  test('glewlwyd: a code flow with PKCE ends with the account’s e-mail', async () => {
+  test('glewlwyd: a code flow with PKCE returns the account’s email', async () => {
     const { tokens } = await signIn(createPerson(), 'query')
     expect(tokens.claims()).toMatchObject({
       iss: provider.issuer,
@@ -59,7 +59,7 @@ function testGlewlwyd(): void {
     expect(info.email).toBe('anna@example.org')
   })
 
-  test('glewlwyd: form_post and fragment bring a code too', async () => {
+  test('glewlwyd: form_post and fragment return a code too', async () => {
     for (const mode of ['form_post', 'fragment'] as const) {
       const { tokens, callback } = await signIn(createPerson(), mode)
       expect(callback.method).toBe(mode === 'form_post' ? 'POST' : 'GET')
@@ -67,7 +67,7 @@ function testGlewlwyd(): void {
     }
   })
 
-  test('glewlwyd: asked to send iss, it does, and by form_post encoded twice', async () => {
+  test('glewlwyd: configured to send iss, it does; with form_post it encodes the value twice', async () => {
     const other = await startGlewlwyd({ sendsIssuer: true })
     try {
       await other.addClient({ clientId: 'one', redirectUris: [REDIRECT] })
@@ -83,7 +83,7 @@ function testGlewlwyd(): void {
     }
   })
 
-  test('glewlwyd: an ID token comes in the fragment', async () => {
+  test('glewlwyd: the ID token is in the fragment', async () => {
     const nonce = client.randomNonce()
     const { href } = client.buildAuthorizationUrl(configuration, {
       redirect_uri: REDIRECT,
@@ -100,7 +100,7 @@ function testGlewlwyd(): void {
     expect(payload).toMatchObject({ email: 'anna@example.org', nonce })
   })
 
-  test('glewlwyd: a refresh token counts once', async () => {
+  test('glewlwyd: a refresh token can be used once', async () => {
     const { tokens } = await signIn(createPerson(), 'query')
     const again = await client.refreshTokenGrant(configuration, String(tokens.refresh_token))
     expect(again.access_token).toEqual(expect.any(String))
@@ -113,7 +113,7 @@ function testGlewlwyd(): void {
     await expect(signedIn).rejects.toThrow('POST /auth/ answered 401')
   })
 
-  test('glewlwyd: signing out there sends a logout token, without exp, and the browser back', async () => {
+  test('glewlwyd: signing out there sends a logout token without exp, and the browser back', async () => {
     const person = createPerson()
     const { tokens } = await signIn(person, 'query')
     const { href } = client.buildEndSessionUrl(configuration, {

@@ -12,7 +12,10 @@ import { type Callback, createPerson, formOf, type Page, type Person, type SignI
 
 const SCHEMA = '/usr/share/doc/glewlwyd/database/init.sqlite3.sql.gz'
 
-/** Debian's Glewlwyd, or undefined where it, or the schema in its documentation, is not installed: no tests with it there. */
+/**
+ * Debian's Glewlwyd, or undefined if it or the schema in its documentation is not installed; tests with it are skipped
+ * then.
+ */
 export const glewlwydPath = ['/usr/bin/glewlwyd'].find((path) => existsSync(path) && existsSync(SCHEMA))
 
 export type GlewlwydClient = {
@@ -24,7 +27,7 @@ export type GlewlwydClient = {
 
 export type Glewlwyd = {
   readonly issuer: string
-  /** `127.0.0.1:PORT`, as `OAUTH_ALLOWED_HOSTS` names it. */
+  /** `127.0.0.1:PORT`, as in `OAUTH_ALLOWED_HOSTS`. */
   readonly hostPort: string
   /** Adds a client with `CLIENT_SECRET`. */
   readonly addClient: (client: GlewlwydClient) => Promise<void>
@@ -44,22 +47,22 @@ export const GLEWLWYD_ACCOUNTS: readonly ProviderAccount[] = [
   },
 ]
 
-/** A machine that is busy may need this long, in ms. */
+/** How long a busy machine may take to start it, in ms. */
 const START_TIME = 30_000
 const STOP_TIME = 5000
 const SCOPES = ['openid', 'email', 'profile']
 const SESSION = 'GLEWLWYD2_SESSION_ID'
 
 /**
- * Glewlwyd, an OpenID provider in C, on loopback with a database of its own. The caller stops it.
+ * Glewlwyd, an OpenID provider in C, on loopback with its own database. The caller stops it.
  *
- * It offers (2.7.5): code, id_token, the three response modes, PKCE, refresh tokens with rotation, revocation, RP-initiated and
- * back-channel logout. It names no
- * `authorization_response_iss_parameter_supported` in its discovery document, though it can send `iss`.
- * Its logout tokens are those of a draft: without `exp`, which Back-Channel Logout 1.0 section 2.4 requires, so that a host which
- * keeps to it refuses them. It does not decode client id and secret in Basic (RFC 6749 section 2.3.1).
- * @param sendsIssuer whether its answers carry `iss`. By form_post that is wrong: it encodes the values of a form as those of
- *   an address, so that a sound client refuses them
+ * It supports (2.7.5): code, id_token, the three response modes, PKCE, refresh tokens with rotation, revocation,
+ * RP-initiated and back-channel logout. Its discovery document has no `authorization_response_iss_parameter_supported`,
+ * though it can send `iss`. Its logout tokens follow a draft: they have no `exp`, which Back-Channel Logout 1.0 section
+ * 2.4 requires, so a conforming host refuses them. It does not decode client id and secret in Basic (RFC 6749 section
+ * 2.3.1).
+ * @param sendsIssuer whether its responses have `iss`. With form_post they are wrong: it encodes form values like those
+ * of a URL, so that a correct client refuses them
  */
 export async function startGlewlwyd({ accounts = GLEWLWYD_ACCOUNTS, sendsIssuer = false } = {}): Promise<Glewlwyd> {
   const program = glewlwydPath
@@ -69,7 +72,8 @@ export async function startGlewlwyd({ accounts = GLEWLWYD_ACCOUNTS, sendsIssuer 
   const base = `http://127.0.0.1:${port}`
   const database = new DatabaseSync(join(folder, 'database'))
   database.exec(gunzipSync(readFileSync(SCHEMA)).toString('utf8'))
-  // Properties that the schema's own clients and users do not have: its end session endpoint reads the one, a claim the other.
+  // Properties that the schema's own clients and users lack: its end session endpoint reads the first, a claim uses the
+  // second.
   database.exec(
     `UPDATE g_client_module_instance SET gcmi_parameters = json_set(gcmi_parameters,
        '$."data-format".post_logout_redirect_uris', json('{"multiple":true,"read":true,"write":true}'));
@@ -113,7 +117,7 @@ export async function startGlewlwyd({ accounts = GLEWLWYD_ACCOUNTS, sendsIssuer 
   }
 }
 
-/** Its pages are one script, which asks its API: the person does the same. Scopes that were asked for are allowed. */
+/** Its pages are one script, which calls its API; this does the same. Requested scopes are allowed. */
 export async function signInAtGlewlwyd(
   person: Person,
   location: string,
@@ -137,8 +141,8 @@ export async function signInAtGlewlwyd(
 }
 
 /**
- * Signs out at its end session endpoint, which asks in a page: the person says yes.
- * @returns where it sends the browser then
+ * Signs out at its end session endpoint, and confirms on its page.
+ * @returns where it redirects the browser then
  */
 export async function signOutAtGlewlwyd(person: Person, location: string): Promise<string> {
   const { origin } = new URL(location)
@@ -153,7 +157,7 @@ export async function signOutAtGlewlwyd(person: Person, location: string): Promi
   return String(page.searchParams.get('callback_url'))
 }
 
-/** @returns null where the browser stays at the provider */
+/** @returns null if the browser stays at the provider */
 function callbackOf(page: Page, origin: string): Callback | null {
   const { location } = page.headers
   if (location !== undefined) {
@@ -290,7 +294,7 @@ function clientOf({ clientId, redirectUris, postLogoutRedirectUris, backchannelL
   }
 }
 
-/** It says that it started before it listens. */
+/** It reports its start before it listens. */
 async function untilAnswering(base: string, running: ChildProcess): Promise<void> {
   const end = Date.now() + START_TIME
   while (Date.now() < end && running.exitCode === null) {
@@ -314,7 +318,7 @@ function untilReady(running: ChildProcess): Promise<void> {
       clearTimeout(timer)
       resolve()
     }
-    // Read on to the end: a full pipe would stop it.
+    // Read to the end: a full pipe would block it.
     running.stdout?.on('data', read)
     running.stderr?.on('data', read)
     running.once('exit', (code) => {

@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url'
 import { freePort } from './database-server.ts'
 import type { Answer, Ask } from './http.ts'
 
-/** Debian's, or undefined where it is not installed. */
+/** Debian's, or undefined if it is not installed. */
 export const haproxyPath = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy'].find(existsSync)
 export const HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url))
-/** That of a control center. */
+/** The configuration for a control center. */
 export const CENTER_HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/control-center/haproxy.cfg', import.meta.url))
 
-/** Whose the certificate of `test/support/tls` is. */
+/** The host name in the certificate of `test/support/tls`. */
 export const PROXIED_NAME = 'api.example.test'
 const tls = (file: string) => readFileSync(new URL(`./tls/${file}`, import.meta.url))
 
@@ -23,10 +23,10 @@ const lookup: LookupFunction = (_name, { all }, found) => {
   else found(null, '127.0.0.1', 4)
 }
 
-/** For requests to it: trusts the test's authority, and finds the name on loopback. */
+/** For requests through the proxy: trusts the test's authority, and resolves the name to loopback. */
 export const PROXY_CLIENT = { ca: tls('authority.pem'), lookup }
 
-/** The values of the configuration's variables for a proxy on free ports. */
+/** Values of the configuration's variables, for a proxy on free ports. */
 export async function proxyVariables(nodes: readonly [string, string], port: number, certificate: string) {
   const [https, http, admin] = [await freePort(), await freePort(), await freePort()]
   return {
@@ -55,7 +55,7 @@ export async function centerProxyVariables(center: string, port: number, certifi
   }
 }
 
-/** Certificate and key in one file, as HAProxy wants them. @returns its folder's remover too */
+/** Certificate and key in one file, as HAProxy requires. Also returns a function that removes it. */
 export function proxyCertificate() {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-proxy-'))
   const file = join(folder, 'certificate.pem')
@@ -63,12 +63,12 @@ export function proxyCertificate() {
   return { file, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** What HAProxy says of the configuration that is delivered. */
+/** HAProxy's output when it checks the configuration in `deploy/`. */
 export function checkProxyConfig(variables: Readonly<Record<string, string>>, config = HAPROXY_CONFIG) {
   return spawnSync(haproxyPath ?? 'haproxy', ['-c', '-f', config], { env: variables, encoding: 'utf8' })
 }
 
-/** HAProxy with the configuration that is delivered. Resolves when it listens. */
+/** HAProxy with the configuration in `deploy/`. Resolves when it listens. */
 export async function startHaproxy(variables: Readonly<Record<string, string>>, config = HAPROXY_CONFIG) {
   const child = spawn(haproxyPath ?? 'haproxy', ['-db', '-f', config], { env: variables })
   let output = ''
@@ -88,7 +88,7 @@ export async function startHaproxy(variables: Readonly<Record<string, string>>, 
     await new Promise(setImmediate)
   }
   return {
-    /** As browsers find it. */
+    /** The address for browsers. */
     origin: originOf(variables),
     output: () => output,
     async stop() {
@@ -99,12 +99,12 @@ export async function startHaproxy(variables: Readonly<Record<string, string>>, 
   }
 }
 
-/** Where browsers find a proxy with these variables. */
+/** The address for browsers of a proxy with these variables. */
 export function originOf({ PROXY_HTTPS_PORT }: Readonly<Record<string, string>>): string {
   return `https://${PROXIED_NAME}:${PROXY_HTTPS_PORT}`
 }
 
-/** As `ask` of `http.ts`, through the proxy. An answer that does not come in 30 s is an error. */
+/** Like `ask` in `http.ts`, through the proxy. No answer within 30 s is an error. */
 export function askProxied(url: string, { method = 'GET', headers = {}, body, path }: Ask = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = {

@@ -7,14 +7,14 @@ import type { ServerKindName } from '../../base/database/kind.ts'
 import type { TestServer } from './database-server.ts'
 import { type HostProcess, startHostProcess } from './host-process.ts'
 
-/** Host processes on one database, behind a balancer that gives each request to the next of them. */
+/** Host processes on one database, behind a balancer that sends each request to the next of them. */
 export type HostGroup = {
   /** The balancer's address. */
   readonly url: string
   /** `Authorization` of the admin account. */
   readonly admin: string
   readonly hosts: readonly HostProcess[]
-  /** How many answers had which status, through the balancer. */
+  /** The number of responses by status, through the balancer. */
   readonly statuses: ReadonlyMap<number, number>
   readonly stop: () => Promise<void>
 }
@@ -22,7 +22,7 @@ export type HostGroup = {
 export const ADMIN_PASSWORD = 'admin of several hosts'
 export const ADMIN = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
 
-/** The properties of a host whose database is on this server; equal on all hosts. */
+/** The properties of a host whose database is on this server; the same on all hosts. */
 export function sharedProperties(
   kind: ServerKindName,
   { address, database }: Pick<TestServer, 'address' | 'database'>,
@@ -41,8 +41,8 @@ export function sharedProperties(
 }
 
 /**
- * Starts them all at once, on an empty database too. Requests may say by `X-Forwarded-For` from where they come.
- * @param properties equal on all hosts; see `sharedProperties`
+ * Starts them together, even on an empty database. Requests may set their client address with `X-Forwarded-For`.
+ * @param properties the same on all hosts; see `sharedProperties`
  */
 export async function startHostGroup(count: number, properties: Record<string, string>): Promise<HostGroup> {
   const homes = Array.from({ length: count }, () => mkdtempSync(join(tmpdir(), 'solhost-group-')))
@@ -70,9 +70,9 @@ export async function startHostGroup(count: number, properties: Record<string, s
   return { url: balancer.url, admin: ADMIN, hosts, statuses, stop }
 }
 
-/** Round robin, without affinity: each request of a browser meets another host. */
+/** Round robin, without affinity: each request of a browser reaches another host. */
 async function startBalancer(urls: readonly string[], onStatus: (status: number) => void) {
-  // Without kept connections: a host may close one that is about to be used again.
+  // Without keep-alive, since a host may close a connection that is about to be reused.
   const agent = new Agent()
   let turn = 0
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {

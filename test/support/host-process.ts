@@ -13,8 +13,9 @@ export type HostProcess = {
 }
 
 /**
- * The host as a process of its own, on free ports, without examples; started by the CLI, or by a file with a channel.
- * @param before a command that becomes what follows it, such as one that joins a control group first
+ * The host as a separate process, on free ports, without examples. It is started by the CLI, or by a file with a
+ * channel.
+ * @param before a command that replaces itself with the command after it, such as one that joins a control group first
  */
 export async function startHostProcess(
   home: string,
@@ -33,7 +34,7 @@ export async function startHostProcess(
   let output = ''
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const addressOf = () => /Solhost runs at (https?:\/\/[^/\s]+)/.exec(output)?.[1]
-  // Without looking again and again: the host that starts needs the processor.
+  // Without polling, since the starting host needs the processor.
   const told = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk) => {

@@ -17,7 +17,7 @@ export type TestHost = Host & {
 
 export const ADMIN_PASSWORD = 'test admin password'
 
-/** A real host on free ports of loopback with a folder of its own; without example solutions unless asked for. */
+/** A real host on free ports of loopback with its own folder, without example solutions by default. */
 export async function startTestHost(
   properties: Record<string, string> = {},
   options: { readonly home?: string; readonly inspect?: HostOptions['inspect'] } = {},

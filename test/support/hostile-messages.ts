@@ -1,4 +1,4 @@
-/** What the author reads, by the case's name: the first that fits. */
+/** What the author reads, by the case's name; the first match applies. */
 const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
   [/^(iss|response iss)\b/, /"iss"|issuer/],
   [/^azp/, /"azp"/],

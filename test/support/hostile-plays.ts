@@ -23,19 +23,19 @@ import {
   type TokenPlay,
 } from './misbehaving-provider.ts'
 
-/** How a sign-in comes back: a code in one of three ways, or an ID token in the fragment. */
+/** How the browser returns: a code in one of three ways, or an ID token in the fragment. */
 export type Flow = 'query' | 'form_post' | 'fragment' | 'id_token'
 
 export type FlowCase = {
   readonly name: string
   readonly flows: readonly Flow[]
   readonly play: Play
-  /** A sound login at the same stage comes first. */
+  /** A normal login at the same stage comes first. */
   readonly needsEarlier?: boolean
 }
 
 export type HostileCase = FlowCase & {
-  /** What the sign-in ends with. */
+  /** How the sign-in fails. */
   readonly problem: OAuthProblemCode
 }
 
@@ -44,7 +44,7 @@ const ALL: readonly Flow[] = [...CODE, 'id_token']
 const HOUR = 3600
 const DAY = 24 * HOUR
 
-/** Claims but for some; `undefined` leaves one out. */
+/** Replaces claims; `undefined` removes one. */
 const claims =
   (changes: (scene: Scene) => Json): NonNullable<TokenPlay['claims']> =>
   (sound, scene) =>
@@ -55,7 +55,7 @@ const header =
   (sound, scene) =>
     JSON.parse(JSON.stringify({ ...sound, ...changes(scene) })) as Json
 
-/** Signed by a key that the header itself brings along. */
+/** Signed with a key that the header itself contains. */
 const signedByForeign: NonNullable<TokenPlay['sign']> = (head, body, { keys }) => signToken(head, body, keys.foreign)
 
 const withSecret =
@@ -68,7 +68,7 @@ const unsigned =
   (head, body) =>
     `${encode({ ...head, alg })}.${encode(body)}.`
 
-/** Faults of a signed token that hold for ID tokens and logout tokens alike. */
+/** Invalid signed tokens, as ID tokens and as logout tokens. */
 const SIGNED: readonly { readonly name: string; readonly play: Play }[] = [
   {
     name: 'signature flipped',
@@ -242,7 +242,7 @@ const CLAIMS: readonly HostileCase[] = CLAIM_CHANGES.map(([name, changes, proble
 
 const CODE_CLAIMS: readonly HostileCase[] = [
   {
-    // In a fragment it would be longer than the header of an answer may be.
+    // In a fragment it would exceed the maximum size of response headers.
     name: 'claims of 100 kB',
     flows: CODE,
     play: { claims: claims(() => ({ padding: 'p'.repeat(100_000) })) },
@@ -270,7 +270,10 @@ const added =
   (...pairs: Pairs) =>
   (parameters: Pairs) => [...parameters, ...pairs]
 
-/** What comes back with the browser: refused before the provider is asked for anything, but for a code that looks sound. */
+/**
+ * Hostile responses through the browser. They are refused before any request to the provider, except for a code that
+ * looks valid.
+ */
 export const HOSTILE_RESPONSES: readonly HostileCase[] = (
   [
     ['state wrong', ALL, replaced('state', () => 'a-state-that-nobody-sent'), 'oauth_expired'],
@@ -349,10 +352,10 @@ const DISCOVERY: readonly HostileCase[] = (
   ] as const satisfies readonly (readonly [string, NonNullable<Play['discovery']>])[]
 ).map(([name, discovery]) => ({ name, flows: ALL, play: { discovery }, problem: 'oauth_provider' }))
 
-/** Without e-mail in the ID token, so that who wants it has to ask there. */
+/** Without email in the ID token, so that a host has to request user info. */
 const withoutEmail = claims(() => ({ email: undefined, email_verified: undefined, name: undefined }))
 
-/** Of providers whose user info is asked. */
+/** For providers whose user info is requested. */
 export const HOSTILE_USER_INFO: readonly HostileCase[] = (
   [
     ['user info of another sub', (user) => json({ ...user, sub: 'sub-of-bram' }), 'oauth_token'],
@@ -365,7 +368,7 @@ export const HOSTILE_USER_INFO: readonly HostileCase[] = (
   ] as const satisfies readonly (readonly [string, NonNullable<Play['userInfo']>, OAuthProblemCode])[]
 ).map(([name, userInfo, problem]) => ({ name, flows: CODE, play: { userInfo, claims: withoutEmail }, problem }))
 
-/** What a sound client refuses at a sign-in, as issue 5 lists it. */
+/** Sign-ins that a correct client refuses, as listed in issue 5. */
 export const HOSTILE: readonly HostileCase[] = [
   ...SIGNED.map(({ name, play }) => ({ name, flows: ALL, play, problem: 'oauth_token' as const })),
   {
@@ -396,11 +399,11 @@ export const HOSTILE: readonly HostileCase[] = [
 ]
 
 export type AcceptedCase = FlowCase & {
-  /** The stage's keys are rotated between the login before and this one, with 5 s between them for the client. */
+  /** The stage's keys are rotated between the previous login and this one, with 5 s between them for the client. */
   readonly rotates?: boolean
 }
 
-/** What a sound client takes, though it is not what providers do every day. */
+/** Unusual sign-ins that a correct client accepts. */
 export const ACCEPTED: readonly AcceptedCase[] = [
   { name: 'nothing unusual', flows: ALL, play: {} },
   { name: 'aud a list of one', flows: ALL, play: { claims: claims(({ clientId }) => ({ aud: [clientId] })) } },
@@ -436,7 +439,8 @@ export const ACCEPTED: readonly AcceptedCase[] = [
   { name: 'no at_hash', flows: CODE, play: { claims: claims(() => ({ at_hash: undefined })) } },
   { name: 'c_hash right', flows: CODE, play: { claims: claims(({ code }) => ({ c_hash: halfHash(code ?? '') })) } },
   {
-    // An ID token says itself whose it is: RFC 9207 section 2.4 has no other parameter then, as oidc-provider does it.
+    // An ID token names its issuer itself, and RFC 9207 section 2.4 then requires no parameter, so oidc-provider sends
+    // none.
     name: 'response iss dropped beside an ID token',
     flows: ['id_token'],
     play: { authorization: without('iss') },
@@ -449,11 +453,11 @@ export type RefreshCase = {
   readonly name: string
   readonly play: NonNullable<Play['refresh']>
   readonly userInfo?: Play['userInfo']
-  /** `refused`: the remembered login ends; `away`: the provider could not be asked, and the login stays as it was. */
+  /** `refused`: the remembered login ends; `away`: the provider could not be reached, and the login stays unchanged. */
   readonly effect: 'refused' | 'away'
 }
 
-/** What may come back for a refresh token after a sound login. */
+/** Hostile responses to a refresh after a normal login. */
 export const HOSTILE_REFRESH: readonly RefreshCase[] = [
   ...(
     [
@@ -465,7 +469,7 @@ export const HOSTILE_REFRESH: readonly RefreshCase[] = [
     ] as const satisfies readonly (readonly [string, (scene: Scene) => Json])[]
   ).map(([name, changes]) => ({ name, play: { claims: claims(changes) }, effect: 'refused' as const })),
   {
-    // Without a new ID token it is user info that says who it is.
+    // Without a new ID token, only user info identifies the user.
     name: 'refresh without ID token, and user info of another sub',
     play: { tokenEndpoint: ({ id_token: _, ...answer }) => json(answer) },
     userInfo: (user) => json({ ...user, sub: 'sub-of-bram' }),
@@ -489,7 +493,7 @@ export const HOSTILE_REFRESH: readonly RefreshCase[] = [
   },
 ]
 
-/** An answer without ID token or without a new refresh token is as good as one with them (OIDC Core 12.2). */
+/** Responses without an ID token or without a new refresh token are valid too (OIDC Core 12.2). */
 export const ACCEPTED_REFRESH: readonly { readonly name: string; readonly play: NonNullable<Play['refresh']> }[] = [
   { name: 'refresh token rotated', play: {} },
   {

@@ -11,11 +11,11 @@ export type Ask = {
   readonly method?: string
   readonly headers?: Record<string, string>
   readonly body?: string | Uint8Array
-  /** Sent as it is, where an address would be made sound first. */
+  /** Sent literally, where a URL parser would normalize it. */
   readonly path?: string
 }
 
-/** One request as it is, without redirects; `Host` can be any name while the address is loopback. */
+/** A single request, without redirects. `Host` can be any name while the address is loopback. */
 export function ask(url: string, { method = 'GET', headers = {}, body, path }: Ask = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -43,13 +43,13 @@ export function ask(url: string, { method = 'GET', headers = {}, body, path }: A
 
 export type FormOptions = {
   readonly headers?: Record<string, string>
-  /** Leaves the hidden token out, or sends another one. */
+  /** Omits the hidden token, or sends a different one. */
   readonly token?: string | null
 }
 
 /**
- * A browser as far as signing in needs one: cookies by name and path, and the hidden token of the last page.
- * @param askAt in the place of `ask`, such as over TLS
+ * A browser with what signing in needs: cookies by name and path, and the hidden token of the last page.
+ * @param askAt replaces `ask`, for example for TLS
  */
 export function createVisitor(base: string, defaults: Record<string, string> = {}, askAt: typeof ask = ask) {
   const cookies = new Map<string, { value: string; path: string }>()
@@ -77,7 +77,7 @@ export function createVisitor(base: string, defaults: Record<string, string> = {
 
   return {
     cookies,
-    /** What it sends with each request. */
+    /** Headers that it sends with each request. */
     headers: defaults,
     token: () => token,
     get: (path: string, headers: Record<string, string> = {}) => send(path, { headers }),

@@ -11,13 +11,13 @@ import { bundleOf } from './zip.ts'
 
 type Versions = { readonly active: string; readonly versions: readonly { sha256: string; version: string }[] }
 
-/** The longest that an upload is let go on before its host is killed, in ms. */
+/** The longest time that an upload may run before its host is killed, in ms. */
 const LONGEST = 260
 
 /**
- * Kills a host with SIGKILL somewhere during an upload, again and again, over one folder.
+ * Repeatedly kills a host with SIGKILL at some point during an upload, with the same folder each time.
  * @returns how many of the uploads were interrupted
- * @throws AssertionError when the database does not open, or what runs is neither the version before nor the new one
+ * @throws AssertionError if the database does not open, or the active version is neither the old nor the new one
  */
 export async function killUploads(rounds: number): Promise<number> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-kill-'))
@@ -29,7 +29,7 @@ export async function killUploads(rounds: number): Promise<number> {
     if (round > 0) active = await checkVersions(url, active, sent)
     sent = `1.0.${round}`
     const upload = uploadTo(url, sent)
-    // The first one is let through, so that there is an old version.
+    // The first upload is not interrupted, so that there is an old version.
     if (round === 0) await upload
     else await wait(((round - 1) / (rounds - 1)) * LONGEST)
     child.kill('SIGKILL')
@@ -46,7 +46,7 @@ export async function killUploads(rounds: number): Promise<number> {
 const PASSWORD = 'secret-of-admin'
 const HEADERS = { authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}` }
 
-/** What was sent last is either active or not there at all, and then the version before it still is. */
+/** The last upload is either active or does not exist, and then the previous version still does. */
 async function checkVersions(url: string, before: string, sent: string): Promise<string> {
   const answer = await ask(`${url}/admin/api/solutions/crm`, { headers: HEADERS })
   const { active, versions } = answer.json() as Versions

@@ -1,6 +1,6 @@
 /**
- * The least of up to five measurements, all of one unit; no further one is made once one is below `enough`. What else the
- * machine does makes a time longer and never shorter: one that is below its bound shows that the work itself is.
+ * The least of up to five measurements in the same unit; stops after one below `enough`. Other work on the machine
+ * makes a time longer, never shorter, so one measurement below the limit proves that the work itself is.
  */
 export async function leastOf(measure: () => Promise<number>, enough: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY

@@ -5,14 +5,14 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 export type ArrivedMail = {
   readonly from: string
   readonly to: readonly string[]
-  /** As it came, with its headers. */
+  /** As received, with its headers. */
   readonly raw: string
   readonly subject: string
   /** Its text, decoded. */
   readonly text: string
 }
 
-/** A real mail server on loopback that keeps what comes. */
+/** A real mail server on loopback that stores what it receives. */
 export type TestMailServer = {
   /** For `SMTP_URL`. */
   readonly url: string

@@ -16,7 +16,7 @@ export function startSatellite(
   )
 }
 
-/** Telemetry goes nowhere: it is not what these tests are about. */
+/** Telemetry is disabled, since these tests are not about it. */
 const NO_TELEMETRY = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }
 
 export type TestVersion = { readonly sha256: string; readonly bundle: Buffer; readonly version: string }
@@ -56,7 +56,7 @@ export type ShownCloud = {
   readonly refused: string | null
 }
 
-/** What the health report of a host says of its control center. */
+/** The control center's state in a host's health report. */
 export async function cloudOf(host: TestHost): Promise<ShownCloud> {
   const answer = await fetch(`${host.url}/admin/api/health`, { headers: { authorization: host.admin } })
   return ((await answer.json()) as { cloud: ShownCloud }).cloud

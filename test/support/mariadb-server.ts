@@ -2,13 +2,13 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSharedServer, PASSWORD, type ServerProgram, startServer, type TestServer } from './database-server.ts'
 
-/** Debian's MariaDB, or undefined where it is not installed: tests that need it are skipped there. */
+/** Debian's MariaDB, or undefined if it is not installed; tests that need it are skipped then. */
 export const mariadbPath = ['/usr/sbin/mariadbd'].find((path) => existsSync(path))
 
-/** The MariaDB of this worker, for files that need no other one. */
+/** The MariaDB of this worker, for files that don't need a separate one. */
 export const sharedMariadb = createSharedServer((folder) => startMariadb({ folder }))
 
-/** A MariaDB whose account `root` signs in by password. The caller stops it. */
+/** A MariaDB whose account `root` signs in with a password. The caller stops it. */
 export function startMariadb(options: { folder?: string } = {}): Promise<TestServer> {
   const program = mariadbPath
   if (program === undefined) throw new TypeError('there is no MariaDB to start: skip the test')

@@ -41,7 +41,7 @@ for (const flow of FLOWS) {
   })
 }
 
-test('misbehaving provider: user info and refresh are sound, a refresh token counts once', async () => {
+test('misbehaving provider: user info and refresh work, and a refresh token can be used once', async () => {
   const stage = provider.play()
   const { at, tokens } = await signIn(stage, 'query')
   const info = await client.fetchUserInfo(at, String(tokens?.access_token), 'sub-of-anna')
@@ -52,7 +52,7 @@ test('misbehaving provider: user info and refresh are sound, a refresh token cou
   await expect(used).rejects.toMatchObject({ error: 'invalid_grant' })
 })
 
-test('misbehaving provider: PKCE, the secret, a used code and another path are noticed', async () => {
+test('misbehaving provider: it detects missing PKCE, a wrong secret, a used code and an unknown path', async () => {
   const stage = provider.play()
   const token = (fields: Record<string, string>) =>
     fetch(`${stage.issuer}/token`, {
@@ -74,7 +74,7 @@ test('misbehaving provider: PKCE, the secret, a used code and another path are n
   ])
 })
 
-test('hostile plays: names are unique, and each says in which flows it is played', () => {
+test('hostile plays: names are unique, and each lists the flows in which it is played', () => {
   for (const list of [HOSTILE, ACCEPTED, HOSTILE_USER_INFO, HOSTILE_REFRESH, BAD_LOGOUT_TOKENS]) {
     const names = list.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
@@ -83,7 +83,7 @@ test('hostile plays: names are unique, and each says in which flows it is played
   expect(BAD_LOGOUT_TOKENS.length).toBeGreaterThanOrEqual(19)
 })
 
-/** What openid-client lets pass (design section 10): these the host has to refuse by itself. */
+/** What openid-client accepts (design section 10), so the host has to refuse it. */
 const CODE: readonly Flow[] = ['query', 'form_post', 'fragment']
 const PASSES_OPENID_CLIENT: Readonly<Record<string, readonly Flow[]>> = {
   'at_hash wrong': CODE,
@@ -111,7 +111,7 @@ const PASSES_OPENID_CLIENT: Readonly<Record<string, readonly Flow[]>> = {
   'token endpoint huge': CODE,
 }
 
-test('hostile plays: openid-client, checking signatures, refuses all but the ones known to pass it', async () => {
+test('hostile plays: openid-client, checking signatures, refuses all except the known exceptions', async () => {
   const passed: Record<string, Flow[]> = {}
   for (const one of HOSTILE) {
     for (const flow of one.flows) {
@@ -121,7 +121,7 @@ test('hostile plays: openid-client, checking signatures, refuses all but the one
   expect(passed).toEqual(PASSES_OPENID_CLIENT)
 })
 
-test('accepted plays: openid-client takes them', async () => {
+test('accepted plays: openid-client accepts them', async () => {
   const refused: string[] = []
   for (const one of ACCEPTED) {
     for (const flow of one.flows) if (!(await isAccepted(one, flow))) refused.push(`${one.name} by ${flow}`)
@@ -137,7 +137,7 @@ test('hostile plays: the clock of a stage can be shifted', async () => {
   await expect(signIn(stage, 'query')).rejects.toThrow()
 })
 
-test('logout tokens: a sound one verifies, and jose refuses all bad ones but those that only a logout’s own rules tell', async () => {
+test('logout tokens: jose verifies a valid one, and refuses all bad ones except those that break only logout rules', async () => {
   const stage = provider.play()
   const keys = createRemoteJWKSet(new URL(`${stage.issuer}/jwks`))
   const rules = {

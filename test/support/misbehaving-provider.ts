@@ -6,17 +6,17 @@ import { CLIENT_SECRET } from './client-secret.ts'
 import { halfHash, type Json, makeSigningKey, type SigningKey, signToken } from './forged-tokens.ts'
 
 /**
- * A provider that does what a play says: sound where the play is silent. Each play has an issuer of its own below the
- * same address, so that nothing which a client keeps of one play counts in another.
+ * A provider that misbehaves as a play says, and is correct otherwise. Each play has its own issuer below the same
+ * address, so that what a client caches for one play does not affect another.
  */
 export type PlayedProvider = {
   readonly base: string
-  /** `127.0.0.1:PORT`, as `OAUTH_ALLOWED_HOSTS` names it. */
+  /** `127.0.0.1:PORT`, as in `OAUTH_ALLOWED_HOSTS`. */
   readonly hostPort: string
   readonly play: (play?: Play) => Stage
   /** Requests that belong to no play, such as `GET /p1x/jwks`. */
   readonly lost: readonly string[]
-  /** What it says to a request. */
+  /** Its response to a request. */
   readonly answer: (request: ProviderRequest) => Reply
 }
 
@@ -36,17 +36,17 @@ export type Stage = {
   readonly clientId: string
   /** Every request below the issuer, oldest first. */
   readonly requests: StageRequest[]
-  /** Every code and token that it gave, whole, oldest first. */
+  /** Every code and token that it issued, in full, oldest first. */
   readonly given: readonly string[]
-  /** Requests that no sound client makes: another path than an endpoint's, another method, a used code, a wrong secret. */
+  /** Requests that no correct client sends: to an unknown path, with another method, a used code or a wrong secret. */
   readonly strays: () => string[]
-  /** From now on it plays this instead. */
+  /** Plays this from now on. */
   readonly change: (play: Play) => void
-  /** Signs with another key from now on; the key set holds that one, and the former if it stays. */
+  /** Signs with another key from now on. The key set has the new key, and the old one with `keepsOld`. */
   readonly rotate: (options?: { readonly keepsOld?: boolean }) => void
   /** Added to its clock, in ms. */
   readonly clock: { offset: number }
-  /** A logout token; sound but for the changes. */
+  /** A logout token; valid except for the changes. */
   readonly logoutToken: (changes?: TokenPlay) => string
 }
 
@@ -60,13 +60,13 @@ export type StageRequest = {
   status?: number
 }
 
-/** How a signed token is made. */
+/** How a signed token is created. */
 export type TokenPlay = {
   readonly header?: (header: Json, scene: Scene) => Json
   readonly claims?: (claims: Json, scene: Scene) => Json
-  /** Makes the whole of it from header and claims. */
+  /** Creates the whole token from header and claims. */
   readonly sign?: (header: Json, claims: Json, scene: Scene) => string
-  /** Changes it when it is signed. */
+  /** Changes it after it was signed. */
   readonly token?: (token: string, scene: Scene) => string
 }
 
@@ -78,11 +78,11 @@ export type Play = TokenPlay & {
   readonly authorization?: (parameters: Pairs, scene: Scene) => Pairs
   readonly tokenEndpoint?: (answer: Json, scene: Scene) => Reply
   readonly userInfo?: (claims: Json, scene: Scene) => Reply
-  /** Instead of the same for the code, when a refresh token is used. */
+  /** Replaces the same properties when a refresh token is used. */
   readonly refresh?: TokenPlay & { readonly tokenEndpoint?: (answer: Json, scene: Scene) => Reply }
 }
 
-/** What a play may look at. */
+/** What a play can use. */
 export type Scene = {
   readonly issuer: string
   readonly clientId: string
@@ -91,18 +91,18 @@ export type Scene = {
   /** In seconds, by the provider's clock. */
   readonly now: number
   readonly nonce: string | null
-  /** Of the login before at the same stage. */
+  /** From the previous login at the same stage. */
   readonly earlierNonce: string | null
-  /** The authorization code that the ID token goes with. */
+  /** The authorization code that is issued with the ID token. */
   readonly code: string | null
-  /** An address of this provider that only an unsound client asks. */
+  /** An address of this provider that only an incorrect client requests. */
   readonly trap: (name: string) => string
 }
 
 export type Keys = {
-  /** The one that signs. */
+  /** The signing key. */
   readonly current: SigningKey
-  /** In no key set. */
+  /** Not in any key set. */
   readonly foreign: SigningKey
   readonly elliptic: SigningKey
   readonly weak: SigningKey
@@ -113,7 +113,7 @@ export type Reply = {
   readonly type: string
   readonly body: string
   readonly headers?: Record<string, string>
-  /** Its body goes on with a space now and then, for ever. */
+  /** Its body continues endlessly with a space now and then. */
   readonly isEndless?: boolean
 }
 
@@ -124,9 +124,9 @@ export const json = (value: unknown, status = 200): Reply => ({
 })
 export const html = (): Reply => ({ status: 200, type: 'text/html', body: '<!doctype html><p>Hello</p>' })
 export const failure = (): Reply => ({ status: 500, type: 'application/json', body: '{"error":"server_error"}' })
-/** What would be fine, but never ends. */
+/** Valid content that never ends. */
 export const slow = (value: unknown): Reply => ({ ...json(value), isEndless: true })
-/** What would be fine, but for 2 MB of spaces in it. */
+/** Valid content with 2 MB of spaces in it. */
 export const huge = (value: unknown): Reply => {
   const { body, ...rest } = json(value)
   return { ...rest, body: `${' '.repeat(2_000_000)}${body}` }
@@ -148,13 +148,13 @@ const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
   '/logout': ['GET'],
 }
 
-/** Time between two bytes of an endless answer, in ms. */
+/** Time between two bytes of an endless response, in ms. */
 const DRIP = 20
 
-/** Created once for all providers of a worker: an RSA key takes its time. */
+/** Created once for all providers of a worker, since creating an RSA key is slow. */
 let pool: { readonly signing: readonly SigningKey[]; readonly others: Omit<Keys, 'current'> } | undefined
 
-/** Without a server: at an address of loopback where nobody needs to listen. */
+/** Without a server: at a loopback address where nothing needs to listen. */
 export function createPlayedProvider(hostPort: string, clientId = 'one'): PlayedProvider {
   pool ??= {
     signing: [makeSigningKey('RS256'), makeSigningKey('RS256')],
@@ -240,7 +240,7 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
   let round = 0
   let published = [signingKey()]
 
-  /** Another key, with an id of its own, each time. */
+  /** A new key with a new id each time. */
   function signingKey(): SigningKey {
     const key = signing[round % signing.length]
     if (key === undefined) throw new TypeError('there are no keys')
@@ -331,7 +331,7 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
     return play.keySet?.(keys, sceneOf(null)) ?? json({ keys })
   }
 
-  /** Answers at once: nobody is asked to sign in or to consent. */
+  /** Redirects immediately, without sign-in or consent pages. */
   function authorize({ query }: StageRequest): Reply {
     const redirectUri = query.get('redirect_uri')
     const type = query.get('response_type')
@@ -370,10 +370,10 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
       const login = refreshTokens.get(given)
       if (login === undefined) return json({ error: 'invalid_grant' }, 400)
       const changes = play.refresh ?? play
-      // OIDC Core 12.2: the nonce may be left out.
+      // OIDC Core 12.2: the nonce may be omitted.
       const answer = tokensOf({ ...login, nonce: null }, changes, null)
       const reply = changes.tokenEndpoint?.(answer, sceneOf(login)) ?? json(answer)
-      // It counts once where another one is given in its place.
+      // It can be used once if a new one replaces it.
       if (reply.body.includes(String(answer.refresh_token))) refreshTokens.delete(given)
       return reply
     }
@@ -456,7 +456,7 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
   return { stage, answer }
 }
 
-/** What it knows of an account, by its name. */
+/** The account's data, by its name. */
 export function userOf(account: string): Json {
   return { sub: `sub-of-${account}`, email: `${account}@example.org`, email_verified: true, name: `Name of ${account}` }
 }

@@ -3,7 +3,7 @@ import { z } from '../../runtime/zod.ts'
 import { createScriptLab, type ScriptLab } from './solutions.ts'
 import waits from './waits/host.ts'
 
-/** The kinds of calls, with the code of the failure that each must end with; null: with none. */
+/** The kinds of calls, with the code of the failure that each must end with; null: it must succeed. */
 const KINDS = {
   plain: null,
   listens: null,
@@ -44,7 +44,7 @@ async function onSolutionOpen(arg, q) {
     case 'logs': console.log('a line of the log', { n: kept.length }); return void login()
     case 'refuses': return JSON.stringify({ error: 'no', list: kept })
     case 'leaves': {
-      // Never awaited, and the closures hold what they can.
+      // Never awaited, and the closures retain everything they can.
       const large = new Array(10000).fill('large')
       globalThis.held = () => large
       eventsManager.addEventListener('fired', () => large)
@@ -65,7 +65,7 @@ export function mixedCallsLab(): ScriptLab {
   })
 }
 
-/** So many calls, all kinds in turn, two at once and no more: a third would get a process of its own. */
+/** Makes `count` calls of all kinds in turn, at most two together, since a third would get a separate process. */
 export async function mixedCalls(lab: ScriptLab, count: number): Promise<void> {
   const kinds = Object.keys(KINDS) as Kind[]
   let next = 0

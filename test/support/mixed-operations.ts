@@ -4,7 +4,7 @@ import { seededRandom } from './random.ts'
 import { addUser, askAdmin, PASSWORD, visit } from './users.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** How many of each operation there are, for each time the mix is played; guesses come on top, by account. */
+/** How many of each operation are run each time the mix is played; guesses are added per account. */
 const MIX = {
   'sign-in': 48,
   check: 60,
@@ -17,42 +17,42 @@ const MIX = {
 type Kind = keyof typeof MIX | 'guess'
 
 const USERS = 16
-/** What other hosts changed must count within this, in ms (design section 7, "within 1 s"). */
+/** Changes on other hosts must apply within this time, in ms (design section 7, "within 1 s"). */
 const WITHIN = 1000
 const LOOK_EVERY = 50
 /** Guesses per account. */
 const GUESSES = 20
-/** From where accounts are guessed at that are not guessed at from one network alone. */
+/** Number of networks that guess at an account, unless all guesses come from one. */
 const NETWORKS = 5
-/** Whose authenticator says which version it is of. */
+/** Solutions whose authenticator returns its version. */
 const PUBLISHED = ['app-1', 'app-2', 'app-3'] as const
 
 export type Target = {
   readonly username: string
   readonly isWide: boolean
-  /** The statuses of the guesses, in the order in which they were answered. */
+  /** The statuses of the guesses, in the order of the responses. */
   readonly statuses: number[]
 }
 
-/** What came of the operations. Times are ms after the answer that said it was done. */
+/** The results of the operations. Times are ms after the response that reported success. */
 export type MixedResult = {
   readonly operations: number
-  /** Answers that no operation may get, with what was done. */
+  /** Responses that the operation must not get, with a description of it. */
   readonly unexpected: readonly string[]
-  /** Until a host knew a session that was answered for. */
+  /** Until a host knew a confirmed session. */
   readonly found: readonly number[]
-  /** How long a host still took a session that had ended. */
+  /** How long a host still accepted an ended session. */
   readonly gone: readonly number[]
-  /** How long a host still served the version before. */
+  /** How long a host still served the previous version. */
   readonly served: readonly number[]
   /** How many new cookies each remembered cookie was exchanged for. */
   readonly exchanges: readonly number[]
-  /** How many browsers each login token let in. */
+  /** How many browsers each login token signed in. */
   readonly tokens: readonly number[]
   readonly targets: readonly Target[]
-  /** Who is signed in at the end: the session's cookie, and whose it is. */
+  /** The sessions at the end: cookie and user. */
   readonly live: ReadonlyMap<string, SignedIn>
-  /** Answers with 500 and above, those asked of a host itself included. */
+  /** Responses with 500 and above, including those of direct requests to a host. */
   readonly serverErrors: number
 }
 
@@ -69,7 +69,7 @@ type Publication = { readonly version: string; readonly from: number; until: num
 
 type Plan = {
   readonly seed: number
-  /** Operations that are under way at once. */
+  /** Operations that run at the same time. */
   readonly width: number
   /** How many times the mix is played. */
   readonly times: number
@@ -121,7 +121,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     return { status: answer.status, sha256: (answer.json() as { sha256: string }).sha256 }
   }
 
-  /** A solution of which one version after the other is published; one operation at a time has it. */
+  /** A solution whose versions are published sequentially; one operation at a time has it. */
   async function createApp(name: string) {
     const history: Publication[] = []
     const uploaded: { readonly version: string; readonly sha256: string }[] = []
@@ -178,7 +178,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     }
   }
 
-  /** @returns for how many ms after `done` it was still so, by the time at which it was asked */
+  /** @returns for how many ms after `done` it was still true, by the time of the request */
   async function lastTime(done: number, isStillSo: () => Promise<boolean>): Promise<number> {
     let last = 0
     for (;;) {
@@ -249,7 +249,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     signedIn.push(browser)
   }
 
-  /** Takes a browser out of those that are signed in; the operation has it alone. */
+  /** Takes a browser out of the list of signed-in ones, so that only this operation uses it. */
   function take(isWanted: (browser: Browser) => boolean): Browser | undefined {
     const wanted = signedIn.filter(isWanted)
     const browser = wanted[random.below(wanted.length)]
@@ -264,7 +264,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     signedIn.push(browser)
   }
 
-  /** The browser was closed and is opened again, in one tab or in several at once. */
+  /** The browser was closed and is opened again, in one tab or in several together. */
   async function comeBack(browser: Browser, tabs: number): Promise<void> {
     const { at, solution, username } = browser
     const used = at.cookie('remember') ?? ''
@@ -284,7 +284,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
   async function logOut(browser: Browser): Promise<void> {
     const cookie = browser.at.cookie('session') ?? ''
     const series = browser.at.cookie('remember')
-    // The page that the button is on.
+    // The page that has the button.
     await browser.at.open()
     const answer = await browser.at.logOut()
     const done = performance.now()
@@ -321,7 +321,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     if (kind === 'token') return useTokenTwice()
     if (kind === 'publish') return apps[random.below(apps.length)]?.publish()
     const browser = take(kind === 'return' || kind === 'two-tabs' ? ({ remembers }) => remembers : () => true)
-    // Nobody is signed in who could do it: somebody else comes in instead.
+    // No suitable browser is signed in, so another user signs in instead.
     if (browser === undefined) return signIn()
     if (kind === 'check') return check(browser)
     if (kind === 'logout') return logOut(browser)
@@ -372,7 +372,7 @@ function appBundle(name: string, version: string, number: number): Promise<Buffe
   )
 }
 
-/** The value that an answer gives a cookie. */
+/** The value of a cookie that a response sets. */
 function setBy(answer: Answer, name: string): string | undefined {
   const line = answer.headers['set-cookie']?.find((one) => one.startsWith(`${name}=`))
   return line?.slice(name.length + 1).split(';')[0] || undefined

@@ -1,17 +1,17 @@
 import { spawnSync } from 'node:child_process'
 
-/** A machine of its own as far as the network goes: an address of its own, and a line to ours. */
+/** Simulates a separate machine on the network, with its own address and a connection to this one. */
 export type NetworkNamespace = {
   readonly name: string
-  /** What a command begins with that is to run there. */
+  /** The start of a command that is to run there. */
   readonly prefix: readonly [program: string, ...options: string[]]
   readonly address: string
-  /** Ours, as it is seen from there. */
+  /** Our address, as seen from there. */
   readonly outside: string
   readonly remove: () => void
 }
 
-/** Whether this machine lets us make one: it takes root, and `ip` of Debian's iproute2. */
+/** Whether this machine can create one: this requires root, and `ip` from Debian's iproute2. */
 export function canMakeNamespaces(): boolean {
   const name = `sh${process.pid}t`
   if (process.getuid?.() !== 0 || spawnSync('ip', ['netns', 'add', name]).status !== 0) return false
@@ -19,14 +19,14 @@ export function canMakeNamespaces(): boolean {
 }
 
 /**
- * @param number from 0 to 63, another one for each namespace of the process
+ * @param number from 0 to 63, different for each namespace of the process
  * @throws Error when `ip` refuses
  */
 export function makeNamespace(number: number): NetworkNamespace {
   const name = `sh${process.pid}n${number}`
   const near = `sh${process.pid % 100_000}a${number}`
   const far = `sh${process.pid % 100_000}b${number}`
-  // Of the network for measurements between machines (RFC 2544, 198.18.0.0/15): nobody's.
+  // From the network reserved for benchmarks between machines (RFC 2544, 198.18.0.0/15).
   const network = `198.18.${process.pid % 256}`
   const outside = `${network}.${number * 4 + 1}`
   const address = `${network}.${number * 4 + 2}`

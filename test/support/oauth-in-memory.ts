@@ -40,15 +40,15 @@ import type { PlayedProvider, ProviderRequest, Reply } from './misbehaving-provi
 
 export type OAuthInMemory = {
   readonly url: string
-  /** Asks the host or the provider: what a browser does. */
+  /** Sends a request to the host or the provider, like a browser. */
   readonly ask: typeof ask
-  /** Keeps the client's secret for the solution, to be sent to these hosts. */
+  /** Stores the client's secret for the solution, to be sent to these hosts. */
   readonly setSecret: (solution: string, hosts: readonly string[]) => Promise<void>
   readonly linesOf: (solution: string) => readonly NewLogLine[]
   /** Everything that the platform logged. */
   readonly logged: () => string
   readonly audited: () => Promise<string>
-  /** Places without anybody that passed every check of an address. */
+  /** Hosts without a server that passed every check of an address. */
   readonly reached: readonly string[]
   readonly stop: () => Promise<void>
 }
@@ -56,15 +56,15 @@ export type OAuthInMemory = {
 /** What a script of a solution returns, for the parameters of the address. */
 export type ConfigurationOf = (solution: string, params: Readonly<Record<string, unknown>>) => WrittenOAuthSettings
 
-/** What is at a place, such as `127.0.0.1:3`. */
+/** The server at a host and port, such as `127.0.0.1:3`. */
 export type Answering = (request: ProviderRequest) => Reply | Promise<Reply>
 
 const HOST_PORT = '127.0.0.1:1'
 
 /**
- * Signing in at a provider with everything of the host that has a part in it, but for its server, its sandbox processes and
- * its network: the scripts are functions, and the provider is called. Every name is one of loopback.
- * @param others who else the host may ask
+ * Sign-in with a provider, with the real code of the host but without server, sandbox processes and network: the
+ * scripts are functions, and the provider is called directly. Every name resolves to loopback.
+ * @param others other servers that the host may reach
  */
 export async function createOAuthInMemory(
   provider: PlayedProvider,
@@ -73,9 +73,9 @@ export async function createOAuthInMemory(
     readonly limits?: Partial<Record<LimitName, number>>
     readonly onSolutionOpen?: AuthenticatorQuestion
     readonly others?: Readonly<Record<string, Answering>>
-    /** Of an earlier one, which the caller removes. */
+    /** The folder of an earlier one, which the caller removes. */
     readonly home?: string
-    /** Settings of a solution's manifest, in the place of a script's. */
+    /** Settings in a solution's manifest, used instead of a script's. */
     readonly writtenOf?: (solution: string) => WrittenOAuthSettings | null
   } = {},
 ): Promise<OAuthInMemory> {
@@ -163,7 +163,7 @@ export async function createOAuthInMemory(
   }
 }
 
-/** As a browser asks it. */
+/** Sends a request like a browser. */
 function askProvider(provider: PlayedProvider): typeof ask {
   return async (address, { method = 'GET', headers = {}, body = '' } = {}) => {
     const answer = provider.answer({ method, url: new URL(address), headers, body: String(body) })
@@ -173,7 +173,7 @@ function askProvider(provider: PlayedProvider): typeof ask {
   }
 }
 
-/** The rules of the host's own requests, and functions in the place of the network. */
+/** The rules for the host's own requests, with functions instead of the network. */
 function outboundTo(places: Readonly<Record<string, Answering>>, reached: string[]): Outbound {
   const checkedAddresses = createCheckedAddresses({
     allowedPrivate: Object.keys(places),
@@ -206,7 +206,7 @@ function outboundTo(places: Readonly<Record<string, Answering>>, reached: string
   }
 }
 
-/** What `onSolutionOpen` of a solution does. */
+/** Calls a solution's `onSolutionOpen`. */
 export const byVerifiedEmail: AuthenticatorQuestion = async (_asking, { last_login }) => {
   const { email, email_verified, iss, sub } = last_login as Record<string, unknown>
   if (email_verified !== true) return { kind: 'refused', effects: noEffects(), values: {} }

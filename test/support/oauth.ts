@@ -15,7 +15,7 @@ import {
 import { askAdmin } from './users.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** Every way in which an answer of a provider comes, as settings; the name is that of a solution. */
+/** Settings for every way in which a provider's response can arrive; the key is the solution's name. */
 export const FLOWS = {
   query: {},
   'form-post': { response_mode: 'form_post' },
@@ -24,7 +24,7 @@ export const FLOWS = {
   'id-token-post': { response_type: 'id_token', response_mode: 'form_post' },
 } as const
 
-/** Logs in whoever has a verified e-mail at example.org, by it; shows what it was given by `/session`. */
+/** Signs in users with a verified email at example.org, by email; `/session` shows what the script got. */
 export const BY_EMAIL = `function onSolutionOpen(arg, q) {
   const login = q.last_login
   application.output('asked ' + JSON.stringify({ arg, q }))
@@ -44,7 +44,7 @@ export type OAuthSolution = {
   readonly files?: Record<string, string>
 }
 
-/** Uploads a solution whose users sign in at a provider, and sets its secret `CLIENT`. */
+/** Uploads a solution whose users sign in with a provider, and sets its secret `CLIENT`. */
 export async function addOAuthSolution(
   host: OAuthHost,
   { name, oauth, script = BY_EMAIL, manifest = {}, files = {} }: OAuthSolution,
@@ -105,12 +105,12 @@ export function chooseFlow(settings: Record<string, unknown>): string {
   return `function getOAuthConfig(q) { return ${JSON.stringify(Object.fromEntries(all))}[q.flow || 'query'] || null }`
 }
 
-/** A person's browser at one solution whose users sign in at a provider. */
+/** A user's browser on one solution whose users sign in with a provider. */
 export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person = createPerson()) {
   const base = `${host.url}/solution/${solution}`
   const page = `${base}/index.html`
 
-  /** Opens the page; the provider's address when it leads there. */
+  /** Opens the page; @returns the provider's address if it redirects there. */
   async function start(query = ''): Promise<{ answer: Page; location: string }> {
     const answer = await person.open(`${page}${query}`)
     return { answer, location: answer.headers.location ?? '' }
@@ -120,7 +120,7 @@ export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person
     person,
     base,
     start,
-    /** From the page to the provider and back: the answer to the return. */
+    /** From the page to the provider and back: the response to the return. */
     async signIn(answers: Partial<SignInAnswers> = {}, query = ''): Promise<Page> {
       const { answer, location } = await start(query)
       if (answer.status !== 302) throw new Error(`the page answered ${answer.status}: ${textOf(answer.text)}`)
@@ -128,7 +128,7 @@ export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person
     },
     open: (query = '') => person.open(`${page}${query}`),
     session: () => person.open(`${base}/session`),
-    /** @param after the token of a client's sign-out frame */
+    /** @param after the token in a client's sign-out frame */
     logOut: (after?: string) => {
       const fields: Fields = after === undefined ? [] : [['after', after]]
       return person.open(`${base}/logout`, { method: 'POST', from: page, ...(after === undefined ? {} : { fields }) })
@@ -147,7 +147,7 @@ export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person
 
 export type Visitor = ReturnType<typeof comeTo>
 
-/** The text of a page, for messages and for what people read. */
+/** The text of a page, for messages and for what users read. */
 export function textOf(html: string): string {
   return html
     .replace(/<(style|script|template)\b.*?<\/\1>/gs, '')

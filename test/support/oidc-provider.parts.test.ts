@@ -14,7 +14,7 @@ import { CLIENT_SECRET } from './client-secret.ts'
 import { type OidcProvider, startOidcProvider } from './oidc-provider.ts'
 import { type Callback, createPerson, deliver, type Person, signInAtProvider, signOutAtProvider } from './person.ts'
 
-/** Nobody listens there: the person stops before. */
+/** Nothing listens there: the simulated user stops before. */
 const REDIRECT = 'http://127.0.0.1:9/solution/one/app_oauth/index.html'
 const AFTER = 'http://127.0.0.1:9/solution/one/index.html?signed-out'
 
@@ -42,7 +42,7 @@ afterAll(async () => {
   logout.stop()
 })
 
-test('oidc-provider: a code flow with PKCE ends with the account’s claims, and its refresh token is rotated', async () => {
+test('oidc-provider: a code flow with PKCE returns the account’s claims, and its refresh token is rotated', async () => {
   const person = createPerson()
   const begun = await begin({ scope: 'openid email profile offline_access', prompt: 'consent' })
   const callback = await signInAtProvider(person, begun.location, { account: 'anna' })
@@ -64,13 +64,13 @@ test('oidc-provider: a code flow with PKCE ends with the account’s claims, and
   expect(asked[0]?.body).toMatchObject({ grant_type: 'authorization_code', redirect_uri: REDIRECT })
 })
 
-test('oidc-provider: without PKCE it refuses, and the refusal goes back', async () => {
+test('oidc-provider: without PKCE it refuses, and redirects with the error', async () => {
   const location = client.buildAuthorizationUrl(configuration, { redirect_uri: REDIRECT, scope: 'openid', state: 's' })
   const { url } = await signInAtProvider(createPerson(), location.href, { account: 'anna' })
   expect(new URL(url).searchParams.get('error')).toBe('invalid_request')
 })
 
-test('oidc-provider: a person who does not allow it, or leaves, comes back with access_denied', async () => {
+test('oidc-provider: a user who denies access, or leaves, returns with access_denied', async () => {
   for (const answers of [
     { account: 'anna', consent: false },
     { account: 'anna', cancel: true },
@@ -87,7 +87,7 @@ test('oidc-provider: a wrong password does not sign in', async () => {
   await expect(signIn).rejects.toThrow('refuses account "anna"')
 })
 
-test('oidc-provider: form_post comes back as a form, without the cookies of another site', async () => {
+test('oidc-provider: form_post returns a form, which is sent without the other site’s cookies', async () => {
   const begun = await begin({ scope: 'openid email', response_mode: 'form_post' })
   const callback = await signInAtProvider(createPerson(), begun.location, { account: 'bram' })
   expect({ method: callback.method, url: callback.url }).toEqual({ method: 'POST', url: REDIRECT })
@@ -96,7 +96,7 @@ test('oidc-provider: form_post comes back as a form, without the cookies of anot
   expect(tokens.claims()?.email).toBe('bram@example.org')
 })
 
-test('oidc-provider: an ID token comes in the fragment, signed by a key of its set', async () => {
+test('oidc-provider: the ID token is in the fragment, signed with a key of its set', async () => {
   const nonce = client.randomNonce()
   const parameters = { redirect_uri: REDIRECT, scope: 'openid email', response_type: 'id_token', state: 's', nonce }
   const { href } = client.buildAuthorizationUrl(configuration, parameters)
@@ -110,10 +110,10 @@ test('oidc-provider: an ID token comes in the fragment, signed by a key of its s
   expect({ email: payload.email, nonce: payload.nonce }).toEqual({ email: 'anna@example.org', nonce })
 })
 
-test('oidc-provider: after a rotation the new key signs; the old one stays or goes', async () => {
+test('oidc-provider: after a rotation the new key signs; the old one stays or is removed', async () => {
   const other = await startOidcProvider()
   const signIn = async () => {
-    // openid-client asks for keys again only after a minute: each time it begins anew.
+    // openid-client requests keys again only after a minute, so a new configuration is used each time.
     const at = await discover(other)
     const begun = await begin({ scope: 'openid' }, at)
     const { id_token } = await finish(begun, await signInAtProvider(createPerson(), begun.location, ANNA), at)
@@ -137,7 +137,7 @@ test('oidc-provider: after a rotation the new key signs; the old one stays or go
   }
 })
 
-test('oidc-provider: signing out there asks, sends the browser back and tells the client by a logout token', async () => {
+test('oidc-provider: signing out there asks for confirmation, redirects back and sends the client a logout token', async () => {
   const person = createPerson()
   const begun = await begin({ scope: 'openid' })
   const tokens = await finish(begun, await signInAtProvider(person, begun.location, { account: 'bram' }))
@@ -168,13 +168,13 @@ test('oidc-provider: sessionsEnd signs an account out in all its browsers, and i
   expect(new Set(subs)).toEqual(new Set(['sub-of-anna']))
   expect(provider.backchannel.at(-1)).toEqual({ clientId: 'one', sub: 'sub-of-anna', fault: null })
   expect(await provider.sessionsEnd('sub-of-anna')).toBe(0)
-  // Who is still signed in there needs no password.
+  // A user who is still signed in there needs no password.
   const { location } = await begin({ scope: 'openid' })
   const callback = await signInAtProvider(other, location, { account: 'bram', password: 'not asked for' })
   expect(new URL(callback.url).searchParams.has('code')).toBe(true)
 })
 
-test('oidc-provider: down means that nobody answers, up that it goes on with what it knew', async () => {
+test('oidc-provider: down means that nobody answers; after up it continues with its data', async () => {
   const person = createPerson()
   await signIn(person, 'anna')
   await provider.down()
@@ -183,7 +183,7 @@ test('oidc-provider: down means that nobody answers, up that it goes on with wha
   await signIn(person, 'anna')
 })
 
-test('oidc-provider: with claims at user info only, the ID token of a code flow has no e-mail', async () => {
+test('oidc-provider: with claims only at user info, the ID token of a code flow has no email', async () => {
   const other = await startOidcProvider({ claimsIn: 'userinfo', refreshTokens: 'always' })
   try {
     await other.setClient({ client_id: 'one', redirect_uris: [REDIRECT] })
@@ -200,7 +200,7 @@ test('oidc-provider: with claims at user info only, the ID token of a code flow 
   }
 })
 
-test('person: a form of another site comes without Lax cookies, and deliver posts again what the host hands back', async () => {
+test('person: another site’s form is sent without Lax cookies, and deliver posts it again', async () => {
   const seen: { method: string; cookie: string; site: string; body: string }[] = []
   const host = createServer(async (request, response) => {
     const body = await readAll(request)

@@ -13,13 +13,13 @@ const { Provider } = await importProvider()
 export type ProviderAccount = {
   readonly name: string
   readonly password: string
-  /** `sub`, the name unless given. */
+  /** `sub`; defaults to the name. */
   readonly sub?: string
-  /** What scopes `email` and `profile` give: `email`, `email_verified`, `name`, `locale`, … */
+  /** Claims of the scopes `email` and `profile`: `email`, `email_verified`, `name`, `locale`, … */
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
-/** A client's metadata by the names of OpenID Connect Registration; what is left out is as in `CLIENT`. */
+/** A client's metadata by the names of OpenID Connect Registration; defaults are in `CLIENT`. */
 export type ProviderClient = Readonly<Record<string, unknown>> & {
   readonly client_id: string
   readonly redirect_uris: readonly string[]
@@ -33,13 +33,13 @@ export type OidcProviderOptions = {
   /** 0, the default: any free one. */
   readonly port?: number
   readonly title?: string
-  /** Colour of its pages, as CSS has it. */
+  /** Colour of its pages, in CSS notation. */
   readonly accent?: string
   /** Whether the login page lists accounts and passwords. */
   readonly showsAccounts?: boolean
   /**
-   * Where e-mail and profile stand in the code flow: in the ID token as most providers do, or, as the specification has
-   * it, at the user info endpoint only.
+   * Where email and profile are returned in the code flow: in the ID token, as most providers do, or only at the user
+   * info endpoint, as specified.
    */
   readonly claimsIn?: 'id_token' | 'userinfo'
   /** `offline_access`: a refresh token only for that scope with `prompt=consent` (OIDC Core section 11). */
@@ -51,35 +51,35 @@ export type ProviderRequest = {
   readonly path: string
   readonly query: Readonly<Record<string, string>>
   readonly headers: IncomingHttpHeaders
-  /** The form's fields, where the provider read a form. */
+  /** The form's fields, if the provider read a form. */
   body?: Readonly<Record<string, unknown>>
-  /** Of the answer; absent until it is made. */
+  /** The response's status; absent until there is one. */
   status?: number
 }
 
 export type OidcProvider = {
   readonly issuer: string
-  /** `127.0.0.1:PORT`, as `OAUTH_ALLOWED_HOSTS` names it. */
+  /** `127.0.0.1:PORT`, as in `OAUTH_ALLOWED_HOSTS`. */
   readonly hostPort: string
-  /** Every request that it got, oldest first. */
+  /** Every request that it received, oldest first. */
   readonly requests: ProviderRequest[]
-  /** Back-channel logouts that it made. */
+  /** Back-channel logouts that it sent. */
   readonly backchannel: { readonly clientId: string; readonly sub: string; readonly fault: string | null }[]
   /** May be changed at any time. */
   readonly accounts: ProviderAccount[]
-  /** Adds a client, or changes it: a host's port is known only when it runs. @throws when its metadata are wrong */
+  /** Adds or changes a client: a host's port is known only when it runs. @throws if its metadata is invalid */
   readonly setClient: (client: ProviderClient) => Promise<void>
   /**
    * Signs with a new key from now on.
-   * @param keepsOld whether the key set still holds the earlier keys
+   * @param keepsOld whether the key set still has the earlier keys
    * @returns the new key's id
    */
   readonly rotate: (options?: { readonly keepsOld?: boolean }) => Promise<string>
-  /** Takes no connections, as a provider that is away, until `up`. */
+  /** Refuses connections, like a provider that is down, until `up`. */
   readonly down: () => Promise<void>
   readonly up: () => Promise<void>
   /**
-   * Signs the account out at the provider in all its browsers, by the provider's own pages, which makes it send the
+   * Signs the account out at the provider in all its browsers, with the provider's own pages, so that it sends the
    * logout tokens.
    * @returns how many of its sessions ended
    */
@@ -115,10 +115,13 @@ export const ACCOUNTS: readonly ProviderAccount[] = [
   },
 ]
 
-/** Its back-channel requests are `oidc-provider`'s own but for where they may go: loopback, `*.localhost` too. */
+/**
+ * The back-channel requests are `oidc-provider`'s own, except that they may go only to loopback, including
+ * `*.localhost`.
+ */
 const BACKCHANNEL_TIME = 2500
 
-/** npm `oidc-provider`, an independent and certified provider, on loopback. The caller stops it. */
+/** The npm package `oidc-provider`, an independent and certified provider, on loopback. The caller stops it. */
 export async function startOidcProvider(options: OidcProviderOptions = {}): Promise<OidcProvider> {
   const { claimsIn = 'id_token', refreshTokens = 'offline_access', showsAccounts = false } = options
   const frame: ProviderFrame = { title: options.title ?? 'Test provider', accent: options.accent ?? '#2b5fb8' }
@@ -154,7 +157,7 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
     return closed
   }
 
-  /** Its keys are fixed when it is made, so new keys mean a new one over the same store. */
+  /** Its keys cannot change after creation, so new keys mean a new instance with the same store. */
   async function make(): Promise<void> {
     current = new Provider(issuer, {
       ...FIXED,
@@ -238,7 +241,7 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
     return finish(context, { login: { accountId: subOf(account) } })
   }
 
-  /** @param refused the account that was typed, where it did not fit the password */
+  /** @param refused the account that was entered, if the password was wrong */
   async function askPerson(
     context: Context,
     { prompt, params, session }: Interaction,
@@ -297,7 +300,7 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
   }
 }
 
-/** It warns of every Node.js that is not a long-term version yet; the one that comes with the packages is ours to choose. */
+/** It warns about every Node.js version that is not LTS yet; which one we use is our choice. */
 async function importProvider() {
   const { warn } = console
   console.warn = () => {}
@@ -311,7 +314,7 @@ async function importProvider() {
 type Grants = { grantTypeAllowed(type: string): boolean }
 type Named = { readonly clientId: string }
 
-/** Given in full, so that the provider prints no hints about its defaults. */
+/** Set explicitly, so that the provider prints no hints about its defaults. */
 const FIXED = {
   claims: {
     openid: ['sub'],
@@ -349,7 +352,7 @@ const FEATURES = {
   backchannelLogout: { enabled: true },
 }
 
-/** Its own rule that implicit clients are https would keep the fragment from a host on loopback. */
+/** Its own rule that implicit clients must use https would prevent the fragment flow for a host on loopback. */
 function allowHttp(provider: ProviderType): void {
   const rules = provider.Client.Schema.prototype
   const { invalidate } = rules
@@ -358,7 +361,7 @@ function allowHttp(provider: ProviderType): void {
   }
 }
 
-/** @throws for anything but loopback: a test's provider asks nobody else */
+/** @throws for anything but loopback: a test's provider sends requests nowhere else */
 async function fetchLoopback(
   address: string,
   { method, headers, body }: { method: string; headers: Headers; body: URLSearchParams },
@@ -398,7 +401,7 @@ function show(context: Context, html: string): void {
   context.body = html
 }
 
-/** Characters of a form that the provider's pages take. */
+/** Maximum size of a form that the provider's pages accept, in characters. */
 const FORM_SIZE = 10_000
 
 async function readForm(request: IncomingMessage): Promise<URLSearchParams> {

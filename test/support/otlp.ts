@@ -9,7 +9,7 @@ type Labels = Readonly<Record<string, string | number>>
 
 export const TYPES = { pb: 'application/x-protobuf', json: 'application/json' } as const
 
-/** A process of a host that counts since a time: what it tells is the sum since then. */
+/** A host's process that counts since its start: it sends cumulative sums. */
 export class SimulatedHost {
   readonly instance = randomUUID()
   private readonly started: number
@@ -47,7 +47,7 @@ export class SimulatedHost {
     this.gauges.set(JSON.stringify([metric, labels]), { metric, labels, value })
   }
 
-  /** What it tells at a time. */
+  /** What it sends at a given time. */
   metrics(time = Date.now()): Message {
     const at = { startTimeUnixNano: nano(this.started), timeUnixNano: nano(time) }
     const metrics = [

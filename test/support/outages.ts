@@ -12,52 +12,52 @@ import type { Random } from './random.ts'
 import { addUser, PASSWORD, visit } from './users.ts'
 import { bundleOf } from './zip.ts'
 
-/** Sign-ins and created users that are under way at once. */
+/** Simultaneous sign-ins and user creations. */
 const AT_ONCE = 6
 export type Size = {
-  /** So much is answered for in a round before the kill, and again before the next. */
+  /** Successful operations in a round before the kill, and again before the next. */
   readonly beforeKill: number
-  /** While a server is away it is asked for this long, in ms. */
+  /** How long requests are sent while a server is down, in ms. */
   readonly away: number
 }
 const LARGE: Size = { beforeKill: 40, away: 2000 }
 const PAGE = '/solution/crm/index.html'
 
 export type Losses = {
-  /** What was answered for over all rounds, and how much of it was not there after them. */
+  /** What was confirmed over all rounds, and what was missing afterwards. */
   readonly sessions: number
   readonly users: number
   readonly lost: readonly string[]
-  /** Answers of the load that said neither yes nor that the database is away. */
+  /** Responses that are neither a success nor report an unreachable database. */
   readonly unexpected: readonly string[]
 }
 
 export type HostKills = Losses & {
   readonly rounds: number
-  /** What `PRAGMA integrity_check` said of the file as each kill left it. */
+  /** Results of `PRAGMA integrity_check` for the file after each kill. */
   readonly integrity: readonly string[]
-  /** From each start until a sign-in worked, in ms, the longest. */
+  /** The longest time from a start until a sign-in worked, in ms. */
   readonly startTime: number
 }
 
 export type ServerKills = Losses & {
   readonly rounds: number
-  /** While it was away: the statuses of the login form, of the login page and of `/health/live`. */
+  /** While it was down: the statuses of the login form, of the login page and of `/health/live`. */
   readonly formStatuses: readonly number[]
   readonly pageStatuses: readonly number[]
   readonly liveStatuses: readonly number[]
-  /** Answers of the login form that lack Retry-After, or the sentence in the user's language. */
+  /** Responses of the login form without Retry-After, or without the message in the user's language. */
   readonly poorAnswers: readonly string[]
-  /** What went wrong with browsers that were to be remembered before, during and after it. */
+  /** What went wrong with remembered browsers before, during and after it. */
   readonly forgotten: readonly string[]
-  /** The longest answers while it was away, in ms. */
+  /** The longest response times while it was down, in ms. */
   readonly formTime: number
   readonly pageTime: number
-  /** From its start until a sign-in worked, in ms, the longest. */
+  /** The longest time from its start until a sign-in worked, in ms. */
   readonly recovery: number
 }
 
-/** Kills the host again and again while users sign in and others are made, with the embedded database. */
+/** Repeatedly kills the host while users sign in and others are created, with the embedded database. */
 export async function killHosts(rounds: number, random: Random, size = LARGE): Promise<HostKills> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
   const properties = { LOG_LEVEL: 'warn', SERVLET_PASSWORD: ADMIN_PASSWORD }
@@ -90,7 +90,7 @@ export async function killHosts(rounds: number, random: Random, size = LARGE): P
   }
 }
 
-/** Kills the database server again and again while users sign in and others are made; the host stays. */
+/** Repeatedly kills the database server while users sign in and others are created; the host keeps running. */
 export async function killServer(
   kind: ServerKindName,
   server: TestServer,
@@ -139,14 +139,14 @@ export type Freeze = {
   readonly formStatus: number
   readonly pageStatus: number
   readonly liveStatus: number
-  /** The answers, in ms. */
+  /** Response times, in ms. */
   readonly formTime: number
   readonly pageTime: number
-  /** From the moment at which it goes on until a sign-in worked, in ms. */
+  /** From the moment the server continues until a sign-in works, in ms. */
   readonly recovery: number
 }
 
-/** The database server stands still: it refuses nothing, and answers nothing. */
+/** Suspends the database server: it neither refuses nor answers anything. */
 export async function freezeServer(kind: ServerKindName, server: TestServer): Promise<Freeze> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
   let host: HostProcess | null = null
@@ -191,7 +191,7 @@ async function prepare(url: string): Promise<void> {
   await addUser({ url, admin: ADMIN }, 'anna')
 }
 
-/** One that was signed in, and closed. */
+/** A browser that signed in with "remember" and was closed. */
 async function rememberedBrowser(url: string) {
   const browser = await visit({ url }, 'crm')
   const { status } = await browser.signIn('anna', PASSWORD, { remember: 'on' })
@@ -200,7 +200,7 @@ async function rememberedBrowser(url: string) {
   return browser
 }
 
-/** Users sign in, and every third time one is made, until it is stopped; keeps what was answered for. */
+/** Signs users in, and creates one every third time, until stopped. Records what was confirmed. */
 function createLoad() {
   const sessions: string[] = []
   const users: string[] = []
@@ -215,7 +215,7 @@ function createLoad() {
     const { status } = await browser.signIn('anna')
     const cookie = browser.cookie('session')
     if (status === 303 && cookie !== undefined) sessions.push(cookie)
-    // The token of a page that was not served is missing.
+    // If the page was not served, there is no token.
     else if (status !== 503 && !(status === 403 && browser.token() === null)) unexpected.push(`sign-in: ${status}`)
   }
 
@@ -234,7 +234,7 @@ function createLoad() {
       try {
         await (turn % 3 === 2 ? makeUser(url) : signIn(url))
       } catch (error) {
-        // The host was killed: nobody was answered.
+        // The host was killed: nobody got a response.
         if ((error as NodeJS.ErrnoException).code === undefined) throw error
       }
       if (sessions.length + users.length === before) await pause(20)
@@ -245,7 +245,7 @@ function createLoad() {
     start(url: string): void {
       stopped = false
       running = Promise.all(Array.from({ length: AT_ONCE }, () => work(url)))
-      // It is awaited by `stop`.
+      // `stop` awaits it.
       running.catch(() => {})
     },
     async untilMore(count: number): Promise<void> {
@@ -260,7 +260,7 @@ function createLoad() {
       stopped = true
       await running
     },
-    /** Looks for everything that was ever answered for. */
+    /** Checks that everything that was confirmed still exists. */
     async findAll(url: string): Promise<void> {
       const asked: [string, Record<string, string>, string][] = [
         ...sessions.map((one): [string, Record<string, string>, string] => [
@@ -283,7 +283,7 @@ function createLoad() {
   }
 }
 
-/** What browsers see while the database is away. */
+/** What browsers see while the database is unreachable. */
 function createAwayLog() {
   const formStatuses: number[] = []
   const pageStatuses: number[] = []
@@ -325,7 +325,7 @@ async function untilSignedIn(url: string): Promise<void> {
   }
 }
 
-/** Of a copy: the host itself must recover the file that it left. */
+/** Checks a copy: the host itself must recover the file that it left. */
 function checkIntegrity(home: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-integrity-'))
   try {

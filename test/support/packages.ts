@@ -1,7 +1,7 @@
 import { insertOnce } from '../../base/database/portable.ts'
 import type { CenterDatabase } from '../../control-center/database/tables.ts'
 
-/** A version of a package as the database has it; nobody looks into its bundle. */
+/** A version of a package as stored in the database; nothing reads its bundle. */
 export async function keepTestVersion(db: CenterDatabase, organisation: string, name: string, sha256: string) {
   await insertOnce(db, 'packages', { organisation, name, created_at: 1 })
   await insertOnce(db, 'package_versions', {

@@ -11,11 +11,11 @@ export type Opening = {
   /** Sent as JSON, as a page's script does; instead of fields. */
   readonly json?: unknown
   readonly headers?: Record<string, string>
-  /** The page that sends the browser there; none: the address bar. */
+  /** The page that links there; none: the address bar. */
   readonly from?: string
 }
 
-/** How a provider sends a browser back: by an address, with the fragment where it has one, or by a form. */
+/** How a provider sends a browser back: with an address, possibly with a fragment, or with a form. */
 export type Callback = {
   readonly method: 'GET' | 'POST'
   readonly url: string
@@ -27,10 +27,10 @@ export type Callback = {
 type Cookie = { readonly value: string; readonly path: string; readonly sameSite: string; readonly lasts: boolean }
 
 /**
- * A browser of one person across several origins: cookies by origin, name and path, and what it says of where a request
- * comes from. Another origin counts as another site, also where only the port differs: on loopback that is stricter than
- * a real browser, and as it is between a host and a provider on the Internet.
- * @param askAt in the place of `ask`, for hosts without a server
+ * One user's browser across several origins: cookies by origin, name and path, and headers about where a request comes
+ * from. A different origin counts as a different site, even if only the port differs. On loopback that is stricter than
+ * a real browser; between a host and a provider on the Internet it is the same.
+ * @param askAt replaces `ask`, for hosts without a server
  */
 export function createPerson(defaults: Record<string, string> = {}, askAt: typeof ask = ask) {
   const jars = new Map<string, Map<string, Cookie>>()
@@ -41,7 +41,7 @@ export function createPerson(defaults: Record<string, string> = {}, askAt: typeo
     return found
   }
 
-  /** One request, without redirects. `*.localhost` is loopback, as browsers have it. */
+  /** One request, without redirects. `*.localhost` is loopback, as in browsers. */
   async function open(
     address: string,
     { method = 'GET', fields, json, headers = {}, from }: Opening = {},
@@ -100,20 +100,20 @@ export function createPerson(defaults: Record<string, string> = {}, askAt: typeo
 
   return {
     open,
-    /** Names and values of the cookies of an origin. */
+    /** Names and values of an origin's cookies. */
     cookies: (origin: string): ReadonlyMap<string, string> =>
       new Map([...jarOf(origin)].map(([key, { value }]) => [key.slice(0, key.indexOf(';')), value])),
-    /** The browser was closed: cookies without an age are gone. */
+    /** Closes the browser: cookies without a max age are deleted. */
     close() {
       for (const jar of jars.values()) for (const [key, { lasts }] of jar) if (!lasts) jar.delete(key)
     },
-    /** Puts a cookie into the browser that it did not get, or takes one away. */
+    /** Adds a cookie that the browser did not receive, or removes one. */
     plant(origin: string, name: string, value: string | null, path: string) {
       const key = `${name};${path}`
       if (value === null) jarOf(origin).delete(key)
       else jarOf(origin).set(key, { value, path, sameSite: 'lax', lasts: true })
     },
-    /** Forgets all cookies of an origin, or of all. */
+    /** Deletes all cookies of an origin, or of all. */
     forget: (origin?: string) => (origin === undefined ? jars.clear() : void jars.delete(origin)),
   }
 }
@@ -122,22 +122,23 @@ export type Person = ReturnType<typeof createPerson>
 
 export type SignInAnswers = {
   readonly account: string
-  /** `{account}-tries-oidc` unless given. */
+  /** Default: `{account}-tries-oidc`. */
   readonly password?: string
-  /** false: the person does not allow it. */
+  /** false: the user denies access. */
   readonly consent?: boolean
   /** Leaves at the login page. */
   readonly cancel?: boolean
-  /** The page of our host that sent the person there. */
+  /** The page of our host that redirected the user there. */
   readonly from?: string
 }
 
-/** Pages that a provider may show or pass through for one sign-in. */
+/** Maximum number of provider pages in one sign-in. */
 const STEPS = 20
 
 /**
- * Goes through the provider's pages from the authorization address on, until it sends the browser to another origin.
- * @throws when the provider shows an error of its own, or the same login page again
+ * Goes through the provider's pages, starting at the authorization address, until it sends the browser to another
+ * origin.
+ * @throws when the provider shows an error, or the same login page again
  */
 export async function signInAtProvider(person: Person, location: string, answers: SignInAnswers): Promise<Callback> {
   const { account, password = `${account}-tries-oidc`, consent = true, cancel = false, from } = answers
@@ -159,7 +160,7 @@ export async function signInAtProvider(person: Person, location: string, answers
 
 /**
  * Signs out at the provider's end session endpoint.
- * @param confirm whether the person signs out there, or stays
+ * @param confirm whether the user signs out there, or stays
  * @returns how the provider sends the browser away, or its last page
  */
 export function signOutAtProvider(
@@ -171,9 +172,9 @@ export function signOutAtProvider(
 }
 
 /**
- * Brings what the provider sent to our host, as a browser with script does: a fragment's parameters are added to the
- * page's form, and a form that posts itself is posted.
- * @returns the first answer that is no such page
+ * Brings the provider's response to our host, as a browser with script does: a fragment's parameters are added to the
+ * page's form, and a self-submitting form is posted.
+ * @returns the first response that is not such a page
  */
 export async function deliver(person: Person, { method, url, fields, from }: Callback): Promise<Page> {
   const sent = method === 'POST' ? { method, fields, from } : { from }
@@ -206,7 +207,7 @@ async function walk(
     if (new URL(form.action).origin !== origin) {
       return { method: 'POST', url: form.action, fields: form.fields, from: page.url }
     }
-    // A form without a field to fill and a button to press posts itself.
+    // A form without visible fields and buttons submits itself.
     const fields = form.needsPerson ? [...form.fields, ...answer(form)] : form.fields
     page = await person.open(form.action, { method: 'POST', fields, from: page.url })
   }
@@ -216,9 +217,9 @@ async function walk(
 type Form = {
   readonly method: string
   readonly action: string
-  /** The hidden ones. */
+  /** The hidden fields. */
   readonly fields: Fields
-  /** Of all its inputs. */
+  /** The names of all its inputs. */
   readonly names: readonly string[]
   readonly needsPerson: boolean
 }

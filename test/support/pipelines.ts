@@ -45,7 +45,7 @@ export async function runToItsEnd(center: TestCenter, pipeline: string, wanted: 
   return read()
 }
 
-/** The files of a zip, in their order. */
+/** The files in a zip, in order. */
 export async function unpackZip(packed: Buffer): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>()
   const zip = await yauzl.fromBufferPromise(packed)

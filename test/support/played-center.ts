@@ -22,7 +22,7 @@ export async function signingKey(): Promise<SigningKey> {
 
 export const ENVIRONMENT = randomUUID()
 
-/** A desired state with nothing in it, and `more`. */
+/** A desired state that is empty except for `more`. */
 export function stateOf(number: number, more: object = {}) {
   return { environment: ENVIRONMENT, number, issuedAt: 1, solutions: {}, settings: {}, ...more }
 }
@@ -30,15 +30,15 @@ export function stateOf(number: number, more: object = {}) {
 export type PlayedCenter = {
   readonly url: string
   readonly key: SigningKey
-  /** What every question for the desired state is answered with; null: there is none. Whatever number was asked for. */
+  /** The response to every request for the desired state, whatever number it has; null: there is none. */
   says(statement: string | null): void
-  /** What every bundle is. */
+  /** The content of every bundle. */
   readonly gives: (bundle: Uint8Array) => void
   readonly reports: Report[]
   readonly stop: () => Promise<void>
 }
 
-/** A control center that says whatever a test wants it to: as one that was taken over, or somebody in its place. */
+/** A control center that responds with whatever a test wants, like a compromised one or an impostor. */
 export async function playCenter(): Promise<PlayedCenter> {
   const key = await signingKey()
   const reports: Report[] = []

@@ -15,7 +15,7 @@ import { askAdmin } from './users.ts'
 
 export type PlayedHost = PlayedSignIns & { readonly host: TestHost; readonly thief: Thief }
 
-/** A server of an attacker that hosts may ask: what keeps secrets from it is not the network. */
+/** An attacker's server that hosts may reach, so the network is not what protects the secrets. */
 type Thief = { readonly hostPort: string; readonly base: string; readonly got: readonly string[] }
 
 const NAME = 'played'
@@ -32,7 +32,10 @@ function onSolutionOpen(arg, q) {
   if (email_verified) security.login(email, iss + '#' + sub.slice(0, 50), ['Users'])
 }`
 
-/** A host with a solution that chooses stage and way by the query parameters `stage` and `way`, and a misbehaving provider. */
+/**
+ * A host with a solution that chooses stage and way by the query parameters `stage` and `way`, and a misbehaving
+ * provider.
+ */
 async function startPlayedHost(properties: Record<string, string>, home: string): Promise<PlayedHost> {
   const [provider, thief] = [await startMisbehavingProvider(), await startThief()]
   const host = await startOAuthHost([provider, thief], properties, { home })
@@ -59,8 +62,8 @@ async function startPlayedHost(properties: Record<string, string>, home: string)
 let shared: Promise<PlayedHost> | undefined
 
 /**
- * The one of this worker, see `sharedHost`: its limits are so that a slow answer is long enough for a busy machine, and each
- * use of a remembered login asks the provider.
+ * This worker's host, see `sharedHost`. Its time limits are long enough for a busy machine, and each use of a
+ * remembered login sends a request to the provider.
  */
 export function sharedPlayedHost(): Promise<PlayedHost> {
   shared ??= startPlayedHost({ OAUTH_TIME: '3s', REMEMBER_GRACE: '1ms' }, mkdtempSync(join(runFolder(), 'home-')))

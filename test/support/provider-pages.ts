@@ -1,4 +1,4 @@
-/** The pages of the provider that tests and the example `many-providers` sign in at. They work without script. */
+/** The pages of the provider for tests and the example `many-providers`. They work without script. */
 
 export type ProviderFrame = { readonly title: string; readonly accent: string }
 
@@ -7,7 +7,7 @@ export type LoginModel = {
   readonly client: string
   readonly account: string
   readonly isRefused: boolean
-  /** What people who try the example may type; none: nothing is shown. */
+  /** Accounts that users who try the example may enter; none: no list is shown. */
   readonly hints: readonly (readonly [account: string, password: string])[]
 }
 
@@ -57,7 +57,7 @@ export function consentPage(frame: ProviderFrame, { action, client, account, sco
   )
 }
 
-/** `form` is the provider's own, with the value that guards it; its id is `op.logoutForm`. */
+/** `form` is the provider's own form, with the value that protects it; its id is `op.logoutForm`. */
 export function signOutPage(frame: ProviderFrame, form: string): string {
   return page(
     frame,

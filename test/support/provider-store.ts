@@ -1,10 +1,10 @@
 export type Stored = Record<string, unknown> & { grantId?: string; uid?: string; accountId?: string; consumed?: number }
 
-/** What `oidc-provider` keeps, by model and id: in memory, apart for each provider, and open to the tests. */
+/** What `oidc-provider` stores, by model and id: in memory, separate for each provider, and accessible to the tests. */
 export type ProviderStore = {
   readonly all: (model: string) => ReadonlyMap<string, Stored>
   readonly put: (model: string, id: string, value: Stored) => void
-  /** The shape that `oidc-provider` asks for (its option `adapter`). */
+  /** The shape that `oidc-provider` expects (its option `adapter`). */
   readonly adapter: (model: string) => object
 }
 

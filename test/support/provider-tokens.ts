@@ -3,7 +3,9 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import type { OAuthConfiguration } from '../../host/oauth/configuration.ts'
 import type { Provider } from '../../host/oauth/provider.ts'
 
-/** Keys and tokens of a provider, made without the code that checks them: any header and any claims can be signed. */
+/**
+ * Keys and tokens of a provider, created without the code that checks them: any header and any claims can be signed.
+ */
 export type SigningKey = {
   readonly alg: string
   readonly kid: string
@@ -28,10 +30,14 @@ const PARAMETERS: Readonly<Record<string, { name: string; hash?: string; saltLen
   Ed: { name: 'Ed25519' },
 }
 
-/** Undefined members of header and claims are left out. A text is taken as it is, for JSON that no object can be. */
+/**
+ * Undefined members of header and claims are omitted. A text is used as it is, for JSON that no object can represent.
+ */
 export type TokenParts = { readonly header?: object | string; readonly claims: object | string }
 
-/** A token of `key`: its header has the key's `alg` and `kid` and `typ` JWT, unless `header` says otherwise. */
+/**
+ * A token signed with `key`: unless `header` overrides them, its header has the key's `alg` and `kid`, and `typ` JWT.
+ */
 export async function signToken(key: SigningKey, { header = {}, claims }: TokenParts): Promise<string> {
   const whole = typeof header === 'string' ? header : { alg: key.alg, kid: key.kid, typ: 'JWT', ...header }
   const signed = `${encode(whole)}.${encode(claims)}`
@@ -41,7 +47,7 @@ export async function signToken(key: SigningKey, { header = {}, claims }: TokenP
   return `${signed}.${Buffer.from(signature).toString('base64url')}`
 }
 
-/** What an RSA key signs with SHA-1, which no library for tokens does any more. */
+/** Signs with an RSA key and SHA-1, which token libraries no longer support. */
 export function signWithSha1(key: KeyObject, { header = {}, claims }: TokenParts): string {
   const signed = `${encode(header)}.${encode(claims)}`
   return `${signed}.${signBytes('sha1', Buffer.from(signed), key).toString('base64url')}`
@@ -54,7 +60,7 @@ export function encode(part: object | string): string {
 export const ISSUER = 'https://id.example.org'
 export const CLIENT_ID = 'client-1'
 
-/** A provider at `ISSUER` with everything that OpenID Connect asks of one. */
+/** A provider at `ISSUER` with everything that OpenID Connect requires. */
 export function provider(changes: Partial<Provider> = {}): Provider {
   return {
     title: 'id.example.org',
@@ -75,7 +81,7 @@ export function provider(changes: Partial<Provider> = {}): Provider {
   }
 }
 
-/** Settings that name nothing but the issuer. */
+/** Settings with nothing but the issuer. */
 export function configuration(changes: Partial<OAuthConfiguration> = {}): OAuthConfiguration {
   return {
     api: 'Custom',

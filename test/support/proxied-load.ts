@@ -11,12 +11,12 @@ import { bundleOf, moduleFile } from './zip.ts'
 
 const SOLUTION = 'counter'
 const PAGE = `/solution/${SOLUTION}/index.html`
-/** Requests and sign-ins that run at once; what comes on top is left out: the machine does not keep up with itself. */
+/** Maximum number of simultaneous requests and sign-ins. More are skipped, since the machine itself cannot keep up. */
 const MOST_AT_ONCE = 300
-/** How often a client's button is pressed, in ms. */
+/** The interval at which a client's button is pressed, in ms. */
 const PRESS_EVERY = 250
 
-/** Something that a user would have noticed. Times as of `performance.now`. */
+/** A problem that a user would have noticed. Times as of `performance.now`. */
 export type Failure = {
   readonly what: string
   readonly problem: string
@@ -25,20 +25,20 @@ export type Failure = {
 }
 
 export type LoadOptions = {
-  /** A second. */
+  /** Per second. */
   readonly logins: number
   readonly sessions: number
-  /** Open clients in all. */
+  /** Open clients in total. */
   readonly clients: number
 }
 
-/** One person with an open client, whose page is the real one but for what it shows. */
+/** A user with an open client, whose page uses the real code except for display. */
 type OpenClient = {
   /** Presses that were answered. */
   answered: number
-  /** How often it began anew. */
+  /** How often the client was reopened. */
   reopened: number
-  /** How often its user was told that the connection is lost. */
+  /** How often the user saw that the connection was lost. */
   lost: number
   closed: string | null
   readonly stop: () => void
@@ -46,7 +46,7 @@ type OpenClient = {
 
 export type Load = ReturnType<typeof startLoad>
 
-/** Uploads the solution that the load is for: whoever comes is signed in, and has a form with a counter. */
+/** Uploads the solution for the load: every user is signed in, and gets a form with a counter. */
 export async function addLoadSolution({ nodes, admin }: Pick<ProxiedNodes, 'nodes' | 'admin'>): Promise<void> {
   const bundle = await bundleOf(
     { name: SOLUTION, authenticator: 'AUTHENTICATOR', modules: ['auth'], firstForm: 'main' },
@@ -63,7 +63,7 @@ export async function addLoadSolution({ nodes, admin }: Pick<ProxiedNodes, 'node
   if (answer.status !== 201) throw new Error(`the upload was answered ${answer.status}: ${answer.text}`)
 }
 
-/** People sign in, come back, and use their clients, at a steady rate, through the proxy, until `stop`. */
+/** Users sign in, return, and use their clients, at a steady rate, through the proxy, until `stop`. */
 export function startLoad(origin: string, { logins, sessions, clients: wanted }: LoadOptions) {
   const failures: Failure[] = []
   const people: { readonly visitor: Visitor; readonly username: string }[] = []
@@ -80,7 +80,7 @@ export function startLoad(origin: string, { logins, sessions, clients: wanted }:
     return problem === null
   }
 
-  /** A page, a form and the page after it: each may fail, and then the sign-in has. */
+  /** A page, a form and the next page. If one of them fails, so does the sign-in. */
   async function signIn(): Promise<void> {
     const username = `user-${begun++}`
     const visitor = createVisitor(origin, {}, askProxied)
@@ -128,11 +128,14 @@ export function startLoad(origin: string, { logins, sessions, clients: wanted }:
     clients: clients as readonly OpenClient[],
     running: () => running.size,
     signedIn: () => people.length,
-    /** Sign-ins and requests that did not begin, see `MOST_AT_ONCE`. */
+    /** Sign-ins and requests that were skipped, see `MOST_AT_ONCE`. */
     leftOut: () => leftOut,
-    /** Sign-ins that began. */
+    /** Sign-ins that were started. */
     begun: () => begun,
-    /** Ends the load, waits for what runs, and asks for each session once more. @returns who is not signed in any more */
+    /**
+     * Ends the load, waits for running requests, and checks each session again. @returns the users who are no longer
+     * signed in
+     */
     async stop(): Promise<readonly string[]> {
       for (const timer of timers) clearInterval(timer)
       await Promise.all(running)
@@ -147,7 +150,7 @@ export function startLoad(origin: string, { logins, sessions, clients: wanted }:
   }
 }
 
-/** What an answer says of why: a code of ours, or the words of the proxy. */
+/** The reason in a response: one of our codes, or the proxy's text. */
 function reasonOf(text: string): string {
   return (
     /ERR_[A-Z_]+|sandbox_busy/.exec(text)?.[0] ??
@@ -207,7 +210,7 @@ function openClient(origin: string, visitor: Visitor): OpenClient {
   return client
 }
 
-/** As `dialSocket` of the page, with a browser's cookies. */
+/** Like the page's `dialSocket`, with a browser's cookies. */
 function dialProxied(origin: string, { cookies }: Visitor): Dial {
   return (listener) => {
     const path = `/solution/${SOLUTION}/client`
@@ -218,7 +221,7 @@ function dialProxied(origin: string, { cookies }: Visitor): Dial {
     const headers = { origin, cookie }
     const socket = new WebSocket(`${origin.replace(/^http/, 'ws')}${path}`, { headers, ...PROXY_CLIENT })
     let isOver = false
-    // The proxy says here too which node it is.
+    // The proxy names the node in this response too.
     socket.on('upgrade', ({ headers: answered }) => {
       for (const line of answered['set-cookie'] ?? []) {
         const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=')

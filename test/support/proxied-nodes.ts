@@ -14,9 +14,9 @@ import { UNTHROTTLED } from './unthrottled.ts'
 
 const CLI = fileURLToPath(new URL('../../cli/entry.ts', import.meta.url))
 
-/** A host process that can be started again at the same place. */
+/** A host process that can be restarted at the same address. */
 export type ProxiedNode = {
-  /** Past the proxy, for tools. */
+  /** Bypasses the proxy, for tools. */
   readonly url: string
   /** Resolves when it is ready. */
   readonly start: () => Promise<void>
@@ -29,8 +29,8 @@ export type ProxiedNode = {
 export type ProxiedNodes = Awaited<ReturnType<typeof startProxiedNodes>>
 
 /**
- * Two host processes on one PostgreSQL behind HAProxy with the configuration of `deploy/`.
- * @param apart each in a network namespace of its own; else both on loopback, with an address each
+ * Two host processes on one PostgreSQL behind HAProxy with the configuration in `deploy/`.
+ * @param apart each in its own network namespace; otherwise both on loopback, with an address each
  */
 export async function startProxiedNodes(server: TestServer, apart: boolean, properties: Record<string, string>) {
   const ended: (() => unknown)[] = []
@@ -135,7 +135,7 @@ function createNode(space: NetworkNamespace | undefined, properties: Record<stri
   }
 }
 
-/** Leads connections to this address on to a port of loopback, where the database listens. */
+/** Forwards connections to this address to a port of loopback, where the database listens. */
 async function forward(address: string, to: number) {
   const server = createServer((near) => {
     const far = connect(to, '127.0.0.1')

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed: a run that failed can be run again. */
+/** Pseudo-random numbers from a seed, so that a failed run can be reproduced. */
 export type Random = {
   /** At least 0, below 1. */
   readonly next: () => number

@@ -4,7 +4,7 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
 export type TestRegistry = {
-  /** With its port, as images name it. */
+  /** With its port, as in names of images. */
   readonly host: string
   /** `{name}:{tag}` and `{name}@{digest}` to manifest. */
   readonly manifests: ReadonlyMap<string, Buffer>
@@ -14,8 +14,8 @@ export type TestRegistry = {
 }
 
 /**
- * A registry of images on a free port of loopback, as far as a push goes (OCI distribution specification).
- * @param certificate with it the registry speaks TLS
+ * A registry of images on a free port of loopback that supports pushes (OCI distribution specification).
+ * @param certificate makes the registry use TLS
  */
 export async function startTestRegistry(
   username: string,

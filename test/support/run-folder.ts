@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A folder of PATH with `solhost`, as in a container: that is how printed commands then begin. */
+/** A folder in PATH with `solhost`, as in a container, so that printed commands start with it. */
 export const INSTALLED = fileURLToPath(new URL('bin', import.meta.url))
 
 /**
- * Once for all tests, a folder that goes with the run. The processes that tests start, hundreds of them, keep there what
- * Node.js makes of the sources, which halves the CPU time of a start.
+ * Runs once for all tests, with a folder that is removed at the end. The hundreds of processes that tests start store
+ * Node.js's compile cache there, which halves the CPU time of a start.
  */
 export default function makeRunFolder(): () => void {
   const folder = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'solhost-run-'))
-  // Database servers run as accounts of their own.
+  // Database servers run under their own accounts.
   chmodSync(folder, 0o711)
   process.env.SOLHOST_TEST_RUN = folder
   process.env.NODE_COMPILE_CACHE = join(folder, 'compiled')
@@ -24,12 +24,12 @@ export default function makeRunFolder(): () => void {
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/** What the tests and the container images among them fill at most, in bytes. */
+/** The maximum size of what the tests write there, including container images, in bytes. */
 const ROOM = 6 * 1024 ** 3
 
 /**
- * The memory file system, where no database of a test waits for a disk; null where there is none, it has too little room,
- * or no program may be run from it.
+ * The memory file system, where databases of tests don't wait for a disk; null if there is none, it has too little
+ * room, or it doesn't allow running programs.
  */
 function memoryFolder(): string | null {
   if (!existsSync('/dev/shm')) return null
@@ -42,13 +42,13 @@ function memoryFolder(): string | null {
   return bavail * bsize < ROOM ? null : '/dev/shm'
 }
 
-/** For processes that get nothing else of the tests' environment. */
+/** For processes that get nothing else from the tests' environment. */
 export function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
   const { NODE_COMPILE_CACHE } = process.env
   return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
 }
 
-/** The folder of this run: what lies there is removed after the last test. */
+/** The folder of this run; its contents are removed after the last test. */
 export function runFolder(): string {
   return process.env.SOLHOST_TEST_RUN ?? tmpdir()
 }

@@ -105,7 +105,7 @@ export const EVERY_ELEMENT: readonly ElementDefinition[] = [
 
 const named = (name: string) => EVERY_ELEMENT.find((element) => element.name === name) as ElementDefinition
 
-/** A form with an element of every type, as an author would lay them out. */
+/** A form with an element of every type, as an author would arrange them. */
 export const SAMPLE_FORM: FormDefinition = {
   title: 'Order 4711',
   layout: [

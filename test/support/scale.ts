@@ -3,12 +3,12 @@ import { test } from 'vitest'
 /** Set by `npm run long -- full-scale`, which runs the files that use this module. */
 const IS_FULL = process.env.SOLHOST_FULL_SCALE === 'true'
 
-/** How many rounds, rows or requests a test has: few in the suite, all of them in `npm run long -- full-scale`. */
+/** The number of rounds, rows or requests in a test: few in the suite, all of them in `npm run long -- full-scale`. */
 export function scaled(few: number, full: number): number {
   return IS_FULL ? full : few
 }
 
-/** A test that `npm run long -- full-scale` alone has, such as one that waits for the real clock. */
+/** A test that only `npm run long -- full-scale` runs, such as one that waits for the real clock. */
 export const testAtFullScale: (name: string, work: () => Promise<void>, timeout?: number) => void = IS_FULL
   ? test
   : () => {}

@@ -6,8 +6,9 @@ import { runFolder } from './run-folder.ts'
 const hosts = new Map<string, Promise<Omit<TestHost, 'stop'>>>()
 
 /**
- * The host of this worker with these properties, for files that only read, or change nothing but what they have added under
- * names of their own. Files of one worker share it, so nobody stops it: it ends with the worker, its folder with the run.
+ * This worker's host with these properties, for files that only read, or change only what they added under unique
+ * names. Files of one worker share it, so nobody stops it: it ends with the worker, and its folder is removed after the
+ * run.
  */
 export function sharedHost(properties: Record<string, string> = {}): Promise<Omit<TestHost, 'stop'>> {
   const key = JSON.stringify(Object.entries(properties).sort())

@@ -6,23 +6,23 @@ import { startOAuthHost } from './oauth-host.ts'
 import { type OidcProvider, startOidcProvider } from './oidc-provider.ts'
 import { runFolder } from './run-folder.ts'
 
-/** As an author writes it who wants users to stay signed in. */
+/** Settings of an author whose users should stay signed in. */
 export const OFFLINE = { defaultScope: 'openid email profile offline_access', prompt: 'consent' }
 
 export type SharedOAuthHost = {
   readonly host: Omit<TestHost, 'stop'>
-  /** Files leave it up, and its accounts as they were. */
+  /** Files leave it running, with its original accounts. */
   readonly provider: OidcProvider
-  /** Of another address. */
+  /** A user from another address. */
   readonly other: OidcProvider
 }
 
 let shared: Promise<SharedOAuthHost> | undefined
 
 /**
- * The host of this worker whose users sign in at a provider, see `sharedHost`. It has the solutions `flows`, of which the query
- * parameter `flow` chooses one of `FLOWS`, and `offline`, whose users stay signed in. Each use of a remembered login asks the
- * provider.
+ * This worker's host with users who sign in with a provider, see `sharedHost`. It has the solutions `flows`, whose
+ * query parameter `flow` chooses one of `FLOWS`, and `offline`, whose users stay signed in. Each use of a remembered
+ * login sends a request to the provider.
  */
 export function sharedOAuthHost(): Promise<SharedOAuthHost> {
   shared ??= start()

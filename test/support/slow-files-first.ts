@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Take half a minute or more, most of it waiting: begun last, one of them would run alone at the end. */
+/** Files that take half a minute or more, mostly waiting. If one started last, it would run alone at the end. */
 const SLOW = [
   'test/attack/own.parts.test.ts',
   'test/attack/own-loops.parts.test.ts',
@@ -13,7 +13,10 @@ const SLOW = [
   'test/flows/draining.test.ts',
 ]
 
-/** In each project the slow ones, then the others as vitest has them: the largest first. A worker ends where the next file is of another project. */
+/**
+ * In each project the slow ones, then the others in vitest's order, largest first. A worker ends if the next file
+ * belongs to another project.
+ */
 export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isSlow = ({ moduleId }: TestSpecification) => SLOW.some((file) => moduleId.endsWith(file))

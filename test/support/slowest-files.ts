@@ -3,7 +3,7 @@ import type { Reporter, TestModule } from 'vitest/node'
 
 const SHOWN = 20
 
-/** Prints the slowest test files of a run, so that a change that costs much is seen in its own run. */
+/** Prints the slowest test files of a run, so that an expensive change is noticed in its own run. */
 export default class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = modules.map((module) => {

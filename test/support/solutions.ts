@@ -13,7 +13,7 @@ import type { GuestLogLine } from '../../runtime/outcome.ts'
 import type { Json, Plugin } from '../../runtime/plugin.ts'
 import { createSupervisor, type Supervisor, type SupervisorOptions } from '../../runtime/supervisor.ts'
 
-/** A manifest in full, from what a test cares about. */
+/** A complete manifest with these changes. */
 export function manifestOf(written: Record<string, unknown>): Manifest {
   const { manifest, faults } = checkManifest({ name: 'probe', version: '1.0.0', ...written }, 'solution.json')
   if (manifest === null) throw new TypeError(JSON.stringify(faults))
@@ -24,8 +24,8 @@ export type ScriptRun = {
   /** The authenticator's script. */
   readonly script: string
   /**
-   * Whether the script is evaluated in a version that all such runs share, so that none waits for a process of its own:
-   * for scripts of which neither the positions nor the loading matter.
+   * Whether the script is evaluated in a version that all such runs share, so that none waits for a separate process:
+   * for scripts whose positions and loading don't matter.
    */
   readonly evaluated?: boolean
   readonly file?: string
@@ -42,7 +42,7 @@ export type ScriptRun = {
   } | null
 }
 
-/** What all runs share whose scripts are evaluated; the script comes as a query parameter. */
+/** The version that all runs with evaluated scripts share; the script is a query parameter. */
 const EVALUATES = `function taken(queryParams, entry) {
   const { evaluated } = queryParams
   delete queryParams.evaluated
@@ -55,9 +55,9 @@ export type ScriptEnd = EntryResult & { readonly log: readonly (NewLogLine & Gue
 
 export type ScriptLab = {
   readonly run: (run: ScriptRun) => Promise<ScriptEnd>
-  /** Runs the body of a function and gives what it returned as JSON. */
+  /** Runs the body of a function and returns its result as JSON. */
   readonly evaluate: (body: string, options?: Omit<ScriptRun, 'script'>) => Promise<unknown>
-  /** A solution of any parts, and what runs its entry functions. */
+  /** A solution made of any parts, and a function that runs its entry functions. */
   readonly solution: (parts: Partial<PreparedSolution> & Pick<PreparedSolution, 'manifest'>) => ActiveSolution
   readonly runEntry: EntryRunner
   readonly lines: readonly (NewLogLine & GuestLogLine)[]
@@ -65,7 +65,7 @@ export type ScriptLab = {
   readonly stop: () => void
 }
 
-/** Runs scripts in real sandbox processes, through the real plugins, without HTTP and database. */
+/** Runs scripts in real sandbox processes, with the real plugins, without HTTP and database. */
 export function createScriptLab(
   options: {
     readonly limits?: Partial<Record<LimitName, number>>

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import type { DatabaseServer } from '../../base/database/kind.ts'
 
-/** What is answered to one statement: rows of one shape, or an error of SQL Server. */
+/** The response to one statement: rows of one shape, or an error of SQL Server. */
 export type TdsAnswer = {
   readonly rows?: readonly Readonly<Record<string, TdsValue>>[]
   readonly error?: { readonly number: number; readonly message: string }
@@ -10,17 +10,17 @@ type TdsValue = string | bigint | Uint8Array | null
 
 export type TdsServer = {
   readonly address: DatabaseServer
-  /** The statements that came, in order. */
+  /** The received statements, in order. */
   readonly statements: readonly string[]
-  /** How many connections are open. */
+  /** The number of open connections. */
   readonly open: () => number
   readonly breakConnections: () => void
   readonly stop: () => Promise<void>
 }
 
 /**
- * The least of a Microsoft SQL Server: a driver can sign in and ask statements, which `answer` answers. It shows that the
- * wiring is right, and nothing about a real server.
+ * A minimal Microsoft SQL Server: a driver can sign in and send statements, which `answer` answers. It shows that the
+ * wiring is right, and proves nothing about a real server.
  * @param login an error refuses every login
  * @see https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/
  */
@@ -42,7 +42,7 @@ export async function startTdsServer(
       return login === null ? Buffer.concat([LOGIN_ACK, DATABASE_CHANGE, done(0)]) : refusal(login)
     }
     if (type === TYPES.transaction) return Buffer.concat([transactionChange(message), done(0)])
-    // The driver's own settings of a connection come as a batch.
+    // The driver sends its own connection settings as a batch.
     if (type === TYPES.batch) return done(0)
     const statement = statementOf(message)
     statements.push(statement)
@@ -141,7 +141,7 @@ function refusal({ number, message }: { readonly number: number; readonly messag
   return Buffer.concat([error, done(0, 2)])
 }
 
-/** A transaction's begin has a descriptor, its end takes it back. */
+/** The start of a transaction sends a descriptor, its end withdraws it. */
 function transactionChange(message: Buffer): Buffer {
   const kind = message.readUInt16LE(message.readUInt32LE(0))
   const descriptor = Buffer.concat([Buffer.from([8]), Buffer.from([1, 2, 3, 4, 5, 6, 7, 8])])

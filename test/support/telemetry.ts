@@ -10,15 +10,15 @@ import { readItems } from '../../control-center/telemetry/reading/read-body.ts'
 import { openTelemetry, type Telemetry } from '../../control-center/telemetry/telemetry.ts'
 
 export type TestTelemetry = Telemetry & {
-  /** The clock, in epoch ms: it stands still until it is set. */
+  /** The clock, in epoch ms; it stands still until it is set. */
   time: number
-  /** The ids of all environments that there are. */
+  /** The ids of all environments. */
   readonly environments: string[]
-  /** Takes what an environment sends. */
+  /** Stores what an environment sends. */
   readonly tell: (environment: string, signal: Signal, request: Message) => Promise<{ rejected: number; why: string }>
 }
 
-/** Telemetry without the control center around it, in a folder of its own or on a server. */
+/** Telemetry without the rest of the control center, in its own folder or on a server. */
 export async function openTestTelemetry(properties: Record<string, string> = {}): Promise<TestTelemetry> {
   const home = mkdtempSync(join(tmpdir(), 'telemetry-test-'))
   const settings = readCenterSettings({ PLATFORM_HOME: home, ...properties })

@@ -7,31 +7,31 @@ import { promisify } from 'node:util'
 import { compileCache } from './run-folder.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** Tests that need a terminal are skipped where this is undefined. */
+/** Tests that need a terminal are skipped if this is undefined. */
 export const tmuxPath = existsSync('/usr/bin/tmux') ? '/usr/bin/tmux' : undefined
 
 export type Typed = { readonly code: number; readonly screen: string }
 
-/** A terminal with a shell, as a person has one. */
+/** A terminal with a shell, as a user has one. */
 export interface Terminal extends AsyncDisposable {
-  /** Types a line and waits until the shell asks for the next one. */
+  /** Types a line and waits for the next prompt. */
   run(line: string): Promise<Typed>
-  /** Types a line and goes on. */
+  /** Types a line without waiting. */
   type(line: string): Promise<void>
-  /** What stands in it, with what scrolled away since the last `run` or `type`. */
+  /** Its content, including lines that scrolled away, since the last `run` or `type`. */
   screen(): Promise<string>
-  /** Waits until this stands in it. */
+  /** Waits until this appears in it. */
   until(text: string | RegExp): Promise<string>
   press(key: 'C-c'): Promise<void>
 }
 
-/** The prompt tells the exit code of the last line. */
+/** The prompt shows the exit code of the last line. */
 const PROMPT = /(?:^|\n)\[(\d+)\]\$\s*$/
-// A shell that only starts another one takes the prompt out of the environment.
+// A shell that only starts another one removes the prompt from the environment.
 const SHELL = "exec env 'PS1=[$?]$ ' bash --norc --noprofile"
 const OFTEN = { interval: 50 }
 
-/** @param env besides PATH and a HOME of its own; nothing of the tests' own environment is there */
+/** @param env in addition to PATH and its own HOME; nothing of the tests' own environment is passed on */
 export async function openTerminal(options: {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
@@ -39,7 +39,7 @@ export async function openTerminal(options: {
   const home = mkdtempSync(join(tmpdir(), 'solhost-terminal-'))
   const socket = `solhost-${randomUUID().slice(0, 8)}`
   const tmux = async (...words: string[]) => {
-    // The server lives in its own environment, which the first call gives it.
+    // The server's environment is set by the first call.
     const environment = {
       PATH: process.env.PATH ?? '',
       HOME: home,
@@ -82,7 +82,7 @@ export async function openTerminal(options: {
     },
     async [Symbol.asyncDispose]() {
       await tmux('kill-server')
-      // npm writes its log there when all else is over.
+      // npm writes its log there after everything else has ended.
       rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
     },
   }

@@ -2,10 +2,10 @@ import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node
 import { request as httpsRequest } from 'node:https'
 import type { Answer, Ask } from './http.ts'
 
-/** How a test asks over TLS; `ca` is the authority that it trusts, in PEM. */
+/** How a test sends requests over TLS; `ca` is the trusted authority, in PEM. */
 export type AskTls = (url: string, ask?: Ask) => Promise<Answer>
 
-/** One connection for each request, by HTTP/1.1. */
+/** One connection for each request, with HTTP/1.1. */
 export function askByHttp1(ca: Buffer): AskTls {
   return (url, { method = 'GET', headers = {}, body, path } = {}) =>
     new Promise((resolve, reject) => {
@@ -21,7 +21,7 @@ export function askByHttp1(ca: Buffer): AskTls {
     })
 }
 
-/** All requests over one connection by HTTP/2, until `close`. A `Host` header is what the request names as its authority. */
+/** All requests over one connection with HTTP/2, until `close`. A `Host` header becomes the request's authority. */
 export function askByHttp2(
   origin: string,
   ca: Buffer,
@@ -33,7 +33,7 @@ export function askByHttp2(
   return { session, ask, close: () => session.destroy() }
 }
 
-/** @throws the error of the stream, and an Error where it ends without an answer */
+/** @throws the error of the stream, and an Error if it ends without a response */
 function askOn(
   session: ClientHttp2Session,
   url: string,

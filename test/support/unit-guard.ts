@@ -4,9 +4,9 @@ import { Server } from 'node:net'
 import { afterEach } from 'vitest'
 
 /**
- * Fails a unit test that starts a process, a thread or a server, or that waits for the real clock. Imports alone don't show
- * whether code runs, so this file checks it while the tests run. Such a test belongs in another project; the name of its file
- * says which (CONTRIBUTING.md, "Tests").
+ * Fails a unit test that starts a process, a thread or a server, or that waits for the real clock. Imports alone don't
+ * show whether code runs, so this file checks it while the tests run. Such a test belongs in another project; the name
+ * of its file says which (CONTRIBUTING.md, "Tests").
  */
 const require = createRequire(import.meta.url)
 const children = require('node:child_process') as Record<string, unknown>
@@ -16,10 +16,10 @@ const timersOfPromises = require('node:timers/promises') as Record<string, unkno
 
 const WATCH = Symbol.for('solhost.unit-guard')
 
-/** Below this a delay is a batch or a pause of the code under test, in ms. */
+/** Shorter delays are a batch or a pause of the code under test, in ms. */
 const LONGEST_DELAY = 100
 
-/** The files of a worker share its globals, which are watched once; each file runs this module again. */
+/** The files of a worker share its globals, which are patched once, although each file runs this module again. */
 type Watch = { problem: string | null; file: number }
 const shared = globalThis as { [WATCH]?: Watch }
 const watch = shared[WATCH] ?? { problem: null, file: 0 }
@@ -71,7 +71,7 @@ function watchGlobals(): void {
 }
 if (watch.file === 1) watchGlobals()
 
-/** What the test did that a unit test must not, and forgets it. */
+/** Returns what the test did that a unit test must not do, and resets it. */
 export function takeProblem(): string | null {
   const found = watch.problem
   watch.problem = null

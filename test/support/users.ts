@@ -2,10 +2,10 @@ import type { TestHost } from './host.ts'
 import { ask, createVisitor } from './http.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** Where a host, or a balancer before several, is found, and its admin account. */
+/** The address of a host, or of a balancer in front of several, and its admin account. */
 type Reached = Pick<TestHost, 'url' | 'admin'>
 
-/** Asks the admin API; the answer must have the status. */
+/** Sends a request to the admin API; the response must have the status. */
 export async function askAdmin(
   host: Reached,
   method: string,
@@ -57,7 +57,7 @@ export async function addAuthenticatorSolution(
   if (answer.status !== 201) throw new Error(await answer.text())
 }
 
-/** A browser at a solution's login page. */
+/** A browser on a solution's login page. */
 export async function visit(host: Pick<TestHost, 'url'>, solution: string, defaults: Record<string, string> = {}) {
   const page = `/solution/${solution}/index.html`
   const visitor = createVisitor(host.url, defaults)
@@ -71,7 +71,7 @@ export async function visit(host: Pick<TestHost, 'url'>, solution: string, defau
     session: () => visitor.get(`/solution/${solution}/session`),
     logOut: () => visitor.post(`/solution/${solution}/logout`, {}),
     cookie: (kind: string) => visitor.cookies.get(`${kind}-${solution}`)?.value,
-    /** The browser was closed: cookies without an age are gone. */
+    /** Closes the browser: cookies without a max age are deleted. */
     close() {
       for (const kind of ['session', 'login']) visitor.cookies.delete(`${kind}-${solution}`)
     },

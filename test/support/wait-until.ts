@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 import { PATIENCE } from './patience.ts'
 
-/** Waits until nothing is thrown any more, for as long as `expect.poll` does here (vitest.config.ts). */
+/** Waits until `look` no longer throws, for as long as `expect.poll` does here (vitest.config.ts). */
 export function waitUntil<T>(
   look: () => T | Promise<T>,
   options: { readonly timeout?: number; readonly interval?: number } = {},

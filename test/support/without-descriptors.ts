@@ -1,5 +1,5 @@
-// A program of its own, to be run with a low `ulimit -n`: uses up all file descriptors, starts what needs processes and threads,
-// then frees them and starts all of it again. Prints the results as JSON.
+// A separate program, to be run with a low `ulimit -n`: uses up all file descriptors, starts everything that needs
+// processes and threads, then frees them and starts all of it again. Prints the results as JSON.
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
@@ -23,7 +23,7 @@ const onError = (message: string) => void told.push(message)
 const database = createEmbeddedDatabase({ file: join(folder, 'data.sqlite'), limits, timeZone, onError })
 const telemetry = threadDialect({ file: join(folder, 'telemetry.sqlite'), readOnly: false }).createDriver()
 
-/** What a promise comes to, as text. */
+/** The outcome of a promise, as text. */
 const outcome = (promise: Promise<unknown>) =>
   promise.then(
     (value) => `done: ${JSON.stringify(value)}`,
@@ -56,7 +56,7 @@ async function ask(): Promise<unknown> {
   }
 }
 
-/** Whoever asks next gets another thread. */
+/** The next query gets another thread. */
 async function endThread(): Promise<void> {
   const connection = await telemetry.acquireConnection()
   await telemetry.releaseConnection(connection)
@@ -75,7 +75,7 @@ async function tryAll(): Promise<Record<string, string>> {
 }
 
 await telemetry.init()
-// Files that are read once are read by now.
+// Files that are read only once have been read by now.
 const before = await tryAll()
 await endThread()
 

@@ -4,7 +4,7 @@ import { ZipFile } from 'yazl'
 
 export type Files = Readonly<Record<string, string | Uint8Array>>
 
-/** A zip as a well-meaning program makes it; the files in the order given; names that end in `/` are folders. */
+/** A zip as an ordinary program creates it; the files in the given order; names that end in `/` are folders. */
 export async function zipOf(files: Files, options: { compress?: boolean } = {}): Promise<Buffer> {
   const zip = new ZipFile()
   for (const [name, content] of Object.entries(files)) {
@@ -15,12 +15,12 @@ export async function zipOf(files: Files, options: { compress?: boolean } = {}):
   return buffer(zip.outputStream)
 }
 
-/** The text of a manifest with all that is required, and `extra` in it. */
+/** The text of a manifest with all required properties, and `extra`. */
 export function manifestText(extra: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({ name: 'crm', version: '1.0.0', ...extra })
 }
 
-/** A small sound bundle, with `files` added to it or put in place of its own. */
+/** A small valid bundle, with `files` added to it or replacing its own. */
 export async function bundleOf(manifest: Readonly<Record<string, unknown>> = {}, files: Files = {}): Promise<Buffer> {
   return zipOf({ 'solution.json': manifestText(manifest), ...files })
 }
@@ -40,28 +40,28 @@ type Header = {
   readonly extra: Uint8Array
 }
 
-/** An entry of a zip that lies where it is told to; everything left out is true. */
+/** An entry of a zip that can misstate its data; what is omitted is correct. */
 export type RawEntry = Partial<Header> & {
   readonly content?: string | Uint8Array
-  /** The packed bytes; else the content, deflated if the method says so. */
+  /** The packed bytes; by default the content, deflated if the method says so. */
   readonly packed?: Uint8Array
-  /** What the local header says instead. */
+  /** Values in the local header instead of the correct ones. */
   readonly local?: Partial<Header>
-  /** Written behind the data. */
+  /** Written after the data. */
   readonly descriptor?: Uint8Array
   /** Written before the local header: bytes that belong to no entry. */
   readonly gap?: Uint8Array
   /** Unix mode with the file type, such as 0o120777 for a link. */
   readonly mode?: number
-  /** Attributes as MS-DOS has them, such as 0x10 for a folder. */
+  /** MS-DOS attributes, such as 0x10 for a folder. */
   readonly dosAttributes?: number
   readonly madeBy?: number
-  /** The disk that the directory says the entry is on. */
+  /** The disk number in the directory. */
   readonly disk?: number
   readonly comment?: Uint8Array
-  /** Where the directory says that the local header is. */
+  /** The offset of the local header in the directory. */
   readonly offset?: number
-  /** No local header and no data of its own. */
+  /** Omits local header and data. */
   readonly directoryOnly?: boolean
 }
 
@@ -73,11 +73,11 @@ export type RawEnd = {
   readonly disk?: number
   readonly directoryDisk?: number
   readonly comment?: Uint8Array
-  /** The comment's length, where it says another. */
+  /** The comment's length, if different from the real one. */
   readonly commentLength?: number
-  /** Written behind the directory. */
+  /** Written after the directory. */
   readonly gap?: Uint8Array
-  /** Zip64 records before the end record, made from the true numbers or from these. */
+  /** Zip64 records before the end record, with the correct numbers or with these. */
   readonly zip64?: {
     readonly entries?: bigint
     readonly entriesOnDisk?: bigint
@@ -116,7 +116,7 @@ export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
   return Buffer.concat([...parts, central, endRecords(entries.length, at, central.length, end)])
 }
 
-/** A data descriptor with the true numbers, or with those given. */
+/** A data descriptor with the correct numbers, or the given ones. */
 export function descriptorOf(
   content: string,
   options: { signature?: boolean; wide?: boolean; crc?: number; packedSize?: number; size?: number } = {},

@@ -5,17 +5,20 @@ import { placeOf, splitModule } from '../../../runtime/bundle/layout.ts'
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** Every page with blocks that somebody may copy; what is generated is checked where it is made. */
+/** Every page with blocks that readers may copy; generated files are checked where they are generated. */
 export const GUIDES = globSync(['docs/*.md', 'README.md', 'SECURITY.md'], { cwd: ROOT }).sort()
 
-/** A fenced block. GitHub reads the first word after the fence and shows none of the others, which say what it is here. */
+/**
+ * A fenced block. GitHub uses the first word after the fence and hides the others, which describe the block for these
+ * tests.
+ */
 export type Block = {
   readonly guide: string
   readonly line: number
   readonly language: string
   readonly words: readonly string[]
   readonly code: string
-  /** The heading of second order above it; "" before the first. */
+  /** The second-level heading above it; "" before the first. */
   readonly section: string
 }
 
@@ -38,11 +41,11 @@ export function readBlocks(guide: string): Block[] {
 }
 
 /**
- * - `solution`: `js globals.js`, a file of the solution that its section makes
- * - `folder`: `js shop/globals.js`, a file of the folder in which the guide's commands run
- * - `excerpt`: `json solutions/orders/solution.json`, lines of a file that is here
+ * - `solution`: `js globals.js`, a file of the solution that its section builds
+ * - `folder`: `js shop/globals.js`, a file in the folder in which the guide's commands run
+ * - `excerpt`: `json solutions/orders/solution.json`, lines of an existing file
  * - `claim`: `json session …`, what happens with the section's solution (`claims.ts`)
- * - `commands`: `sh`, and `console` with what the commands print
+ * - `commands`: `sh`, and `console` with the commands' output
  * - `sql`: `sql embedded`, statements for the embedded database
  */
 export type BlockKind = 'solution' | 'folder' | 'excerpt' | 'claim' | 'commands' | 'sql'
@@ -51,7 +54,7 @@ const FILE_LANGUAGES = new Set(['js', 'ts', 'json', 'html', 'css'])
 export const CLAIMS = ['check', 'session', 'refused', 'log', 'log-return', 'form'] as const
 export type ClaimName = (typeof CLAIMS)[number]
 
-/** @returns null for what is none of these */
+/** @returns null for other blocks */
 export function kindOf({ guide, language, words: [first = ''] }: Block): BlockKind | null {
   if (language === 'sh' || language === 'console') return first === '' ? 'commands' : null
   if (language === 'sql') return first === 'embedded' ? 'sql' : null

@@ -12,9 +12,9 @@ type Claim = {
   readonly solution: string
   /** The address's parameters, with `?`; "" for none. */
   readonly query: string
-  /** What is entered into the login page. */
+  /** What is entered on the login page. */
   readonly fields: Record<string, string>
-  /** What the block says. */
+  /** The content of the block. */
   readonly said: string
   /** How many lines the log had when the solution was uploaded. */
   readonly logged: number
@@ -23,35 +23,35 @@ type Claim = {
 type LogLine = { level: string; file?: string; line?: number; column?: number; message: string; code?: string }
 
 /**
- * What a block says of its section's solution, by the first word after its language: `session?tenant=acme
+ * Checks what a block claims about its section's solution, by the first word after its language: `session?tenant=acme
  * username=anna&password=…` opens the address with that query and enters these fields.
  */
 const PLAYED: Readonly<Record<Exclude<ClaimName, 'check'>, (claim: Claim) => Promise<void>>> = {
-  /** Who is signed in then: what GET `session` answers. */
+  /** Signs in; the block has the response of GET `session`. */
   async session(claim) {
     const visitor = await signIn(claim, 303)
     const session = (await visitor.get(`/solution/${claim.solution}/session`)).json()
     expect(session).toMatchObject(JSON.parse(claim.said) as object)
   },
-  /** The login page comes again; its error label reads so. */
+  /** The login page is shown again; the block has the text of its error label. */
   async refused(claim) {
     const visitor = await signIn(claim, 401)
     expect(labelIn(visitor.page)).toBe(claim.said.trim())
   },
-  /** What the log has once the client is open. */
+  /** The new log lines after the client opened. */
   async log(claim) {
     const visitor = Object.keys(claim.fields).length === 0 ? await arrive(claim) : await signIn(claim, 303)
     await openAndClose(claim, visitor)
     await expectLog(claim)
   },
-  /** The same of a browser that was remembered and comes again without a session. */
+  /** The same for a remembered browser that returns without a session. */
   async 'log-return'(claim) {
     const visitor = await signIn({ ...claim, fields: { ...claim.fields, remember: 'on' } }, 303)
     visitor.cookies.delete(`session-${claim.solution}`)
     expect((await visitor.get(addressOf(claim))).status).toBe(200)
     await expectLog(claim)
   },
-  /** The words of the form that is shown first. */
+  /** The text of the first form. */
   async form(claim) {
     const visitor = Object.keys(claim.fields).length === 0 ? await arrive(claim) : await signIn(claim, 303)
     const page = await openClient(claim.host.url, claim.solution, visitor, { query: claim.query })

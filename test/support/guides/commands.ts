@@ -11,17 +11,17 @@ import { waitUntil } from '../wait-until.ts'
 import { type Block, ROOT } from './blocks.ts'
 import type { GuideHost } from './claims.ts'
 
-/** These go on until they are ended. */
+/** These run until they are terminated. */
 const GOES_ON = /\b(npm start|solhost (start|dev)\b|logs\b.* (-f|--follow)\b)/
 
 type Step = { readonly command: string; readonly expected: string | null }
 
-/** A folder in which the commands of one guide run, as somebody would type them. */
+/** A folder in which the commands of one guide run, as a reader would type them. */
 export type CommandFolder = {
   readonly path: string
-  /** The host of the commands: one that they started, else the one given. */
+  /** The host of the commands: the one that they started, else the given one. */
   readonly host: () => GuideHost
-  /** The folder of the solution that the commands made. */
+  /** The folder of the solution that the commands created. */
   readonly solution: () => string | null
   readonly write: (file: string, content: string) => void
   readonly run: (block: Block) => Promise<void>
@@ -67,7 +67,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
     PORT: String(ports.port),
     ADMIN_PORT: String(ports.adminPort),
     NO_COLOR: '1',
-    // Hosts start in less time without the examples, of which the guides' commands use none.
+    // Hosts start faster without the examples, which the guides' commands don't use.
     SOLUTIONS_FOLDER: bakedIn,
   })
 
@@ -76,7 +76,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
     const startsHost = /\b(npm start|solhost (start|dev))\b/.test(command)
     if (startsHost) {
       isOwn = true
-      // One host at a time, as its ports are those of the guide.
+      // One host at a time, since the guide uses fixed ports.
       if (started !== null) await endAndWait(started)
       rmSync(join(path, 'data'), { recursive: true, force: true })
     }
@@ -133,10 +133,10 @@ export async function createCommandFolder(given: GuideHost & { readonly password
   }
 }
 
-/** `console` has commands after `$ ` and what they print; `sh` is one script, of which only a failure is told. */
+/** `console` has commands after `$ ` and their output; `sh` is one script, which only has to succeed. */
 function stepsOf({ language, code }: Block): Step[] {
   if (language === 'sh') {
-    // Each command of a script that starts a host is a step, since that one goes on.
+    // If a script starts a host, each of its commands is a separate step, since the host keeps running.
     if (!GOES_ON.test(code)) return [{ command: code, expected: null }]
     const commands = code
       .replace(/\\\n/g, ' ')
@@ -155,7 +155,7 @@ function stepsOf({ language, code }: Block): Step[] {
     })
 }
 
-/** `…` alone on a line stands for any lines, within one for any text. */
+/** `…` alone on a line stands for any lines, within a line for any text. */
 function patternOf(expected: string, whole: boolean): RegExp {
   const lines = expected.split('\n').map((line) => {
     if (line.trim() === '…') return '(?:.*\\n)*?'
@@ -168,7 +168,7 @@ function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
-/** `npx` runs this package's program and no other, so that no test asks a registry. */
+/** `npx` runs this package's program and no other, so that no test contacts a registry. */
 function addProgram(folder: string, name: 'solhost' | 'npx'): void {
   const file = join(folder, '.bin', name)
   mkdirSync(dirname(file), { recursive: true })
@@ -195,7 +195,7 @@ async function endAndWait(child: ChildProcess): Promise<void> {
   await gone
 }
 
-/** The group, since a shell is between. */
+/** The process group, since there is a shell in between. */
 function end(child: ChildProcess): void {
   if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
 }

@@ -9,12 +9,12 @@ import { temporaryFolder, writeFiles } from '../cli.ts'
 import type { Files } from '../zip.ts'
 import { type Block, kindOf, ROOT } from './blocks.ts'
 
-/** What the blocks of one section make up. */
+/** What the blocks of one section build. */
 export type GuideSolution = { readonly section: string; readonly name: string; readonly files: Record<string, string> }
 
 /**
- * The files that a section names are one solution. A section without a manifest changes the guide's first solution: its
- * files come over those.
+ * The files in a section are one solution. A section without a manifest changes the guide's first solution: its files
+ * replace those.
  */
 export function solutionsOf(blocks: readonly Block[]): GuideSolution[] {
   const sections = Map.groupBy(blocks, ({ section }) => section)
@@ -42,7 +42,7 @@ function filesOf(blocks: readonly Block[]): Record<string, string> {
   return files
 }
 
-/** The example of `solutions/` that a section quotes; null where it quotes none. */
+/** The example of `solutions/` that a section quotes; null if it quotes none. */
 export function quotedExample(blocks: readonly Block[]): string | null {
   const paths = blocks.filter((one) => kindOf(one) === 'excerpt').map(({ words }) => words[0] as string)
   const names = new Set(
@@ -56,14 +56,17 @@ export function exampleFiles(name: string): Files {
   return Object.fromEntries(readSolutionFolder(exampleFolder(name)).files)
 }
 
-/** Whether the lines stand in that file as they are. */
+/** Whether that file contains these lines unchanged. */
 export function isExcerpt({ words, code }: Block): boolean {
   return readFileSync(join(ROOT, words[0] as string), 'utf8').includes(code.trimEnd())
 }
 
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
 
-/** What an editor marks in the solutions: each as `number/file:line: what`, by the solution's place in the list. */
+/**
+ * The errors that an editor shows in the solutions: each as `number/file:line: what`, by the solution's place in the
+ * list.
+ */
 export async function editorErrors(solutions: readonly Readonly<Record<string, string>>[]): Promise<string[]> {
   using folder = temporaryFolder()
   const names = [...solutions.keys()].map(String)
@@ -84,7 +87,7 @@ export async function editorErrorsIn(folder: string, names: readonly string[]): 
     new Promise<number | null>((resolve) => child.once('close', resolve)),
   ])
   const errors = printed.split('\n').filter((line) => line.trim() !== '')
-  // Of a solution that has no script.
+  // For a solution without scripts.
   const real = errors.filter((line) => !line.includes('TS18003'))
   if (code !== 0 && errors.length === 0) throw new Error(`tsc ended with ${code}`)
   return real
