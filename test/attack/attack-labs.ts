@@ -8,31 +8,32 @@ import { createScriptLab, type ScriptEnd, type ScriptLab } from '../support/solu
 import { type Attack, allowedEffects, endsOf } from './attacks.ts'
 import { directory } from './directory/host.ts'
 
-// For the files that run attack scripts: each imports this, and has labs of its own. Each script runs beside a healthy neighbour, whose logins must all succeed, and in sandbox processes of its own unless it
-// leaves other logins of its version alone.
+// For the files that run attack scripts: each imports this, and has its own labs. Each script runs next to a healthy
+// neighbour, whose logins must all succeed. It runs in separate sandbox processes unless it does not affect other
+// logins of its version.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NEIGHBOUR = `function onSolutionOpen(arg, q) { security.login(q.username, 'n', ['Users']); return JSON.stringify({ n: q.username }) }`
 const MANIFEST = { eventTypes: { probe_event: {}, probe_event_2: {} } }
 const FILE = 'modules/auth/globals.js'
 const LIMITS = createLimits()
-/** A process whose calls have ended must be idle after this, in ms: the load of the next context has its own limit. */
+/** How soon a process must be idle after its calls ended, in ms: loading the next context has its own limit. */
 const QUIET_AFTER = LIMITS.LOAD_TIME + 2000
-/** What an attack may make of the process that stands for the host, in bytes. */
+/** How much the process that acts as the host may grow during an attack, in bytes. */
 const HOST_GROWTH = 256 * 1024 ** 2
 
 /** For attacks that only a deadline ends. */
 let lab: ScriptLab
-/** With the platform's own deadline, for attacks on memory that may also end by it. */
+/** With the platform's own deadline, for memory attacks that it may also end. */
 let patient: ScriptLab
-/** For those that have to end in another way, however slow: they run behind all else that a busy machine does. */
+/** For attacks that must end in another way, however slow: on a busy machine they run behind everything else. */
 let unhurried: ScriptLab
 let healthy: { readonly asked: number; readonly answered: number }
 let asking: Promise<void>
 let stopAsking: () => void
 const notes: string[] = []
 
-/** Logs in one after the other, as long as an attack runs. */
+/** Signs in repeatedly while an attack runs. */
 function startNeighbour(): void {
   const counts = { asked: 0, answered: 0 }
   let stopped = false
@@ -45,13 +46,13 @@ function startNeighbour(): void {
       const username = `user-${++counts.asked}`
       const { effects } = await lab.run({ script: NEIGHBOUR, queryParams: { username } })
       if (effects.login?.username === username) counts.answered++
-      // Each login makes a context: without a pause the neighbour would use a core, however long the attack takes.
+      // Each login creates a context: without a pause the neighbour would use a core for the whole attack.
       await wait(counts.asked < 5 ? 5 : 50)
     }
   })()
 }
 
-/** What no script may have got, whatever it says itself. */
+/** What no script may achieve, whatever it declares. */
 function checkEffects(name: string, { effects }: ScriptEnd): void {
   const { login, showUrl, locale } = effects
   if (login !== null) {
@@ -66,7 +67,7 @@ function checkEffects(name: string, { effects }: ScriptEnd): void {
   if (locale !== null) expect(locale).toMatch(/^[a-z]{2,3}(-([A-Z]{2}|\d{3}))?$/)
 }
 
-/** Texts that the author reads: bounded, about the solution's own file, and without a word of the host's. */
+/** Texts for the author: limited, about the solution's own file, and without any text of the host. */
 function checkTexts({ failure, log, values }: ScriptEnd): void {
   // The quota, the line that says that it is used up, and the platform's own about the end of the call.
   expect(log.length).toBeLessThanOrEqual(LIMITS.LOG_LINES + 3)
@@ -81,13 +82,13 @@ function checkTexts({ failure, log, values }: ScriptEnd): void {
   }
 }
 
-/** What a call left behind must not go on: neither a loop that nobody waits for nor memory above the limit. */
+/** Nothing of a call may continue after it: neither a loop nor memory above the limit. */
 async function checkQuiet(before: ReadonlySet<number>): Promise<void> {
   const end = performance.now() + QUIET_AFTER
   for (;;) {
     const made = servingProcesses().filter((pid) => !before.has(pid))
     const busy = await Promise.all(made.map(isBusy))
-    // The host looks every 50 ms, so for a moment it may be more.
+    // The host checks every 50 ms, so it may be more for a moment.
     const isLarge = made.some((pid) => residentSize(pid) >= LIMITS.PROCESS_MEMORY)
     if (!busy.includes(true) && !isLarge) return
     const what = isLarge ? 'stays above PROCESS_MEMORY' : 'goes on using its core'
@@ -100,7 +101,7 @@ function servingProcesses(): number[] {
   return all.filter(({ key }) => key !== null).map(({ pid }) => pid)
 }
 
-/** Whether a process wants to run each time that it is looked at. */
+/** Whether a process wants to run each time it is checked. */
 async function isBusy(pid: number): Promise<boolean> {
   for (let looks = 0; looks < 8; looks++) {
     if (!wantsToRun(pid)) return false
@@ -165,7 +166,7 @@ export async function check(attack: Attack, checkMore: (end: ScriptEnd, call: nu
   await checkQuiet(processes)
 }
 
-/** Starts the labs before the tests of a file, and stops them after it. */
+/** Starts the labs before the tests of a file, and stops them afterwards. */
 export function useLabs(): void {
   beforeAll(() => {
     const plugins = [directory((_call, text) => void notes.push(text))]
@@ -189,19 +190,19 @@ export function useLabs(): void {
   })
 }
 
-/** With all that the script may have done, which it says itself. */
+/** Also compares with everything that the script declares it may do. */
 export function checkOwn(attack: Attack): Promise<void> {
   return check(attack, (end, call) => {
     const allowed = allowedEffects(attack, call, end.failure !== null)
     expect(end.effects).toEqual(allowed.effects)
     expect(notes.splice(0)).toEqual(allowed.notes)
     checkTexts(end)
-    // A line has a code only by the platform. Logins at once share their lines.
+    // Only the platform sets the code of a line. Simultaneous logins share their lines.
     const codes = end.log.flatMap(({ code }) => code ?? [])
     if (!attack.together) expect(codes).toEqual(end.failure === null ? [] : [end.failure.code])
     if (attack.code !== null) expect(end.failure?.code).toBe(attack.code)
     if (attack.lines !== null) expect(end.log.length).toBe(attack.lines)
-    // A script that says nothing of itself has not been tried.
+    // A script that reports nothing did not run its attack.
     if (endsOf(end).join() === 'contained') expect(end.values.escaped).toBe(false)
   })
 }

@@ -2,30 +2,33 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type Effects, noEffects } from '../../base/bundles/host-call.ts'
 import type { ScriptEnd } from '../support/solutions.ts'
 
-/** How an attack may end: what it tried failed, or it was stopped in one of these ways. */
+/** How an attack may end: its attempts failed, or it was stopped in one of these ways. */
 export type End = 'contained' | 'error' | 'timeout' | 'memory' | 'busy' | 'escaped'
 
-/** A script that misbehaves, with what its first lines say. */
+/** A script that misbehaves, with the declarations in its first lines. */
 export type Attack = {
   readonly name: string
   readonly source: string
   /** `// expect:`, `// also:`, `// also2:` … */
   readonly expected: readonly string[]
-  /** `// calls: n`: so many logins, one after the other. */
+  /** `// calls: n`: this number of sequential logins. */
   readonly calls: number
-  /** `// together: yes`: the logins are made all at once. */
+  /** `// together: yes`: the logins are simultaneous. */
   readonly together: boolean
-  /** `// shared: yes`: neither its loading, its process nor what it leaves behind matters, so it is evaluated beside others. */
+  /**
+   * `// shared: yes`: neither its loading, its process nor what it leaves behind matters, so it is evaluated next to
+   * others.
+   */
   readonly isShared: boolean
-  /** `// code:` the failure that it must be, where several are an `error`. */
+  /** `// code:` the expected failure, if several count as an `error`. */
   readonly code: string | null
-  /** `// lines: n`: so many lines in the log. */
+  /** `// lines: n`: this number of log lines. */
   readonly lines: number | null
-  /** `// effects:` all that a call that returned may have done, as JSON. `#` stands for the number of the login. */
+  /** `// effects:` everything that a successful call may have done, as JSON. `#` stands for the number of the login. */
   readonly effects: string
 }
 
-/** The scripts of a folder beside this file. */
+/** The scripts of a folder next to this file. */
 export function readAttacks(folder: string): readonly Attack[] {
   const url = new URL(`${folder}/`, import.meta.url)
   const names = readdirSync(url).filter((name) => name.endsWith('.js'))
@@ -48,19 +51,19 @@ function readAttack(name: string, source: string): Attack {
   }
 }
 
-/** A client's script that misbehaves, whose `attack` the user brings about by a button. */
+/** A client's script that misbehaves; the user starts `attack` with a button. */
 export type ClientAttack = {
   readonly name: string
   readonly source: string
-  /** `// expect:`, `// also:`: what it tried failed or came to what it may, the user was told of an error, … */
+  /** `// expect:`, `// also:`: its attempts failed or had only permitted effects, the user saw an error, … */
   readonly expected: readonly ('contained' | 'error' | 'closed' | 'reopened')[]
   /** `// presses: n` */
   readonly presses: number
-  /** `// shows:` what the browser must have got. */
+  /** `// shows:` what the browser must receive. */
   readonly shows: string | null
-  /** `// alone: yes`: the main script of a solution of its own, since its loading or its end matters to others. */
+  /** `// alone: yes`: the main script of a separate solution, since its loading or its end affects others. */
   readonly isAlone: boolean
-  /** `// settles: no`: its own user can do nothing any more. */
+  /** `// settles: no`: its own user cannot do anything afterwards. */
   readonly settles: boolean
 }
 
@@ -80,11 +83,12 @@ export function readClientAttacks(): readonly ClientAttack[] {
   })
 }
 
-/** The ends that fit, in the words of the scripts' first lines. */
+/** The matching ends, in the terms of the scripts' first lines. */
 export function endsOf({ failure, values, log }: ScriptEnd): readonly End[] {
   if (failure === null) {
     if (values.escaped === true) return ['escaped']
-    // What is no text is refused with a line in the log and nothing of it is used: an error to one, contained to another.
+    // A result other than text is refused with a log line and ignored: some scripts declare that as an error, others as
+    // contained.
     return log.some(({ message }) => /^onSolutionOpen returned /.test(message)) ? ['error', 'contained'] : ['contained']
   }
   const ends = {
@@ -98,7 +102,7 @@ export function endsOf({ failure, values, log }: ScriptEnd): readonly End[] {
   return [ends[failure.code]]
 }
 
-/** What the attack's first lines allow its login of this number to have done; a call that failed has done nothing. */
+/** What the attack's first lines allow this login to have done; a failed call must have done nothing. */
 export function allowedEffects(
   { effects }: Attack,
   call: number,

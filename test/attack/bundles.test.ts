@@ -7,7 +7,8 @@ import { createLimits } from '../../runtime/limits.ts'
 import { bundleOf, type Files, manifestText, moduleFile, type RawEntry, rawZip, zip64Field } from '../support/zip.ts'
 import { HOSTILE_BUNDLES, MANIFEST, MARKER } from './hostile-bundles.ts'
 
-// What hostile bundles are refused for, and what is harmless and read. `uploads.flow.test.ts` sends the same to a real host.
+// The errors for hostile bundles, and harmless ones that are read. `uploads.flow.test.ts` sends the same to a real
+// host.
 
 const LIMITS = createLimits()
 
@@ -24,13 +25,13 @@ test.each(HOSTILE_BUNDLES.map((hostile) => [hostile.does, hostile] as const))(
   },
 )
 
-test('every row of the list says something of its own', () => {
+test('every row of the list describes something different', () => {
   const sentences = HOSTILE_BUNDLES.map(({ does }) => does)
   expect(sentences.filter((does, index) => sentences.indexOf(does) !== index)).toEqual([])
 })
 
-/** The reader is given bytes and gives back bytes: what it does not import it cannot write to. */
-test('no file of the bundle reader imports what could write, connect or start a process', () => {
+/** The reader gets bytes and returns bytes: it cannot write to what it does not import. */
+test('no file of the bundle reader imports anything that could write, connect or start a process', () => {
   const folder = new URL('../../runtime/bundle/', import.meta.url)
   const imported = [...readdirSync(folder), '../zod.ts'].flatMap((file) =>
     [...readFileSync(new URL(file, folder), 'utf8').matchAll(/ from '([^'.][^']*)'/g)].map(([, name]) => name),
@@ -46,7 +47,7 @@ test('no file of the bundle reader imports what could write, connect or start a 
   expect(readFileSync(new URL('manifest-schema.ts', folder), 'utf8')).toContain("import { isIPv6 } from 'node:net'")
 })
 
-test('a bomb that lies takes no more memory than the size it says', async () => {
+test('a bomb with a false size takes no more memory than the stated size', async () => {
   const content = Buffer.alloc(60 * 1024 ** 2)
   const packed = rawZip([MANIFEST, { name: 'media/a', method: 8, content, size: 1000 }])
   const before = process.memoryUsage().arrayBuffers
@@ -54,7 +55,8 @@ test('a bomb that lies takes no more memory than the size it says', async () => 
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 ** 2)
 })
 
-// --- what looks hostile and is harmless ----------------------------------------------------------------------------------
+// --- what looks hostile but is harmless
+// ----------------------------------------------------------------------------------
 
 async function read(packed: Uint8Array): Promise<Bundle> {
   const { bundle, faults } = await readBundle(packed, LIMITS)
@@ -62,7 +64,7 @@ async function read(packed: Uint8Array): Promise<Bundle> {
   return bundle as Bundle
 }
 
-/** The media of a sound bundle with these entries. */
+/** The media of a valid bundle with these entries. */
 async function mediaWith(...entries: RawEntry[]): Promise<Record<string, string>> {
   return mediaOf(rawZip([MANIFEST, ...entries]))
 }
@@ -81,7 +83,7 @@ test.each([
   ['names that every object has', ['__proto__', 'constructor', 'toString', 'x.__proto__', 'hasOwnProperty/valueOf']],
   ['names that look like options', ['-', '-rf', '--', '-.-']],
   ['the longest name and the most parts', ['x'.repeat(234), `${'a/'.repeat(14)}x`]],
-])('harmless: media with %s are kept under these names alone, in memory', async (_case, names) => {
+])('harmless: media with %s are stored under exactly these names, in memory', async (_case, names) => {
   const { media } = await read(rawZip([MANIFEST, ...names.map((name) => ({ name: `media/${name}`, content: name }))]))
   expect([...media].map(([name, content]) => [name, Buffer.from(content).toString()])).toEqual(
     [...names].sort().map((name) => [name, name]),
@@ -89,31 +91,31 @@ test.each([
 })
 
 test.each([0o100644, 0o100755, 0o104755, 0o107777, 0o644, 0o7777, 0])(
-  'harmless: a regular file of mode %o is read, whoever may run it',
+  'harmless: a regular file of mode %o is read, whatever its permissions',
   async (mode) => {
     expect(await mediaWith({ ...A, mode })).toEqual({ 'a.txt': 'A' })
   },
 )
 
-test('harmless: folders have no effect, wherever they say they are', async () => {
+test('harmless: folders have no effect, wherever their paths point', async () => {
   const folders = ['../../', '/', '/etc/', 'C:/', '..\\/', `../${MARKER}/`, 'media/a.txt/', '\0/', 'media/\uff0e/']
   expect(await mediaWith(A, ...folders.map((name) => ({ name })))).toEqual({ 'a.txt': 'A' })
 })
 
-test('harmless: what a Mac adds is skipped, whatever it says, and nothing of it is unpacked', async () => {
+test('harmless: files that macOS adds are skipped, whatever they claim, and not unpacked', async () => {
   const huge = { content: 'x', size: 0xffffffff, packedSize: 0xffffffff, extra: zip64Field(2 ** 50, 2 ** 50) }
   const skipped = ['__MACOSX/../../x', '__MACOSX/solution.json', 'media/.DS_Store'].map((name) => ({ name, ...huge }))
   expect(await mediaWith(A, ...skipped)).toEqual({ 'a.txt': 'A' })
 })
 
-test('harmless: a zip in a zip is a file like any other, and is not opened', async () => {
+test('harmless: a zip in a zip is an ordinary file, and is not opened', async () => {
   let inner = rawZip([{ name: '../x', method: 8, content: Buffer.alloc(20 * 1024 ** 2) }])
   for (let depth = 0; depth < 10; depth++) inner = rawZip([{ name: 'solution.json', content: inner }])
   const { media } = await read(rawZip([MANIFEST, { name: 'media/a.zip', content: inner }]))
   expect(inner.equals(media.get('a.zip') as Uint8Array)).toBe(true)
 })
 
-test('harmless: a local entry that the directory does not list is not read', async () => {
+test('harmless: a local entry that is not in the directory is not read', async () => {
   const hidden = rawZip([{ name: 'globals.js', content: 'hidden()' }])
   const gap = hidden.subarray(0, hidden.readUInt32LE(hidden.length - 6))
   const { scripts, media } = await read(
@@ -125,7 +127,7 @@ test('harmless: a local entry that the directory does not list is not read', asy
   expect([scripts, [...media.keys()]]).toEqual([[], ['a.txt']])
 })
 
-test('harmless: of two whole zips in one file the one counts that the last end record tells of', async () => {
+test('harmless: of two complete zips in one file, the one with the last end record is used', async () => {
   const outer = rawZip([MANIFEST, { ...A, content: 'outer' }])
   const inner = rawZip([
     { ...MANIFEST, gap: outer },
@@ -136,7 +138,7 @@ test('harmless: of two whole zips in one file the one counts that the last end r
   expect(await mediaOf(commented)).toEqual({ 'a.txt': 'inner' })
 })
 
-test('harmless: comments, extra fields and the number of an entry’s disk have no effect', async () => {
+test('harmless: comments, extra fields and the disk number of an entry have no effect', async () => {
   const field = Buffer.concat([Buffer.from([0x75, 0x70, 10, 0, 1]), Buffer.alloc(4), Buffer.from('../xy')])
   const odd = { ...A, comment: Buffer.from('../../x\0'), disk: 7, extra: field, dosAttributes: 7 }
   expect(await mediaOf(rawZip([MANIFEST, odd], { comment: Buffer.alloc(65_535, 'x') }))).toEqual({ 'a.txt': 'A' })
@@ -148,7 +150,7 @@ test('harmless: a deflate stream of a hundred thousand empty blocks is an empty 
   expect(await mediaWith({ name: 'media/a', content: '', method: 8, packed })).toEqual({ a: '' })
 })
 
-test('harmless: names of Object.prototype are names', async () => {
+test('harmless: names of Object.prototype are ordinary names', async () => {
   const names = ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty']
   const manifest = {
     modules: ['constructor'],
@@ -171,9 +173,10 @@ test('harmless: names of Object.prototype are names', async () => {
   expect(bundle.scripts.map(({ file }) => file)).toEqual([...names].sort().map((name) => `scopes/${name}.js`))
 })
 
-// --- modules that name each other ----------------------------------------------------------------------------------------
+// --- modules that depend on each other
+// ----------------------------------------------------------------------------------
 
-/** The modules in the order read, for a solution that names `first`; `graph` says which names which. */
+/** The modules in reading order, for a solution that names `first`; `graph` has the names that each one lists. */
 async function modulesOf(first: readonly string[], graph: Readonly<Record<string, readonly string[]>>) {
   const files: Files = Object.assign(
     {},
@@ -205,7 +208,7 @@ test('modules: a chain of 400 is read to its end', async () => {
   expect(await modulesOf(['m0'], chain)).toEqual(names.toReversed())
 })
 
-test('modules: of 2^24 ways through a diamond of 24 layers none is walked twice', async () => {
+test('modules: with 2^24 paths through a diamond of 24 layers, no path is followed twice', async () => {
   const graph: Record<string, string[]> = {}
   for (let layer = 0; layer < 24; layer++) {
     const below = layer < 23 ? [`a${layer + 1}`, `b${layer + 1}`] : []
@@ -217,7 +220,7 @@ test('modules: of 2^24 ways through a diamond of 24 layers none is walked twice'
   expect([order.length, new Set(order).size]).toEqual([48, 48])
 })
 
-test('modules: of 60 that all name all others each is read once', async () => {
+test('modules: each of 60 that all name each other is read once', async () => {
   const names = many(60)
   const order = await modulesOf(names, Object.fromEntries(names.map((name) => [name, names])))
   expect(order.toSorted()).toEqual(names.toSorted())

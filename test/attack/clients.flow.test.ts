@@ -9,11 +9,11 @@ import { createVisitor } from '../support/http.ts'
 import { addDefaultSolution } from '../support/users.ts'
 import { type ClientAttack, readClientAttacks } from './attacks.ts'
 
-// Each script of `clients/` runs in a client that a browser opens. It says what it got by the word ESCAPED on its form. Beside
-// it another solution's user works, who must be answered each time.
+// Each script of `clients/` runs in a client that a browser opens. It shows ESCAPED on its form if it succeeds.
+// Meanwhile a user of another solution works, and must get an answer each time.
 
 const ADDRESSES = ['href', 'src', 'action', 'formaction', 'xlink:href']
-/** What an attack may make of the process that the host is in, in bytes. */
+/** How much the host's process may grow during an attack, in bytes. */
 const HOST_GROWTH = 256 * 1024 ** 2
 const COLUMNS = [{ name: 'text', sortable: true }]
 
@@ -52,7 +52,10 @@ const FILES = {
   `,
 }
 
-/** Runs the attack that its client names before anything is shown, for those that leave other clients of their version alone. */
+/**
+ * Runs the attack that its client names before anything is shown, for attacks that do not affect other clients of their
+ * version.
+ */
 const EVALUATES = 'function onSolutionOpen(arg, queryParams) { (0, eval)(queryParams.attack) }'
 
 let host: TestHost
@@ -60,7 +63,7 @@ let solutions = 0
 let shared: string
 let neighbour: ClientPage
 beforeAll(async () => {
-  // A client that was attacked leaves the processes to the next one.
+  // With a short grace period, an attacked client makes room for the next one.
   host = await startTestHost({ CLIENT_GRACE: '500ms' })
   shared = await add(EVALUATES)
   neighbour = await openClient(host.url, await add('// well behaved'), createVisitor(host.url))
@@ -76,14 +79,14 @@ async function add(script: string): Promise<string> {
 const kinds = (page: ClientPage) => page.frames.map(({ kind }) => kind)
 const hasError = (page: ClientPage) => page.frames.some((one) => one.kind === 'message' && one.level === 'error')
 
-/** How it ended, in the words of the scripts' first lines. */
+/** How it ended, in the terms of the scripts' first lines. */
 function endOf(page: ClientPage): ClientAttack['expected'][number] {
   if (kinds(page).includes('closed')) return 'closed'
   if (kinds(page).includes('reopened')) return 'reopened'
   return hasError(page) ? 'error' : 'contained'
 }
 
-/** Presses the button that attacks, until the client is closed. */
+/** Presses the attack's button, until the client is closed. */
 async function play({ source, isAlone, presses }: ClientAttack): Promise<ClientPage> {
   const name = isAlone ? await add(source) : shared
   const query = isAlone ? '' : `?${new URLSearchParams({ attack: source })}`
@@ -109,7 +112,7 @@ function checkMarkup(html: string): void {
   walk(parseFragment(html))
 }
 
-/** What no script may have brought about, whatever it says itself. */
+/** What no script may achieve, whatever it declares. */
 function checkFrames(page: ClientPage, { shows }: ClientAttack): void {
   const all = page.everything()
   expect(all).not.toContain('ESCAPED')
@@ -121,11 +124,11 @@ function checkFrames(page: ClientPage, { shows }: ClientAttack): void {
     if (frame.kind === 'message') expect(frame.text.length).toBeLessThan(10_000)
     expect(['sign-in', 'sign-out']).not.toContain(frame.kind)
   }
-  // One at most for each call.
+  // At most one for each call.
   expect(kinds(page).filter((kind) => kind === 'go').length).toBeLessThanOrEqual(1)
 }
 
-/** Presses as often as a person may, while the attack runs. */
+/** Presses as often as a user may, while the attack runs. */
 async function pressBeside(): Promise<void> {
   for (let press = 0; press < 10; press++) {
     await neighbour.press('main', 'ok')
@@ -135,14 +138,14 @@ async function pressBeside(): Promise<void> {
 
 // Together, since most of them wait most of the time.
 test.concurrent.each(readClientAttacks())(
-  'client attack $name ends as it may, shows nothing that it may not, and another solution’s user is answered',
+  'client attack $name ends as allowed, shows nothing forbidden, and another solution’s user gets answers',
   { timeout: 90_000 },
   async (attack) => {
     const size = process.memoryUsage().rss
     const [page] = await Promise.all([play(attack), pressBeside()])
     expect(attack.expected).toContain(endOf(page))
     checkFrames(page, attack)
-    // Its own client goes on, if it was not closed; and what it is like for whom it is meant for is its author's affair.
+    // Its own client continues, if it was not closed. How it behaves for its own users is its author's business.
     if (endOf(page) !== 'closed' && attack.settles) {
       await page.press('main', 'ok')
       expect(page.element('main', 'name')).toMatch(/value="fine \d+"/)

@@ -24,15 +24,15 @@ import type { FromSandbox } from '../../runtime/protocol.ts'
 import { type SandboxProcess, startSandboxProcess } from '../../runtime/sandbox-process.ts'
 import { ESCAPE, withHole } from './escaped/hole.ts'
 
-// A script that has got out of its isolate into the JavaScript of the sandbox process: what it can still do. The process is
-// the real one, started by the platform's own code with its flags, environment and channel; only the text of one module differs.
+// What a script can still do after it escaped from its isolate into the JavaScript of the sandbox process. The process
+// is real, started by the platform's own code with its flags, environment and channel; only one module is replaced.
 
 vi.mock('../../runtime/program-file.ts', async (original) => {
   const { programFile } = await original<typeof import('../../runtime/program-file.ts')>()
   return {
     programFile(main: URL) {
       const built = programFile(main)
-      // Beside what is built: the packages are found from there.
+      // Next to the build, so that the packages are found.
       holed = mkdtempSync(join(dirname(dirname(built)), 'holed-'))
       cpSync(dirname(built), holed, { recursive: true })
       const copy = join(holed, basename(built))
@@ -42,17 +42,17 @@ vi.mock('../../runtime/program-file.ts', async (original) => {
   }
 })
 
-/** Holds the copy. */
+/** Contains the copy. */
 let holed = ''
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const GUEST = `function onSolutionOpen(arg, queryParams) { console.log(queryParams.code) }`
-/** Stands for the platform's folder. */
+/** Acts as the platform's folder. */
 const home = mkdtempSync(join(tmpdir(), 'solhost-escaped-'))
 const WRITTEN = join(home, 'written')
 const OF_THE_HOST = `of the host ${Math.random()}`
 const OF_THE_GUEST = `of the guest ${Math.random()}`
-/** Something listens there. */
+/** Something listens on it. */
 let port = 0
 
 const limits = createLimits()
@@ -88,7 +88,7 @@ async function startHoled(): Promise<SandboxProcess> {
   return started
 }
 
-/** What becomes of code that a guest hands through the hole: `done …`, or the code of the error. */
+/** The outcome of code that a guest passes through the hole: `done …`, or the code of the error. */
 async function outcomeOf(code: string, process = sandbox): Promise<string> {
   const id = ++calls
   const { call } = trusted.rehearsal
@@ -99,7 +99,7 @@ async function outcomeOf(code: string, process = sandbox): Promise<string> {
   return message?.kind === 'log' ? message.message : 'the process has ended'
 }
 
-/** Whether the text lies in what the process may write to: heaps, stacks, native memory. */
+/** Whether the text is in memory that the process can write to: heaps, stacks, native memory. */
 function isInMemory(text: string): boolean {
   const maps = readFileSync(`/proc/${sandbox.pid}/maps`, 'utf8').matchAll(/^([0-9a-f]+)-([0-9a-f]+) rw/gm)
   const memory = openSync(`/proc/${sandbox.pid}/mem`, 'r')
@@ -110,7 +110,7 @@ function isInMemory(text: string): boolean {
       try {
         return piece.subarray(0, readSync(memory, piece, 0, piece.length, start)).includes(text)
       } catch {
-        // Of a mapping that went away meanwhile, or that nobody may read.
+        // A mapping that was removed in the meantime, or that is not readable.
         return false
       }
     })
@@ -125,7 +125,7 @@ const NET =
   "const net = node('net'); const told = (socket) => new Promise((resolve, reject) => { socket.on('error', reject); socket.on('connect', resolve); socket.on('listening', resolve) });"
 const DENIED = 'ERR_ACCESS_DENIED'
 
-test('the hole is one: the escaped code is in Node.js, outside of any isolate', async () => {
+test('the hole works: the escaped code runs in Node.js, outside of any isolate', async () => {
   expect(await outcomeOf('return typeof process.version + typeof node("fs").readFileSync')).toBe(
     'done "stringfunction"',
   )
@@ -196,11 +196,11 @@ describe('it writes nothing', () => {
     expect(await outcomeOf(code)).toBe(DENIED)
   })
 
-  test('a cache of compiled code', async () => {
+  test('a compile cache', async () => {
     expect(await outcomeOf(`return node('module').enableCompileCache(${quoted(WRITTEN)}).status`)).not.toBe('done 1')
   })
 
-  test('traces of V8: to set its flags ends the process', async () => {
+  test('traces of V8: setting V8 flags ends the process', async () => {
     const other = await startHoled()
     const flag = (text: string) => `node('v8').setFlagsFromString(${quoted(text)});`
     const traced = `${flag('--trace-turbo')}${flag(`--trace-turbo-path=${home}`)}`
@@ -216,7 +216,7 @@ describe('it writes nothing', () => {
     expect(readdirSync('/dev/shm').filter((name) => name.startsWith('solhost-escaped'))).toEqual([])
   })
 
-  test('what it inherited is its channel, and no file', () => {
+  test('it inherited its channel, and no file', () => {
     const folder = `/proc/${sandbox.pid}/fd`
     const open = readdirSync(folder).map((name) => readlinkSync(join(folder, name)).replace(/:\[?.*$/, ''))
     expect([...new Set(open)].sort()).toEqual(expect.arrayContaining(['/dev/null', 'socket']))
@@ -239,7 +239,7 @@ describe('it starts nothing', () => {
     expect(await outcomeOf(code)).toBe(DENIED)
   })
 
-  test('native code of the system: what is no addon is not taken, and functions of C are refused', async () => {
+  test('system libraries: anything but an addon fails to load, and C functions cannot be called', async () => {
     const library = readdirSync('/usr/lib/x86_64-linux-gnu').find((name) => name.startsWith('libz.so')) ?? 'libz.so.1'
     const path = `/usr/lib/x86_64-linux-gnu/${library}`
     expect(await outcomeOf(`process.dlopen({ exports: {} }, ${quoted(path)})`)).toBe('ERR_DLOPEN_FAILED')
@@ -270,7 +270,7 @@ describe('it has no network', () => {
 })
 
 describe('it sees nothing of others', () => {
-  test('its environment and its command line hold no setting', async () => {
+  test('its environment and its command line contain no setting', async () => {
     expect(await outcomeOf('return Object.keys(process.env).sort()')).toBe('done ["LIBC","TZ"]')
     expect(await outcomeOf('return process.argv.length')).toBe('done 2')
   })
@@ -281,7 +281,7 @@ describe('it sees nothing of others', () => {
   })
 })
 
-describe('what it can do, and docs/security/solution.md says', () => {
+describe('what it can do, as docs/security/solution.md says', () => {
   test.each([
     ['send signals to processes of the same account', 'return process.kill(process.ppid, 0)', 'done true'],
     ['load the addons of the platform’s own packages', "return typeof require('isolated-vm')", 'done "object"'],

@@ -2,11 +2,11 @@ import { test } from 'vitest'
 import { checkOwn, useLabs } from './attack-labs.ts'
 import { readAttacks } from './attacks.ts'
 
-// Scripts of our own but those of own-loops.parts.test.ts; they say all that they may have done.
+// The project's own scripts, except those of own-loops.parts.test.ts; they declare everything that they may have done.
 
 useLabs()
 
 test.each(readAttacks('own').filter(({ name }) => !name.startsWith('cpu-')))(
-  'attack $name of our own ends as a sound sandbox ends it, does what it may, and its neighbour does not notice',
+  'own attack $name ends as it should, does only what is allowed, and does not affect its neighbour',
   checkOwn,
 )

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { check, useLabs } from './attack-labs.ts'
 import { readAttacks } from './attacks.ts'
 
-// Samples that somebody else wrote.
+// Samples from another author.
 
 useLabs()
 
 test.each(readAttacks('scripts'))(
-  'attack $name ends as a sound sandbox ends it, and its neighbour does not notice',
+  'attack $name ends as it should, and does not affect its neighbour',
   async (attack) => {
     await check(attack, ({ log }) => expect(log.length).toBeLessThanOrEqual(203))
   },

@@ -9,7 +9,8 @@ import { ask, createVisitor } from '../support/http.ts'
 import { bundleOf, type Files, manifestText, moduleFile, zipOf } from '../support/zip.ts'
 import { HOSTILE_BUNDLES, MARKER, NAME } from './hostile-bundles.ts'
 
-// Hostile bundles sent to a real host: each is refused with its faults, and the host goes on serving what it had.
+// Hostile bundles sent to a real host: each is refused with its errors, and the host continues to serve the previous
+// version.
 
 type Problem = {
   readonly status: number
@@ -42,7 +43,7 @@ function filesOfHost(): readonly string[] {
   return readdirSync(host.home, { recursive: true }).map(String).sort()
 }
 
-/** The version from before is served, and nothing was written beside the database. */
+/** The previous version is served, and nothing was written besides the database. */
 async function checkServed(): Promise<void> {
   expect((await ask(`${host.url}/solution/${NAME}/media/a.txt`)).text).toBe('the active one')
   expect(filesOfHost()).toEqual(files)
@@ -64,7 +65,7 @@ async function refusedBy(packed: Uint8Array): Promise<Problem> {
 }
 
 test.each(HOSTILE_BUNDLES.map((hostile) => [hostile.does, hostile] as const))(
-  'a bundle %s is answered with its faults, and the host serves the version from before',
+  'a bundle %s gets its errors in the response, and the host serves the previous version',
   async (_does, { make, codes }) => {
     const { status, code, detail, correlationId, faults } = await refusedBy(await make())
     const isTooLarge = codes.every((one) => one === 'too_large' || one === 'too_many_files')
@@ -76,18 +77,19 @@ test.each(HOSTILE_BUNDLES.map((hostile) => [hostile.does, hostile] as const))(
   },
 )
 
-test('after all of them the version from before is the only one, and nothing that they named was written', async () => {
+test('after all of them the previous version is the only one, and no file that they named was written', async () => {
   await checkUntouched()
   const folders = [host.home, dirname(host.home), tmpdir(), process.cwd(), dirname(process.cwd()), '/', homedir()]
   expect(folders.filter((folder) => existsSync(join(folder, MARKER)))).toEqual([])
 })
 
-// --- what only the sandbox process of an upload looks into --------------------------------------------------------------
+// --- what only the sandbox process of an upload checks
+// --------------------------------------------------------------------
 
 const UTF16 = Buffer.from('\ufeff{}', 'utf16le')
 const deep = (open: string, close: string) => `{"a":${open.repeat(10_000)}1${close.repeat(10_000)}}`
 
-/** Each in a file of its own of one bundle: a check reports what is wrong with each file. */
+/** Each in its own file of one bundle: a check reports what is wrong with each file. */
 const FAULTY: readonly (readonly [string, Files, readonly FaultCode[]])[] = [
   ['translations that are a list', { 'i18n/nl.json': '[]' }, ['json_invalid']],
   ['translations that are null', { 'i18n/de.json': 'null' }, ['json_invalid']],
@@ -114,7 +116,7 @@ const FAULTY: readonly (readonly [string, Files, readonly FaultCode[]])[] = [
   ['TypeScript that cannot be stripped', { 'scopes/enums.ts': 'enum A { B = process.exit() }' }, ['script_syntax']],
 ]
 
-describe('a bundle with many faults', () => {
+describe('a bundle with many errors', () => {
   let problem: Problem
   beforeAll(async () => {
     const files = Object.assign({}, ...FAULTY.map(([, added]) => added))
@@ -126,7 +128,7 @@ describe('a bundle with many faults', () => {
     expect(faults.map(({ code }) => code)).toEqual(codes)
   })
 
-  test('it has no other faults, and the host goes on', async () => {
+  test('it has no other errors, and the host keeps running', async () => {
     expect([problem.status, problem.code]).toEqual([422, 'ERR_BUNDLE_REFUSED'])
     expect(problem.faults).toHaveLength(FAULTY.flatMap(([, , codes]) => codes).length)
     await checkUntouched()
@@ -142,7 +144,7 @@ test.each<[string, Files, readonly FaultCode[]]>([
     { 'globals.js': 'function __proto__() {}', 'scopes/a.js': 'var __proto__' },
     ['name_twice'],
   ],
-])('a bundle with %s is refused by its sandbox process, and the host goes on', async (_what, added, codes) => {
+])('a bundle with %s is refused by its sandbox process, and the host keeps running', async (_what, added, codes) => {
   const { status, code, faults } = await refusedBy(await bundleOf({ authenticator: 'NONE' }, added))
   expect([status, code]).toEqual([422, 'ERR_BUNDLE_REFUSED'])
   expect(faults.map((fault) => fault.code)).toEqual(codes)
@@ -163,7 +165,7 @@ test.each([
   ['has a script of 200 kB of templates in templates', `<script>${'`${'.repeat(60_000)}</script>`],
   ['nests 20,000 templates', '<template>'.repeat(20_000)],
 ])(
-  'a login page that %s is taken or refused in time, and the host goes on',
+  'a login page that %s is accepted or refused in time, and the host keeps running',
   { timeout: 60_000 },
   async (_case, soup) => {
     const name = 'soup'
@@ -186,11 +188,12 @@ test.each([
   },
 )
 
-// --- what looks hostile and is harmless, all the way through -------------------------------------------------------------
+// --- what looks hostile but is harmless, through the whole host
+// -----------------------------------------------------------
 
 const NAMES = ['toString', 'valueOf', 'hasOwnProperty', '__defineGetter__']
 
-test('texts, forms and permissions with names of Object.prototype behave as any other', async () => {
+test('texts, forms and permissions with names of Object.prototype behave like any other', async () => {
   const texts = Object.fromEntries(NAMES.map((name) => [name, `text of ${name}`]))
   const script = `function onSolutionOpen() {
     const names = ${JSON.stringify([...NAMES, 'isPrototypeOf', '__proto__', 'constructor'])}
@@ -224,7 +227,7 @@ test('texts, forms and permissions with names of Object.prototype behave as any 
   expect(polluted).toEqual([null, null, []])
 })
 
-/** What a script gets for a key that nobody has a text for. */
+/** What a script gets for a key without a text. */
 function absentText(key: string): string {
   return `!${key}!`
 }
@@ -247,7 +250,7 @@ test('a solution and its authenticator named "constructor" sign in, with permiss
   expect(session.json()).toMatchObject({ username: '__proto__', permissions: ['__proto__', 'constructor'] })
 })
 
-test('solutions that do not exist are not found under names of Object.prototype either', async () => {
+test('nonexistent solutions are not found under names of Object.prototype either', async () => {
   const names = ['__proto__', 'tostring', 'toString', 'valueof', 'prototype', 'hasownproperty']
   for (const name of names) {
     const answer = await ask(`${host.url}/admin/api/solutions/${name}`, { headers: { authorization: host.admin } })
@@ -255,7 +258,7 @@ test('solutions that do not exist are not found under names of Object.prototype 
   }
 })
 
-test('media with odd names are served under these names, as bytes where the ending says nothing', async () => {
+test('media with unusual names are served under these names, as bytes if the extension is unknown', async () => {
   const names = ['__proto__', 'x.constructor', 'x.toString', 'x.__proto__', 'CON', 'aux.txt', 'x.', '...', '.htaccess']
   const media = Object.fromEntries(names.map((name) => [`media/${name}`, `content of ${name}`]))
   await host.upload('odd', await bundleOf({ name: 'odd', authenticator: 'NONE' }, media))
@@ -267,7 +270,7 @@ test('media with odd names are served under these names, as bytes where the endi
   }
 })
 
-test('media are not found by another spelling of their name', async () => {
+test('media are not found under another spelling of their name', async () => {
   const spellings = ['A.txt', 'a.txt.', 'a.txt%00', './/a.txt', '%2e/a.txt', 'x/../a.txt', 'a.txt/', 'a.txt%20']
   const ways = ['../solution.json', '..%2fsolution.json', '%2e%2e/solution.json', '..\\solution.json', '%252e%252e/x']
   for (const spelling of [...spellings, ...ways, 'login.html', '../globals.js', '']) {
@@ -276,7 +279,7 @@ test('media are not found by another spelling of their name', async () => {
   }
 })
 
-test('at the end the host is well, and logged no failure of its own', async () => {
+test('at the end the host is healthy, and logged no failure', async () => {
   await checkUntouched()
   expect(host.logged()).not.toContain('a request failed')
   expect((await ask(`${host.url}/health/ready`)).status).toBe(200)

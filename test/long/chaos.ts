@@ -9,13 +9,15 @@ import { percentile, type Rows } from './report.ts'
 
 const KILLS = Number(process.env.LONG_KILLS ?? 200)
 const LOGINS_PER_SECOND = 50
-/** Between two kills, in ms: at random, half to one and a half of it. */
+/** Between two kills, in ms: random, between half of it and one and a half times it. */
 const KILL_EVERY = 400
 const WARM_UP = 15_000
-/** By chance a login that runs again meets a kill again. */
+/** Logins that may by chance be killed again when they run again. */
 const TWICE_KILLED = 2
 
-/** What a login does beside the login itself: nothing, ask (changes nothing) or change, both 100 ms of waiting. */
+/**
+ * What a login does apart from signing in: nothing, ask (changes nothing) or change. The latter two wait for 100 ms.
+ */
 const KINDS = { quick: 8, asks: 4, changes: 2 } as const
 type Kind = keyof typeof KINDS
 
@@ -26,12 +28,12 @@ const SCRIPTS: Readonly<Record<Kind, string>> = {
 }
 
 type Login = LoginEnd & { readonly solution: string; readonly start: number; readonly end: number }
-/** `solution` null: a spare or a process on its way to a solution. */
+/** `solution` null: a spare process, or one that is being prepared for a solution. */
 type Kill = { readonly at: number; readonly solution: string | null; readonly calls: number }
 type Rest = { readonly heap: number; readonly size: number; readonly files: number; readonly processes: number }
 
 /**
- * Kills sandbox processes at random while users of all solutions sign in. Nobody loses a login but by a process of their
+ * Kills random sandbox processes while users of all solutions sign in. Logins are lost only through processes of their
  * own solution, no process is left behind, and the host is as large as before.
  */
 export async function chaos(rows: Rows): Promise<void> {
@@ -83,7 +85,7 @@ async function uploadAll(host: WatchedHost): Promise<string[]> {
   return names
 }
 
-/** So many logins a second, one solution after the other, whether or not the ones before were answered. */
+/** Starts a fixed number of logins per second, for the solutions in turn, whether or not earlier ones were answered. */
 function startTraffic(url: string, solutions: readonly string[]) {
   const logins: Promise<Login>[] = []
   const begin = performance.now()
@@ -117,12 +119,12 @@ async function killAtRandom(host: WatchedHost): Promise<readonly Kill[]> {
     const seen = await host.kill(victim)
     kills.push({ at, solution: seen?.key?.split('@')[0] ?? null, calls: seen?.calls ?? 0 })
   }
-  // The last one gets its time, too.
+  // Waits for the last logins too.
   await pause(2000)
   return kills
 }
 
-/** A login was lost through a kill if one of its own solution fell into its time, or had the solution paused. */
+/** A lost login is explained if a process of its solution was killed during it, or the kill paused the solution. */
 function tellLogins(rows: Rows, logins: readonly Login[], kills: readonly Kill[]): void {
   const lost = logins.filter(({ problem }) => problem !== null)
   const hit = (login: Login) =>
@@ -152,7 +154,7 @@ function tellLogins(rows: Rows, logins: readonly Login[], kills: readonly Kill[]
   for (const problem of new Set(others.map((one) => one.problem)))
     rows.tell(`of them: ${problem}`, count(others, problem))
   rows.atMost('logins interrupted by the kill of their own solution’s process', busy.length, interrupted.length)
-  // They run again, once: only a second kill can lose them.
+  // They are run again once, so only a second kill can lose them.
   const again = ofKind(interrupted, 'quick') + ofKind(interrupted, 'asks')
   rows.atMost('of them: in scripts that change nothing', TWICE_KILLED, again)
   rows.tell('of them: in scripts that change something', ofKind(interrupted, 'changes'))

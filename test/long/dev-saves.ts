@@ -10,19 +10,19 @@ import { childrenOf, openFiles, sumOfSizes } from './processes.ts'
 import { percentile, type Rows } from './report.ts'
 
 const SAVES = Number(process.env.LONG_SAVES ?? 200)
-/** Nobody saves faster than this, in ms; meanwhile a spare sandbox process starts. */
+/** Minimum time between two saves, in ms; a spare sandbox process starts in the meantime. */
 const PAUSE = 300
-/** What the memory of the last third may be, of that of the second. */
+/** Maximum ratio of the memory in the last third to the second. */
 const MOST_GROWTH = 1.05
 /** From a save to the form in the browser, in ms. */
 const RELOAD_WITHIN = 300
-/** The same in a whole page of Chromium, so often and within so many ms. */
+/** The same in a real page in Chromium: number of saves, and maximum time in ms. */
 const BROWSER_SAVES = 40
 const SEEN_WITHIN = 500
 
 /**
- * An author saves a form and a script in turn, while a page is open: how long it takes until the page has the new one, and
- * whether the host and its sandbox processes hold more after many saves.
+ * An author alternately saves a form and a script while a page is open. Measures the time until the page shows the new
+ * version, and whether the host and its sandbox processes retain more memory after many saves.
  */
 export async function devSaves(rows: Rows): Promise<void> {
   using dev = await startDev(devSolution('save 0'))
@@ -45,7 +45,7 @@ export async function devSaves(rows: Rows): Promise<void> {
       )
     await page.until(label, () => page.frames.some((frame) => frame.kind === 'form' && frame.html.includes(label)))
     times.push(performance.now() - start)
-    // The form frame is the page's end; what belongs to the version before ends just after it.
+    // The page is done when it gets the form frame; the previous version is ended just after that.
     await dev.printed(/active after [^\n]*\n/)
     dev.mark()
     page.frames.length = 0
@@ -117,7 +117,7 @@ async function inBrowser(dev: DevProcess, rows: Rows): Promise<void> {
   }
 }
 
-/** In the database of a `solhost dev`, while it runs. */
+/** In the database of a running `solhost dev`. */
 export function storedVersions(folder: string): number {
   const db = new DatabaseSync(join(homeOf(folder), 'platform.sqlite'), { readOnly: true })
   try {

@@ -33,7 +33,7 @@ export async function fullScale(rows: Rows): Promise<void> {
   }
 }
 
-/** Itself, or by what several tests share in a file named `*contract.ts`. */
+/** Whether the file uses it, directly or through a file named `*contract.ts` that several tests share. */
 function usesScale(file: string): boolean {
   const text = readFileSync(join(ROOT, file), 'utf8')
   const shared = [...text.matchAll(/'([^']*contract\.ts)'/g)].map(([, path = '']) => join(file, '..', path))

@@ -4,12 +4,15 @@ import type { Rows } from './report.ts'
 
 const REQUESTS = Number(process.env.LONG_REQUESTS ?? 50_000)
 const SOCKETS = Number(process.env.LONG_SOCKETS ?? 2_000)
-/** To send again what an earlier run sent, set it to the seed that the run printed. */
+/** To repeat an earlier run, set this to the seed that it printed. */
 const SEED = Number(process.env.LONG_SEED ?? Date.now() % 2 ** 31)
-/** A healthy client waits at most this long meanwhile, in ms: the machine is busy with both sides. */
+/** The longest time that a healthy client may wait meanwhile, in ms: the machine runs both sides. */
 const LONGEST_WAIT = 5000
 
-/** Malformed HTTP/1.1, HTTP/2 and WebSocket bytes at every server. None may end its process or keep a healthy client waiting. */
+/**
+ * Sends malformed HTTP/1.1, HTTP/2 and WebSocket bytes to every server. They must not end its process or keep a healthy
+ * client waiting.
+ */
 export async function fuzzServers(rows: Rows): Promise<void> {
   process.stdout.write(`seed ${SEED}\n`)
   await using started = await startFuzzTargets()

@@ -7,12 +7,12 @@ import type { Rows } from './report.ts'
 const CALLS = Number(process.env.LONG_CALLS ?? 10_000)
 const WARM_UP = CALLS / 5
 const LOOK_EVERY = CALLS / 200
-/** What the floor may rise by, in MB: a context that is kept holds 0.23. */
+/** How much the floor may rise, in MB: a leaked context retains 0.23. */
 const NOISE = 5
 
 /**
- * Many calls of all kinds through one sandbox process: it and the host around it hold no more at the end than after a
- * warm-up. The floors of the two halves behind it are compared, since a heap grows until its garbage is collected.
+ * Makes many calls of all kinds in one sandbox process: at the end, it and the host around it use no more memory than
+ * after a warm-up. Compares the floors of the two halves after that, since a heap grows until its garbage is collected.
  */
 export async function growth(rows: Rows): Promise<void> {
   setFlagsFromString('--expose-gc')

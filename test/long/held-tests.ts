@@ -11,17 +11,17 @@ import type { Rows } from './report.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const SEED = Number(process.env.LONG_SEED ?? 47)
-/** The tests to run, as paths; absent: all. */
+/** The tests to run, as paths; default: all. */
 const PATHS = process.env.LONG_TESTS?.split(' ') ?? []
-/** How long one process is held, and at most how long none is, in ms. */
+/** How long one process is suspended, and the longest time that none is, in ms. */
 const HELD = 600
 const BETWEEN = 1000
 
 type TestReport = { readonly numTotalTests: number; readonly numFailedTests: number }
 
 /**
- * Runs the tests while one process of theirs after the other stands still for a moment, as on a machine that does something else:
- * test, host, sandbox process, browser or database server, drawn at random. What fails depends on how fast something is.
+ * Runs the tests while one of their processes at a time is suspended for a moment, as on a busy machine: test, host,
+ * sandbox process, browser or database server, chosen at random. A test that fails depends on speed.
  */
 export async function heldTests(rows: Rows): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-held-'))
@@ -41,7 +41,7 @@ export async function heldTests(rows: Rows): Promise<void> {
     )
     const over = new AbortController()
     const ended = once(tests, 'exit').finally(() => over.abort())
-    // Without an id they did not start, which `ended` tells.
+    // Without an id they did not start; `ended` reports that.
     const held = tests.pid === undefined ? 0 : await holdSome(tests.pid, over.signal)
     await ended
     const { numTotalTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as TestReport
@@ -54,7 +54,7 @@ export async function heldTests(rows: Rows): Promise<void> {
   }
 }
 
-/** @returns how many were held until `over` */
+/** @returns how many were suspended until `over` */
 async function holdSome(root: number, over: AbortSignal): Promise<number> {
   const random = seededRandom(SEED)
   let held = 0
@@ -71,7 +71,7 @@ async function holdSome(root: number, over: AbortSignal): Promise<number> {
   return held
 }
 
-/** @returns whether it was there */
+/** @returns whether it exists */
 function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, name)

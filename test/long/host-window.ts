@@ -19,10 +19,10 @@ export type WatchedHost = Awaited<ReturnType<typeof startWatchedHost>>
 const WATCHED_HOST = fileURLToPath(new URL('./watched-host.ts', import.meta.url))
 const PASSWORD = 'admin of a long run'
 const AUTHORIZATION = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`
-/** What is waited for must come within this, in ms. */
+/** How long to wait for anything, in ms. */
 const PATIENCE = 60_000
 
-/** A host process with a folder of its own, without examples. @param before see `startHostProcess` */
+/** A host process with its own folder, without examples. @param before see `startHostProcess` */
 export async function startWatchedHost(
   properties: Record<string, string>,
   fillHome: (home: string) => void = () => {},
@@ -70,11 +70,11 @@ export async function startWatchedHost(
   /** Waits until no process serves a solution: idle ones are retired after `SANDBOX_IDLE`. */
   async function untilAtRest(): Promise<void> {
     await until('the sandbox processes to be retired', async () => (await processes()).every(({ key }) => key === null))
-    // Sockets of the last answers close, and what was killed is waited for.
+    // Sockets of the last responses close, and killed processes are reaped.
     await new Promise((resolve) => setTimeout(resolve, 1000))
   }
 
-  /** @returns how many of its sandbox processes live on */
+  /** @returns how many of its sandbox processes are still alive */
   async function stop(): Promise<number> {
     const children = childrenOf(pid)
     child.kill('SIGTERM')
@@ -91,7 +91,7 @@ export async function startWatchedHost(
     url,
     processes,
     upload,
-    /** An upload whose answer is looked at, whatever it is. */
+    /** An upload that may be refused; the caller checks the response. */
     tryUpload: (name: string, bundle: Uint8Array) =>
       ask(`${url}/admin/api/solutions/${name}`, {
         method: 'PUT',
@@ -102,11 +102,11 @@ export async function startWatchedHost(
     output,
     untilAtRest,
     stop,
-    /** Kills a sandbox process. @returns what it was to the host; null when it was on its way to a solution */
+    /** Kills a sandbox process. @returns what the host used it for; null if it was being prepared for a solution */
     kill: (victim: number) => asked({ kind: 'kill', pid: victim }) as Promise<Seen | null>,
-    /** What the host holds on its heap after its garbage was collected, in bytes. */
+    /** The size of the host's heap after garbage collection, in bytes. */
     heap: () => asked({ kind: 'heap' }) as Promise<number>,
-    /** A solution as the admin API shows it. */
+    /** A solution as the admin API returns it. */
     shown: async (name: string) =>
       (await ask(`${url}/admin/api/solutions/${name}`, { headers: { authorization: AUTHORIZATION } })).json() as {
         state: string

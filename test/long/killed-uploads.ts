@@ -3,7 +3,10 @@ import type { Rows } from './report.ts'
 
 const ROUNDS = Number(process.env.LONG_ROUNDS ?? 50)
 
-/** `kill -9` of a host somewhere during an upload; it throws when what runs afterwards is neither the old nor the new version. */
+/**
+ * Sends `kill -9` to a host at some point during an upload. Throws if the version that runs afterwards is neither the
+ * old nor the new one.
+ */
 export async function killedUploads(rows: Rows): Promise<void> {
   rows.tell('rounds, each of which left the old or the new version', ROUNDS)
   rows.atLeast('uploads that the kill interrupted', ROUNDS / 4, await killUploads(ROUNDS))

@@ -7,13 +7,13 @@ import { bundleOf, moduleFile, zipOf } from '../support/zip.ts'
 export type LoginEnd = {
   /** null: the user is signed in. */
   readonly problem: string | null
-  /** From the sent form to its answer, in ms. */
+  /** From submitting the form to the response, in ms. */
   readonly milliseconds: number
-  /** `Retry-After` of the answer that refused it. */
+  /** `Retry-After` of a refusal. */
   readonly retryAfter?: string | undefined
 }
 
-/** One person in a new browser: login page, form, and what the session says. */
+/** One user in a new browser: login page, form, and the session's content. */
 export async function logIn(url: string, solution: string, fields: Record<string, string>): Promise<LoginEnd> {
   const page = `/solution/${solution}/index.html`
   const visitor = createVisitor(url)
@@ -47,7 +47,7 @@ export function scriptBundle(name: string, script: string): Promise<Uint8Array> 
 
 export const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
 
-/** The example `tenant-login` under another name, which lets Anna in. */
+/** The example `tenant-login` under another name, which accepts Anna. */
 export function exampleBundle(name: string): Promise<Uint8Array> {
   const folder = exampleFolder('tenant-login')
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -58,7 +58,7 @@ export function exampleBundle(name: string): Promise<Uint8Array> {
   return zipOf({ ...files, 'solution.json': JSON.stringify({ ...manifest, name, title: `Solution ${name}` }) })
 }
 
-/** Does the work for each of the items, so many at once. */
+/** Runs `work` for each item, `width` at the same time. */
 export async function forEach<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
   const left = items.values()
   await Promise.all(

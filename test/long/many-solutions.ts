@@ -5,16 +5,16 @@ import { sumOfSizes, watchMemory } from './processes.ts'
 import { percentile, type Rows } from './report.ts'
 
 const SOLUTIONS = Number(process.env.LONG_SOLUTIONS ?? 1000)
-/** The host's first memory is not the solutions': growth is counted from so many uploads on. */
+/** The host's initial memory is not due to solutions, so growth is measured after this number of uploads. */
 const WARM_UP = SOLUTIONS / 10
 const ACTIVE = 25
 const ACTIVE_TIME = 15_000
-/** Cold solutions that are woken one by one, and those that are then walked through, several at once. */
+/** Number of cold solutions that are started one by one, and of those visited afterwards, several at a time. */
 const COLD = Math.min(100, SOLUTIONS / 10)
 const WALKED = Math.min(300, SOLUTIONS / 2)
 const MAXIMUM = 1024
 
-/** Many uploaded solutions, some of them in use, in the memory that the operator gave. */
+/** Many uploaded solutions, some of them in use, in the configured memory. */
 export async function manySolutions(rows: Rows): Promise<void> {
   const host = await startWatchedHost({ RUNTIME_XMX: `${MAXIMUM}m` })
   const names = Array.from({ length: SOLUTIONS }, (_, index) => `solution-${index + 1}`)
@@ -61,7 +61,7 @@ async function uploadAll(rows: Rows, host: WatchedHost, names: readonly string[]
   rows.tell('host (PSS) after all uploads, MB', after.size / 1024 ** 2)
 }
 
-/** What the host holds once its garbage is collected and given back to the system, which takes a while, in bytes. */
+/** The host's memory after garbage collection, once it was returned to the system, which takes a while, in bytes. */
 async function held(host: WatchedHost): Promise<{ readonly heap: number; readonly size: number }> {
   let heap = 0
   const sizes: number[] = []
@@ -85,14 +85,14 @@ async function useAtOnce(rows: Rows, host: WatchedHost, names: readonly string[]
   rows.tell('processes that served them at once, median', percentile(serving, 50))
 }
 
-/** The memory is full of processes that wait for logins: the one that waits longest makes room for the next solution. */
+/** The memory is full of processes that wait for logins: the longest idle one makes room for the next solution. */
 async function wakeOneByOne(rows: Rows, host: WatchedHost, names: readonly string[]): Promise<void> {
   const cold: number[] = []
   const warm: number[] = []
   let wrong = 0
   let retired = 0
   const order = await processesOf(host)
-  // Those of before, in an order of their use that is known.
+  // The earlier ones, in a known order of use.
   for (const name of order) await mustLogIn(host, name)
   let before = await inOrder(host, order)
   for (const name of names) {
@@ -127,7 +127,7 @@ async function walkThrough(rows: Rows, host: WatchedHost, names: readonly string
   rows.tell('host and sandbox processes together (PSS) at the end, MB', sumOfSizes(host.pid))
 }
 
-/** @returns ms from the sent form to its answer */
+/** @returns ms from submitting the form to the response */
 async function mustLogIn(host: WatchedHost, name: string): Promise<number> {
   const { problem, milliseconds } = await logIn(host.url, name, ANNA)
   if (problem !== null) throw new Error(`a login of ${name} failed: ${problem}`)

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** A control group with a limit of memory, for one run. Sizes in bytes. */
+/** A control group with a memory limit, for one run. Sizes in bytes. */
 export type LimitedGroup = {
-  /** The command that joins it and becomes what follows. */
+  /** A command that joins it and then becomes the command after it. */
   readonly joining: readonly string[]
-  /** What it ever counted, cache included. */
+  /** Its peak usage, including cache. */
   readonly most: () => number
   /** How many of its processes the kernel killed. */
   readonly killed: () => number
@@ -23,7 +23,7 @@ const PLACES = [
   },
 ] as const
 
-/** Of version 2 or 1, whichever rules the memory here. @returns null where this account may not make one */
+/** Of version 2 or 1, whichever controls memory here. @returns null if this account may not create one */
 export function makeGroup(limit: number): LimitedGroup | null {
   for (const place of PLACES) {
     const group = join(place.folder, `solhost-long-${process.pid}`)
@@ -33,7 +33,7 @@ export function makeGroup(limit: number): LimitedGroup | null {
       continue
     }
     try {
-      // In a folder that is no group the file does not come by itself, and must not be made.
+      // In a folder that is not a group the file does not appear automatically, and must not be created.
       if (existsSync(join(group, place.limit))) {
         writeFileSync(join(group, place.limit), String(limit))
         return groupAt(group, place)
@@ -58,7 +58,7 @@ function groupAt(group: string, { most, events }: (typeof PLACES)[number]): Limi
           rmdirSync(group)
           return
         } catch {
-          // Its last processes are about to be gone.
+          // Its last processes are about to exit.
           await wait(100)
         }
       }

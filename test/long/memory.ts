@@ -13,14 +13,16 @@ import { percentile, type Rows } from './report.ts'
 
 const MAXIMUM = Number(process.env.LONG_MAXIMUM ?? 512)
 const SECONDS = Number(process.env.LONG_SECONDS ?? 60)
-/** So many of each: quick ones, and such that hold 48 MB for half a second. */
+/** Number of each kind: quick logins, and logins that hold 48 MB for half a second. */
 const QUICK = 28
 const GREEDY = 12
 const PEOPLE = 16
 const UPLOADERS = 3
-/** Of a file that does not pack, in bytes: a bundle of this size is unpacked in the host. */
+/** Size of an incompressible file, in bytes: a bundle of this size is unpacked in the host. */
 const MEDIA = 6 * 1024 ** 2
-/** How often the sum is looked at, in ms, and how long it may be above the maximum: the host looks every 50 ms when it is near. */
+/**
+ * How often the sum is measured, in ms, and how long it may exceed the maximum: near it, the host checks every 50 ms.
+ */
 const LOOK_EVERY = 25
 const LONGEST_ABOVE = 250
 const MEGABYTE = 1024 ** 2
@@ -37,7 +39,7 @@ const SCRIPTS = {
 }`,
 } as const
 
-/** However slow the machine is, and whatever one isolate holds: what fails fails for the memory of all. */
+/** Generous limits for time and isolates, so that only the total memory can cause failures. */
 const PATIENT = {
   LOAD_TIME: '20s',
   CALL_TIME: '20s',
@@ -50,8 +52,9 @@ type Login = LoginEnd & { readonly solution: string }
 type Uploaded = { readonly status: number; readonly retryAfter: string | undefined }
 
 /**
- * More work than fits into the memory, of all kinds at once: it is refused with 503 and Retry-After, the sum stays below
- * RUNTIME_XMX, nothing dies, and afterwards everything serves. Then the same with the limit set by a control group alone.
+ * Requests more work than fits into memory, of all kinds together. It is refused with 503 and Retry-After, the sum
+ * stays below RUNTIME_XMX, nothing crashes, and afterwards everything works. Then repeats it with only a control
+ * group's limit.
  */
 export async function memory(rows: Rows): Promise<void> {
   await loaded(rows, 'RUNTIME_XMX', { RUNTIME_XMX: `${MAXIMUM}m` }, null)
@@ -193,7 +196,7 @@ function watch(host: number) {
   let looks = 0
   const hostSizes: number[] = []
   const timer = setInterval(() => {
-    // One that is just being started shares the host's memory for some milliseconds, under the host's name.
+    // A process that is just starting shares the host's memory for some milliseconds, under the host's name.
     const pids = [host, ...childrenOf(host).filter(isSandboxProcess)]
     hostSizes.push(residentSize(host) / MEGABYTE)
     const all = pids.map(memoryOf)

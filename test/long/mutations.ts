@@ -13,11 +13,11 @@ type Mutation = {
   readonly file: string
   readonly from: string
   readonly to: string
-  /** The test of `npm run test:all` that must find it where `npm test` does not. */
+  /** The test of `npm run test:all` that must find it if `npm test` does not. */
   readonly otherwise?: string
 }
 
-/** Faults in all areas, each of which some test must find. */
+/** Errors in all areas, each of which some test must find. */
 export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'an ID token with the nonce of another sign-in is accepted',
@@ -211,7 +211,7 @@ export const MUTATIONS: readonly Mutation[] = [
 /** How many of them `npm test` alone must find. */
 const BY_NPM_TEST = 20
 
-/** Makes each mutation in a copy of the tree and runs the tests until one fails. */
+/** Applies each mutation to a copy of the repository and runs the tests until one fails. */
 export async function mutations(rows: Rows): Promise<void> {
   const copy = mkdtempSync(join(tmpdir(), 'solhost-mutations-'))
   try {
@@ -254,14 +254,14 @@ function findFault(copy: string, { fault, file, from, to, otherwise }: Mutation)
   }
 }
 
-/** The first test that fails; 'related' and a file run only tests that import it, which no fault there can pass by. */
+/** The first test that fails. 'related' and a file run only tests that import it, which no error there can escape. */
 function failedTest(copy: string, options: readonly string[]): string | null {
   const report = join(copy, 'mutation-report.json')
   const vitest = ['bin/with-node.js', 'node_modules/vitest/vitest.mjs', '--run', '--bail=1', '--reporter=json']
   run('node', [...vitest, `--outputFile.json=${report}`, ...options], copy)
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report
   rmSync(report)
-  // Files that were not begun any more after the first failure count as failed, too: they come last.
+  // Files that did not start after the first failure count as failed too; they come last.
   const failed = testResults.flatMap(({ assertionResults }) => assertionResults.filter(isFailed))[0]
   return failed?.fullName ?? testResults.find(isFailed)?.name ?? null
 }

@@ -8,13 +8,13 @@ import type { Rows } from './report.ts'
 
 const ROUNDS = Number(process.env.LONG_ROUNDS ?? 20)
 const SEED = Number(process.env.LONG_SEED ?? 47)
-/** A page must not hang while the database is away, and the host must be itself again after it, in ms. */
+/** How long a page may take while the database is down, and the host's recovery afterwards, in ms. */
 const LONGEST_ANSWER = 6000
 const LONGEST_RECOVERY = 10_000
 
 /**
- * Kills the host, and the servers of its database, in the middle of sign-ins and new users, again and again. Nothing
- * that was answered for is lost, and while the database is away everybody is told so.
+ * Repeatedly kills the host, and the servers of its database, during sign-ins and user creations. Nothing that was
+ * confirmed is lost, and while the database is down all users get a message.
  */
 export async function outage(rows: Rows): Promise<void> {
   const random = seededRandom(SEED)

@@ -5,12 +5,15 @@ import { SANDBOX_MAIN } from '../../runtime/sandbox-process.ts'
 
 const MEGABYTE = 1024 ** 2
 
-/** The children of a process, those too that ended and that it did not wait for. A host has sandbox processes only. */
+/**
+ * The children of a process, including exited ones that it did not wait for. A host's children are all sandbox
+ * processes.
+ */
 export function childrenOf(parent: number): number[] {
   return allProcesses().filter((pid) => parentOf(pid) === parent)
 }
 
-/** The children of a process, theirs, and so on. */
+/** The children of a process, their children, and so on. */
 export function descendantsOf(root: number): number[] {
   const childrenByParent = Map.groupBy(allProcesses(), parentOf)
   const below = (parent: number): number[] =>
@@ -25,17 +28,17 @@ function allProcesses(): number[] {
 }
 
 function parentOf(pid: number): number | null {
-  // The name of the program, in brackets, may have spaces in it.
+  // The name of the program, in parentheses, may contain spaces.
   const afterName = read(`/proc/${pid}/stat`).split(') ').at(-1)
   return afterName === undefined ? null : Number(afterName.split(' ')[1])
 }
 
-/** Whether this process still lives and is a sandbox process: ids are given anew. */
+/** Whether this process is still a running sandbox process: ids are reused. */
 export function isSandboxProcess(pid: number): boolean {
   return read(`/proc/${pid}/cmdline`).includes(programFile(SANDBOX_MAIN))
 }
 
-/** What a process holds and shares with nobody, in MB: unlike its size it does not depend on who else runs. */
+/** The private memory of a process, in MB. Unlike its total size, it does not depend on other processes. */
 export function ownMemory(pid: number): number {
   return memoryOf(pid).own / MEGABYTE
 }
@@ -44,22 +47,22 @@ export function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length
 }
 
-/** The proportional sizes of a host and its sandbox processes together, in MB. It takes some ms for each. */
+/** The proportional sizes (PSS) of a host and its sandbox processes together, in MB. Takes some ms for each. */
 export function sumOfSizes(host: number): number {
   return [host, ...childrenOf(host)].reduce((sum, pid) => sum + proportionalSize(pid), 0) / MEGABYTE
 }
 
-/** The same, reckoned from above by what each holds alone and the largest share, as `memoryOf` explains. */
+/** The same, estimated from above: private memory plus the largest shared part, as `memoryOf` explains. */
 function sumOfMemory(host: number): number {
   const all = [host, ...childrenOf(host)].map(memoryOf)
   return (all.reduce((sum, { own }) => sum + own, 0) + Math.max(...all.map(({ shared }) => shared))) / MEGABYTE
 }
 
 const LOOK_EVERY = 200
-/** Every so many looks the proportional sizes are added up as well: that takes too long to be done each time. */
+/** The proportional sizes are summed only once per this number of measurements, since that takes long. */
 const SIZES_EVERY = 10
 
-/** What a host and its sandbox processes hold together, in MB, while it runs. */
+/** The memory of a host and its sandbox processes together, in MB, while it runs. */
 export function watchMemory(host: number) {
   const sums: number[] = []
   const sizes: number[] = []

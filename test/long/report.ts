@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, platform } from 'node:os'
 
-/** One line of the table. `holds` null: it is told and nothing has to hold. */
+/** One line of the table. `holds` null: for information only. */
 export type Row = {
   readonly what: string
   readonly must: string
@@ -9,12 +9,12 @@ export type Row = {
   readonly holds: boolean | null
 }
 
-/** What a long run found. */
+/** The findings of a long run. */
 export type Report = { readonly name: string; readonly seconds: number; readonly rows: readonly Row[] }
 
 export type Rows = ReturnType<typeof createRows>
 
-/** Collects the lines of one run, in the order in which they are told. */
+/** Collects the lines of one run, in order. */
 export function createRows() {
   const rows: Row[] = []
   return {
@@ -31,7 +31,7 @@ export function createRows() {
   }
 }
 
-/** Prints the table of a run, and a sentence for each thing that does not hold. @returns whether everything holds */
+/** Prints the table of a run, and a sentence for each failed requirement. @returns whether all requirements are met */
 export function printReport({ name, seconds, rows }: Report): boolean {
   const lines = rows.map(({ what, must, measured }) => `| ${what} | ${must} | ${measured} |`)
   const head = `\n## ${name} (${Math.round(seconds)} s)\n\n| what | must be | measured |\n|---|---|---|\n`
@@ -51,7 +51,7 @@ export function writeJson(file: string, reports: readonly Report[]): void {
   writeFileSync(file, `${JSON.stringify({ machine: machine(), date: new Date().toISOString(), reports }, null, 2)}\n`)
 }
 
-/** The value below which so many of a hundred lie; the median for 50. */
+/** The percentile of these values; the median for 50. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN

@@ -9,16 +9,19 @@ const MINUTES = Number(process.env.SOAK_MINUTES ?? 30)
 const LOGINS_PER_SECOND = 20
 const SOLUTIONS = 20
 const MAXIMUM = 1024
-/** What the last third may be of the second one. */
+/** Maximum ratio of the last third to the second one. */
 const MOST_GROWTH = 1.05
-/** How often is looked, in ms: each look stands still for 4 ms for each process. */
+/** The interval between measurements, in ms: each one blocks for 4 ms per process. */
 const LOOK_EVERY = 2000
-/** Garbage comes and goes: of so many windows of each third the lowest value counts. */
+/**
+ * Memory varies with garbage collection: each third is divided into this number of windows, and the lowest value of
+ * each counts.
+ */
 const WINDOWS = 10
 const MEGABYTE = 1024 ** 2
 
 const QUIET = "function onSolutionOpen(arg, q) { security.login(q.username, 'u', ['Users']) }"
-/** Grows until its process is ended. */
+/** Grows until its process is terminated. */
 const CRASHING = `function onSolutionOpen(arg, q) {
   const held = []
   for (;;) held.push(new Array(100000).fill(q.username))
@@ -26,7 +29,7 @@ const CRASHING = `function onSolutionOpen(arg, q) {
 const CRASHING_NAME = 'crashing'
 
 type Login = LoginEnd & { readonly solution: string; readonly at: number }
-/** Sizes in MB; of open files those of the host, and on average those of a sandbox process. */
+/** Sizes in MB; open files of the host, and the average for a sandbox process. */
 type Look = {
   readonly at: number
   readonly host: number
@@ -36,7 +39,10 @@ type Look = {
   readonly processes: number
 }
 
-/** Sign-ins for a long time, one solution's scripts ending their process again and again: the others lose nothing, and nothing grows. */
+/**
+ * Sign-ins for a long time, while one solution's scripts repeatedly crash their process: the others lose nothing, and
+ * nothing grows.
+ */
 export async function soak(rows: Rows): Promise<void> {
   const properties = { RUNTIME_XMX: `${MAXIMUM}m` }
   const host = await startWatchedHost({ ...properties, NODE_OPTIONS: heapFlags(properties).join(' ') })
@@ -59,7 +65,7 @@ export async function soak(rows: Rows): Promise<void> {
   }
 }
 
-/** So many logins a second, one solution after the other, whether or not the ones before were answered. */
+/** Starts a fixed number of logins per second, for the solutions in turn, whether or not earlier ones were answered. */
 async function signInFor(host: WatchedHost, names: readonly string[], time: number) {
   const logins: Login[] = []
   const looks: Look[] = []
@@ -105,7 +111,7 @@ function lookAt(host: number, at: number): Look {
   }
 }
 
-/** It may have ended just now. */
+/** It may have just exited. */
 function filesOf(pid: number): number {
   try {
     return openFiles(pid)

@@ -7,18 +7,18 @@ import { type ProxiedNodes, startProxiedNodes } from '../support/proxied-nodes.t
 import { until } from './host-window.ts'
 import type { Rows } from './report.ts'
 
-/** Sign-ins a second. */
+/** Sign-ins per second. */
 const LOGINS = Number(process.env.LONG_LOGINS ?? 20)
 const LOAD: LoadOptions = { logins: LOGINS, sessions: 2 * LOGINS, clients: 10 }
 const ROUNDS = Number(process.env.LONG_ROUNDS ?? 3)
-/** The proxy needs 1.25 s to see that a node is not ready, half of this time is what it gets. */
+/** The proxy needs 1.25 s to notice that a node is not ready; it gets half of this time. */
 const DRAIN_TIME = '6s'
-/** Between two things that are done to the nodes, in ms: the load is as it is on any day. */
+/** Interval between two actions on the nodes, in ms, with an ordinary load. */
 const PAUSE = 4000
 
 /**
- * Two nodes in network namespaces, one PostgreSQL and HAProxy as `deploy/` has it, under sign-ins, requests and open
- * clients: one node is killed, again and again, then both are restarted one after the other, as often.
+ * Two nodes in network namespaces, one PostgreSQL and HAProxy configured as in `deploy/`, with sign-ins, requests and
+ * open clients. One node is killed repeatedly, then both are restarted in turn, equally often.
  */
 export async function twoNodes(rows: Rows): Promise<void> {
   if (postgresPath === undefined) throw new Error('it takes PostgreSQL (postgresql)')
@@ -75,7 +75,7 @@ async function restarted(proxied: ProxiedNodes, rows: Rows): Promise<void> {
       await node.start()
       times.push(performance.now() - start)
       await goOn(load)
-      // As whoever restarts nodes one after the other: the proxy has seen this one before the next one stops.
+      // As in a rolling restart: the proxy sees this node as ready before the next one stops.
       await pass(PAUSE)
     }
   }
@@ -102,7 +102,7 @@ async function begin({ origin }: ProxiedNodes): Promise<Load> {
   return load
 }
 
-/** Waits until each open client has been answered again. */
+/** Waits until each open client has got another answer. */
 async function goOn({ clients }: Load): Promise<void> {
   const before = clients.map(({ answered }) => answered)
   await until('the clients to go on', async () =>

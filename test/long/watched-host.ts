@@ -1,5 +1,5 @@
-// The host as `solhost start` runs it, with a window for the long runs: over its channel it tells which process serves
-// which solution and how much it holds, and kills a process that it is asked to kill, so that it is sure whose it was.
+// The host as `solhost start` runs it, with additional access for the long runs: over its channel it reports which
+// process serves which solution and its memory, and kills processes on request, so that it is certain whose they were.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { pino } from 'pino'

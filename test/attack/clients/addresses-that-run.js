@@ -33,7 +33,7 @@ function attack() {
         use()
         taken++
       } catch {
-        /* as it should */
+        /* Expected. */
       }
     }
   }
@@ -42,7 +42,7 @@ function attack() {
       picture.src = path
       taken++
     } catch {
-      /* as it should */
+      /* Expected. */
     }
   }
   said.label = taken === 0 ? 'all were refused' : `ESCAPED: ${taken} were taken`

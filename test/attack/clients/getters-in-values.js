@@ -1,6 +1,6 @@
 // expect: contained
 // shows: read once
-// What a getter says is read once: what was checked is what is told.
+// A getter is read once: the checked value is the one that is sent.
 function attack() {
   let reads = 0
   const row = {

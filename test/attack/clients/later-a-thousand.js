@@ -1,5 +1,5 @@
 // expect: error
-// Nothing of a call that failed is run later.
+// Nothing that a failed call scheduled runs later.
 function attack() {
   for (let count = 0; count < 1000; count++) {
     application.executeLater(() => {

@@ -1,6 +1,6 @@
 // expect: contained
 // alone: yes
-// A hundred functions that each want to be run again at once.
+// A hundred functions that each schedule themselves again immediately.
 function attack() {
   for (let count = 0; count < 100; count++) application.executeLater(again, 0)
 }

@@ -2,7 +2,7 @@
 // also: error
 // shows: still true
 // alone: yes
-// What guest parts use is theirs: nothing that a script changes of the language tells the host anything else.
+// Guest parts keep their own copies of built-ins: a script's changes to them must not affect what the host gets.
 for (const name of ['form', 'element', 'elements', 'title', 'label', 'toJSON', 'kind', 'items', 'property', 'value']) {
   Object.defineProperty(Object.prototype, name, { get: () => 'ESCAPED', set() {}, configurable: true })
 }

@@ -1,6 +1,6 @@
 // expect: contained
 // alone: yes
-// 10,000 rows, sorted by a column that is slow to compare, anew in each of ten calls.
+// 10,000 rows, sorted by a column that is slow to compare, again in each of ten calls.
 const digit = () => `${'1'.repeat(180)}${String(Math.floor(Math.random() * 1e9))}`
 let left = 10
 function attack() {

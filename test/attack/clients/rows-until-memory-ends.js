@@ -2,7 +2,7 @@
 // also: error
 // presses: 40
 // alone: yes
-// Each press leaves 3 MB more in the tables, until the isolate has no more.
+// Each press adds 3 MB to the tables, until the isolate runs out of memory.
 let at = 0
 function attack() {
   const text = () => String(Math.random()).repeat(15)

@@ -1,6 +1,6 @@
 import type { GuestApi } from '../../../runtime/sandbox/guest-api.d.ts'
 
-/** Hands on whatever it is given, so that what lies behind a binding is all that stands in an attack's way. */
+/** Passes on everything unchecked, so that only the code behind the binding can stop an attack. */
 export default function directory(api: GuestApi) {
   return {
     note: (text: unknown): void => api.command('note', [text]),

@@ -2,10 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Call, command, type Plugin, request } from '../../../runtime/plugin.ts'
 import { z } from '../../../runtime/zod.ts'
 
-/** How long the name `slow` is looked for, in ms. */
+/** How long looking up the name `slow` takes, in ms. */
 const SLOW = 100
 
-/** An operator's plugin with a command and a request, which none of the built-in ones has. */
+/** An operator's plugin with both a command and a request, which no built-in plugin has. */
 export function directory(onNote: (call: Call, text: string) => void): Plugin {
   return {
     name: 'directory',

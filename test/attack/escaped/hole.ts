@@ -1,7 +1,7 @@
-// A build of the sandbox process with a hole, for escaped.parts.test.ts alone. The test starts the
-// process from a copy of its program in which one file has another text. Nothing that is shipped, no setting and no bundle leads here.
+// A build of the sandbox process with a hole, only for escaped.parts.test.ts. The test starts the process from a copy
+// of its program in which one file is replaced. Nothing that is shipped, no setting and no bundle can enable this.
 
-/** A line of the log that begins so is run as code of the process, outside of the isolate, in place of being logged. */
+/** A log line with this prefix is run as code in the process, outside of the isolate, instead of being logged. */
 export const ESCAPE = '!escape '
 
 const TOLD = 'log: (id, level, line, position) =>'

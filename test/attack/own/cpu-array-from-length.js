@@ -1,5 +1,5 @@
 // expect: memory
 // also: timeout
 // also2: error
-// why: Array.from of a length that nobody has
+// why: Array.from with a huge fake length
 function onSolutionOpen(arg, queryParams) { return String(Array.from({ length: 2 ** 32 - 2 }).length); }

@@ -1,3 +1,3 @@
 // expect: timeout
-// why: whether a result is a Promise is found out by reading then
+// why: the wrapper reads then to find out whether a result is a Promise
 function onSolutionOpen(arg, queryParams) { return { get then() { for (;;); } }; }

@@ -1,3 +1,3 @@
 // expect: timeout
-// why: the answer is given at once, and microtasks go on for ever behind it
+// why: the answer is returned immediately, and microtasks continue endlessly after it
 function onSolutionOpen(arg, queryParams) { (function again() { Promise.resolve().then(again); })(); return '{"escaped":false}'; }

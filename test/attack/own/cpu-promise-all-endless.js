@@ -1,5 +1,5 @@
 // expect: timeout
 // also: memory
 // also2: error
-// why: Promise.all of an iterator that never ends
+// why: Promise.all with an endless iterator
 function onSolutionOpen(arg, queryParams) { return Promise.all((function* () { for (;;) yield 1; })()); }

@@ -1,3 +1,3 @@
 // expect: timeout
-// why: a callback of replaceAll that runs for ever inside a native loop
+// why: an endless callback of replaceAll inside a native loop
 function onSolutionOpen(arg, queryParams) { 'aaaa'.replaceAll('a', function () { for (;;); }); }

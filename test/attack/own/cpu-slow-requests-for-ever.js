@@ -1,3 +1,3 @@
 // expect: timeout
-// why: no time is used, each wait is short and answered, and there is always one more
+// why: no CPU time is used, each wait is short and answered, and there is always another one
 async function onSolutionOpen(arg, queryParams) { for (;;) await directory.find('slow'); }

@@ -1,5 +1,5 @@
 // expect: contained
-// why: globals of the platform and what they hold cannot be replaced, deleted, extended or given another prototype
+// why: globals of the platform and their properties cannot be replaced, deleted, extended or given another prototype
 function onSolutionOpen(arg, queryParams) {
   var changed = [], names = ['security', 'i18n', 'application', 'eventsManager', 'EventType', 'EVENTS_AGGREGATION_TYPE', 'console', 'directory'];
   names.forEach(function (name) {

@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: sloppy functions that the wrapper runs as getter, trap, then, toJSON or stack formatter ask who called them
+// why: sloppy functions that the wrapper runs as getter, trap, then, toJSON or stack formatter read their caller
 async function onSolutionOpen(arg, queryParams) {
   var hits = [];
   function spy() { [spy.caller, spy.arguments && spy.arguments.callee && spy.arguments.callee.caller].forEach(function (c) { if (c && /^function (?!spy|forEach|mine)/.test(String(c)) && /solhost|host\(|stringify\(/.test(String(c))) hits.push(String(c).slice(0, 80)); }); return undefined; }

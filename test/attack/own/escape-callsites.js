@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: the call sites of a stack trace give functions and receivers: none of the trusted ones may come out
+// why: the call sites of a stack trace have functions and receivers: none of the trusted ones may be accessible
 function onSolutionOpen(arg, queryParams) {
   var taken = [], files = {}, logged = { toJSON: spy };
   Error.stackTraceLimit = 200;

@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: captureStackTrace on bindings, frozen things and with a binding as the function to start at
+// why: captureStackTrace on bindings, frozen objects and with a binding as the start function
 function onSolutionOpen(arg, queryParams) {
   var texts = [];
   Error.stackTraceLimit = Infinity;

@@ -1,5 +1,5 @@
 // expect: contained
-// why: patched RegExp, String and Array checks must not let through what the bindings refuse
+// why: patched RegExp, String and Array checks must not bypass the checks of the bindings
 function onSolutionOpen(arg, queryParams) {
   var took = [], yes = function () { return true; };
   RegExp.prototype.exec = function () { return ['x']; }; RegExp.prototype.test = yes; RegExp.prototype[Symbol.match] = yes;

@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: import() from a script, from eval, from Function and of every scheme must load nothing
+// why: import() from a script, from eval, from Function and with every scheme must load nothing
 async function onSolutionOpen(arg, queryParams) {
   var loaded = [], names = ['node:fs', 'fs', 'node:process', 'isolated-vm', './main.ts', 'file:///etc/passwd', 'data:text/javascript,export default 1', '/proc/self/environ', ''];
   for (var i = 0; i < names.length; i++) {

@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: instanceof asks the class: what the wrapper hands to it must be the script's own value and no more
+// why: instanceof calls the class: the wrapper must pass it only the script's own value
 function onSolutionOpen(arg, queryParams) {
   var seen = [], own = { own: 1 };
   [Error, Promise, TypeError, RangeError, Array, Function, Object].forEach(function (C) { Object.defineProperty(C, Symbol.hasInstance, { value: function (v) { if (v !== own) seen.push(typeof v); return true; }, configurable: true }); });

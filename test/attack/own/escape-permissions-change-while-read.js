@@ -1,7 +1,7 @@
 // expect: contained
 // effects: {"login":{"username":"guest","uid":"5","permissions":["Users","Guests"]}}
 // shared: yes
-// why: what is checked is what is sent: a getter that says Users once and Administrators from then on
+// why: a getter returns Users first and Administrators afterwards: the checked value must be the one that is sent
 function onSolutionOpen(arg, queryParams) {
   var reads = 0, list = ['', 'Guests'];
   Object.defineProperty(list, 0, { get: function () { return reads++ === 0 ? 'Users' : 'Administrators'; }, enumerable: true });

@@ -1,6 +1,6 @@
 // expect: contained
 // effects: {"locale":"nl-BE","showUrl":"/a","showUrlTarget":null,"messages":{"k":"a{0}b"},"tenant":["t",1],"login":{"username":"guest","uid":"5","permissions":["Users"]},"notes":["x"]}
-// why: every method of every built-in class is replaced: none of them may be called by a binding
+// why: every method of every built-in class is replaced: bindings must not call any of them
 function onSolutionOpen(arg, queryParams) {
   var calls = [], undo = [], quiet = true;
   [JSON, Reflect, Object, Array, Array.prototype, String.prototype, RegExp.prototype, Map.prototype, Set.prototype, Promise, Promise.prototype, Function.prototype, Number, Number.prototype, Symbol.prototype, Math, Object.prototype, Error.prototype, Error, String].forEach(function (o) {

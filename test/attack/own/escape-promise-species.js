@@ -1,5 +1,5 @@
 // expect: contained
-// why: a patched Promise must not be handed the functions by which the wrapper learns of the end of a call
+// why: a patched Promise must not get the functions that tell the wrapper about the end of a call
 var grabbed = [];
 function onSolutionOpen(arg, queryParams) {
   var realThen = Promise.prototype.then;

@@ -1,5 +1,5 @@
 // expect: contained
 // calls: 3
-// why: lines of top-level code are lines of the login that the context belongs to, with one quota for both
+// why: log lines of top-level code count for the login that uses the context, with one quota for both
 for (var i = 0; i < 1e4; i++) console.log('load ' + i);
 function onSolutionOpen(arg, queryParams) { for (var i = 0; i < 1e4; i++) console.log('call ' + i); return '{"escaped":false}'; }

@@ -1,7 +1,7 @@
 // expect: contained
 // effects: {"login":{"username":"guest","uid":"5","permissions":["Users"]}}
 // shared: yes
-// why: the first login wins: a second name, more permissions and a login out of a listener are refused
+// why: the first login counts: a second name, more permissions and a login from a listener are refused
 function onSolutionOpen(arg, queryParams) {
   var took = [security.login('guest', '5', ['Users'])];
   eventsManager.addEventListener('probe_event', function () { took.push(security.login('admin', '1', ['Administrators'])); });

@@ -1,5 +1,5 @@
 // expect: contained
-// why: the same behind a Promise, from three hundred microtasks after it was resolved
+// why: the same behind a Promise, three hundred microtasks after it resolved
 function onSolutionOpen(arg, queryParams) {
   var p = Promise.resolve('{"escaped":false}'), later = p;
   for (var i = 0; i < 300; i++) later = later.then(function () {});

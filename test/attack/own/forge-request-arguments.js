@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: requests with wrong types fail with the binding's name alone, and never with what the host thought of them
+// why: requests with wrong types fail with only the binding's name, never with the host's reason
 async function onSolutionOpen(arg, queryParams) {
   var texts = [];
   for (var v of [undefined, null, 5, {}, [], ['x', 'y'], { then: function () {} }, 'fails']) try { await directory.find(v); texts.push('took'); } catch (e) { if (!/^directory.find failed$|is not plain data$/.test(e.message) || e.cause !== undefined || /secret|file:|node:|\.ts/.test(e.stack)) texts.push(e.message + e.stack); }

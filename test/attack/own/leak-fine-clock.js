@@ -8,7 +8,7 @@ function onSolutionOpen(arg, queryParams) {
   return JSON.stringify({ escaped: clocks.length > 0, clocks: clocks });
 }
 
-// The smallest step that the clock ever takes, in nanoseconds.
+// The smallest step of the clock, in nanoseconds.
 function finest() {
   var smallest = 1000000000n, last = Temporal.Now.instant().epochNanoseconds;
   for (var n = 0; n < 20000; n++) {

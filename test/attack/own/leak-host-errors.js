@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: what a plugin's host part threw, with its text, stack and cause, stays in the host
+// why: an error of a plugin's host part, with its text, stack and cause, stays in the host
 async function onSolutionOpen(arg, queryParams) {
   var e; try { await directory.find('fails'); } catch (error) { e = error; }
   var all = Reflect.ownKeys(e).map(function (k) { return String(e[k]); }).join() + e;

@@ -1,7 +1,7 @@
 // expect: contained
 // calls: 2
 // effects: {"locale":"nl","showUrl":"http://host.example/secret-#","showUrlTarget":"_self"}
-// why: the last match of whoever matched last, by statics, by subclass and by compile
+// why: the last match of an earlier login, read with statics, with a subclass and with compile
 function onSolutionOpen(arg, queryParams) {
   class Sub extends RegExp {}
   var seen = [];

@@ -1,7 +1,7 @@
 // expect: contained
 // effects: {"login":{"username":"guest","uid":"5","permissions":["Users"]}}
 // shared: yes
-// why: a login that overflows half-way is asked for whole or not at all, and never twice
+// why: a login that overflows the stack half-way is sent completely or not at all, and never twice
 function onSolutionOpen(arg, queryParams) {
   var took = 0;
   function dive() { try { dive(); } catch (e) {} try { if (security.login('guest', '5', ['Users'])) took++; } catch (e) {} }
