@@ -93,7 +93,7 @@ const deep = (open: string, close: string) => `{"a":${open.repeat(10_000)}1${clo
 const FAULTY: readonly (readonly [string, Files, readonly FaultCode[]])[] = [
   ['translations that are a list', { 'i18n/nl.json': '[]' }, ['json_invalid']],
   ['translations that are null', { 'i18n/de.json': 'null' }, ['json_invalid']],
-  ['translations that are no texts', { 'i18n/fr.json': '{"a":1,"b":null,"c":["x"]}' }, Array(3).fill('i18n_invalid')],
+  ['translations that are not texts', { 'i18n/fr.json': '{"a":1,"b":null,"c":["x"]}' }, Array(3).fill('i18n_invalid')],
   ['translations with toString for an object', { 'i18n/it.json': '{"toString":{}}' }, ['i18n_invalid']],
   ['translations that set __proto__', { 'i18n/es.json': '{"__proto__":{"a":"x"}}' }, ['json_invalid']],
   ['translations for the key constructor', { 'i18n/pt.json': '{"constructor":"x"}' }, ['json_invalid']],

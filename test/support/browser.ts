@@ -16,7 +16,7 @@ function installed(path: string): string | undefined {
   return existsSync(path) ? path : undefined
 }
 
-/** A headless browser that sends no network requests of its own. The caller closes it. */
+/** A headless browser that sends no background requests. The caller closes it. */
 export function launchBrowser(options: LaunchOptions = {}): Promise<Browser> {
   return launch(browserPath, options)
 }

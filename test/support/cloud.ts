@@ -58,7 +58,7 @@ export const ANNA: AuthenticateAnswer = {
 
 /**
  * A simulated control center. It implements `base/protocol/protocol.ts` over real HTTP for one solution, `harbour`, and
- * can be told to misbehave.
+ * can misbehave on request.
  */
 export async function startTestCloud() {
   const seen: CloudRequestSeen[] = []

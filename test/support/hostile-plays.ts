@@ -204,7 +204,7 @@ const CLAIM_CHANGES: readonly (readonly [name: string, changes: (scene: Scene) =
     ['iss missing', () => ({ iss: undefined })],
     ['iss with a slash at its end', ({ issuer }) => ({ iss: `${issuer}/` })],
     ['iss a prefix', ({ issuer }) => ({ iss: issuer.slice(0, -1) })],
-    ['iss that goes on', ({ issuer }) => ({ iss: `${issuer}.example.org` })],
+    ['iss with a suffix', ({ issuer }) => ({ iss: `${issuer}.example.org` })],
     ['iss a list', ({ issuer }) => ({ iss: [issuer] })],
     ['aud wrong', () => ({ aud: 'two' })],
     ['aud missing', () => ({ aud: undefined })],
@@ -324,7 +324,7 @@ const TOKEN_ENDPOINTS: readonly (readonly [
   ['token endpoint 200 with an error and tokens', (answer) => json({ ...answer, error: 'server_error' })],
   ['token endpoint with a list', (answer) => json([answer])],
   ['token endpoint without ID token', ({ id_token: _, ...answer }) => json(answer), 'oauth_token'],
-  ['token endpoint with an ID token that is no text', (answer) => json({ ...answer, id_token: 7 })],
+  ['token endpoint with an ID token that is not a text', (answer) => json({ ...answer, id_token: 7 })],
   ['token endpoint without access token', ({ access_token: _, ...answer }) => json(answer)],
   ['token endpoint with a token type of another kind', (answer) => json({ ...answer, token_type: 'mac' })],
 ]

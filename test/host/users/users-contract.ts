@@ -264,7 +264,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect([await users.checkPassword(uid, GOOD), await users.checkPassword('nobody', GOOD)]).toEqual([false, false])
   })
 
-  test(`${kind}, addPermission adds without ending sessions; removePermission ends them if the user had it`, async () => {
+  test(`${kind}, addPermission adds without ending sessions; removePermission does if the user had it`, async () => {
     const { uid } = await users.create({ username: 'anna' })
     const sales = { name: 'Sales', solution: 'crm' }
     await users.addPermission(uid, sales)

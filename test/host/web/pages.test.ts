@@ -64,7 +64,7 @@ const PAGES: readonly [
     ['title', 'signInHref'],
     (frame, value) => signedOutPage(frame, { solution: { title: value('title') }, signInHref: value('signInHref') }),
   ],
-  ['goes on', ['href', 'shown'], (frame, value) => goesOnPage(frame, { href: value('href'), shown: value('shown') })],
+  ['redirect', ['href', 'shown'], (frame, value) => goesOnPage(frame, { href: value('href'), shown: value('shown') })],
   [
     'signed out, but not at the provider',
     ['title', 'signInHref', 'provider'],
