@@ -55,8 +55,7 @@ test('a bomb with a false size takes no more memory than the stated size', async
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 ** 2)
 })
 
-// --- what looks hostile but is harmless
-// ----------------------------------------------------------------------------------
+// --- what looks hostile but is harmless -------------------------------------------------------------------------------
 
 async function read(packed: Uint8Array): Promise<Bundle> {
   const { bundle, faults } = await readBundle(packed, LIMITS)
@@ -173,8 +172,7 @@ test('harmless: names of Object.prototype are ordinary names', async () => {
   expect(bundle.scripts.map(({ file }) => file)).toEqual([...names].sort().map((name) => `scopes/${name}.js`))
 })
 
-// --- modules that depend on each other
-// ----------------------------------------------------------------------------------
+// --- modules that depend on each other --------------------------------------------------------------------------------
 
 /** The modules in reading order, for a solution that names `first`; `graph` has the names that each one lists. */
 async function modulesOf(first: readonly string[], graph: Readonly<Record<string, readonly string[]>>) {

@@ -83,8 +83,7 @@ test('after all of them the previous version is the only one, and no file that t
   expect(folders.filter((folder) => existsSync(join(folder, MARKER)))).toEqual([])
 })
 
-// --- what only the sandbox process of an upload checks
-// --------------------------------------------------------------------
+// --- what only the sandbox process of an upload checks ----------------------------------------------------------------
 
 const UTF16 = Buffer.from('\ufeff{}', 'utf16le')
 const deep = (open: string, close: string) => `{"a":${open.repeat(10_000)}1${close.repeat(10_000)}}`
@@ -188,8 +187,7 @@ test.each([
   },
 )
 
-// --- what looks hostile but is harmless, through the whole host
-// -----------------------------------------------------------
+// --- what looks hostile but is harmless, through the whole host -------------------------------------------------------
 
 const NAMES = ['toString', 'valueOf', 'hasOwnProperty', '__defineGetter__']
 

@@ -10,8 +10,7 @@ import { propertyRuns } from '../support/property-runs.ts'
 
 const SEED = 20_260_101
 
-// --- the second implementation
-// -------------------------------------------------------------------------------------------
+// --- the second implementation ----------------------------------------------------------------------------------------
 
 type Check = (value: unknown) => boolean
 
@@ -350,8 +349,7 @@ test('protocol: any text and any JSON that is not a message gives null', () => {
   )
 })
 
-// --- individual differences
-// ----------------------------------------------------------------------------------------------
+// --- individual differences -------------------------------------------------------------------------------------------
 
 const FAULT = { file: 'a.js', line: 1, column: 2, code: 'script_load', message: 'm' }
 const RETURNED = { ok: true, result: null, commands: [{ plugin: 'p', method: 'm', args: [1] }], milliseconds: 0.5 }

@@ -326,8 +326,7 @@ test('nothing is sent if resolving the name took longer than the time limit', as
   expect(requests).toBe(1)
 })
 
-// --- invalid responses
-// ------------------------------------------------------------------------------------------------
+// --- invalid responses ------------------------------------------------------------------------------------------------
 
 test('huge response headers are refused', async () => {
   const port = await serveBytes((socket) => {
