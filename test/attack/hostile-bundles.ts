@@ -345,7 +345,10 @@ const content: readonly HostileBundle[] = [
     method: 8,
     packed: Buffer.concat([HELLO_DEFLATED, HELLO_DEFLATED]),
   }),
-  entry('without the deflate stream that it declares', 'zip_content', { method: 8, packed: Buffer.from([255, 255, 255]) }),
+  entry('without the deflate stream that it declares', 'zip_content', {
+    method: 8,
+    packed: Buffer.from([255, 255, 255]),
+  }),
   entry('with an empty deflate stream', 'zip_content', { method: 8, packed: Buffer.alloc(0) }),
   entry('with a zlib stream for a deflate stream', 'zip_content', {
     method: 8,
@@ -669,12 +672,7 @@ const modules: readonly HostileBundle[] = [
   row('that is a module by its manifest', 'manifest_invalid', () =>
     rawZip([{ ...MANIFEST, content: manifestText({ type: 'module' }) }]),
   ),
-  files(
-    'that names missing modules',
-    Array(2).fill('module_missing'),
-    { modules: ['constructor', 'x'] },
-    {},
-  ),
+  files('that names missing modules', Array(2).fill('module_missing'), { modules: ['constructor', 'x'] }, {}),
   files('that is a module of itself', 'module_missing', { modules: ['crm'] }, {}),
   files(
     'with a module whose manifest names another',

@@ -46,7 +46,10 @@ describe.each(CHECKS)('a permission in %s', (_where, isTaken) => {
     },
   )
 
-  test.each(['Users', 'Ventes (Québec)', 'کاربر\u200cها', '👩\u200d💻', 'a'.repeat(200)])('accepted: %j', async (name) => {
-    expect(await isTaken(name)).toBe(true)
-  })
+  test.each(['Users', 'Ventes (Québec)', 'کاربر\u200cها', '👩\u200d💻', 'a'.repeat(200)])(
+    'accepted: %j',
+    async (name) => {
+      expect(await isTaken(name)).toBe(true)
+    },
+  )
 })

@@ -93,15 +93,18 @@ test.each(ALL_WAYS)('20 sign-ins with unknown kids cause at most 3 requests for 
   expect(requests).toBeLessThanOrEqual(3)
 })
 
-test.each([40_000, 100_000])('an ID token of %i characters posted by a form does not sign anybody in', async (padding) => {
-  const play = { claims: (claims: object) => ({ ...claims, padding: 'p'.repeat(padding) }) }
-  const one = await played.playSignIn('id-token-post', play)
-  expect(one.answer.status).toBeGreaterThanOrEqual(400)
-  expect(one.answer.status).toBeLessThan(500)
-  expect(one.answer.text).toContain('href="/solution/id-token-post/index.html')
-  expect((await one.visitor.session()).status).toBe(401)
-  expect(one.visitor.cookie('session')).toBeUndefined()
-})
+test.each([40_000, 100_000])(
+  'an ID token of %i characters posted by a form does not sign anybody in',
+  async (padding) => {
+    const play = { claims: (claims: object) => ({ ...claims, padding: 'p'.repeat(padding) }) }
+    const one = await played.playSignIn('id-token-post', play)
+    expect(one.answer.status).toBeGreaterThanOrEqual(400)
+    expect(one.answer.status).toBeLessThan(500)
+    expect(one.answer.text).toContain('href="/solution/id-token-post/index.html')
+    expect((await one.visitor.session()).status).toBe(401)
+    expect(one.visitor.cookie('session')).toBeUndefined()
+  },
+)
 
 const FAILED = 'https://intranet.example.org/failed?from=host'
 /** Where the response sends the browser: by a redirect, or after a form by a page with a link. */

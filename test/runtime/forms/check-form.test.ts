@@ -108,11 +108,14 @@ test.each<[unknown, string]>([
     formWith({ type: 'password', name: 'a', value: 'hunter2' }),
     `${FIRST}" (a) is of type password, which has no "value"; text, email, textarea, number, date, checkbox, select, radio, table, tabs have it`,
   ],
-])('form: the error for the unknown key of %j suggests the nearest key, or the elements that have it', (form, message) => {
-  const { faults, form: definition } = checkedForm(form)
-  expect(definition).toBeNull()
-  expect(faults.map((fault) => fault.replace('form_unknown_key: ', ''))).toEqual([message])
-})
+])(
+  'form: the error for the unknown key of %j suggests the nearest key, or the elements that have it',
+  (form, message) => {
+    const { faults, form: definition } = checkedForm(form)
+    expect(definition).toBeNull()
+    expect(faults.map((fault) => fault.replace('form_unknown_key: ', ''))).toEqual([message])
+  },
+)
 
 const TYPES =
   'label, heading, button, link, image, text, password, email, textarea, number, date, checkbox, select, radio, table, panel, tabs'
