@@ -22,7 +22,7 @@ export default function database(api: GuestApi) {
     if (value === undefined || value === null) return read
     if (!safe.isArray(value)) throw new safe.TypeError(`${what}: parameters must be an array`)
     const count = api.lengthOf(value)
-    if (count > 1000) throw new safe.TypeError(`${what}: there may be at most 1000 parameters`)
+    if (count > 1000) throw new safe.TypeError(`${what}: parameters may have at most 1000 items`)
     for (let index = 0; index < count; index++) read[index] = readParameter(value[index], index)
     return read
   }
@@ -32,7 +32,7 @@ export default function database(api: GuestApi) {
     if (typeof value === 'number' && safe.isFinite(value)) return value
     if (typeof value === 'string' && safe.isWellFormed(value)) return value
     throw new safe.TypeError(
-      `${what}: parameters[${index}] must be a string, a finite number, a boolean or null (a date or a bigint: give its text)`,
+      `${what}: parameters[${index}] must be a string, a finite number, a boolean or null (pass a date or a bigint as a string)`,
     )
   }
 

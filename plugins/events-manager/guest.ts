@@ -35,7 +35,7 @@ export default function eventsManager(api: Api) {
     const found = typeof value === 'string' ? eventTypes[value] : undefined
     if (found !== undefined) return found
     const given = typeof value === 'string' ? `"${safe.slice(value, 0, 100)}"` : safe.describe(value)
-    throw new safe.TypeError(`unknown event type ${given}; known are: ${knownTypes()}`)
+    throw new safe.TypeError(`unknown event type ${given}; the event types are: ${knownTypes()}`)
   }
 
   function knownTypes(): string {

@@ -21,7 +21,7 @@ export function createChecks(api: Api) {
       !safe.isWellFormed(value) ||
       safe.match(form, value) !== null
     ) {
-      const wish = `a text of at most ${most} characters without control characters`
+      const wish = `a string of at most ${most} characters without control characters`
       fail(path, wish, isSecret && typeof value === 'string' ? '…' : value)
     }
     return value
@@ -50,7 +50,7 @@ export function createChecks(api: Api) {
   ): { list: readonly unknown[]; length: number } {
     if (!safe.isArray(value)) return fail(path, `a list of at most ${most} ${what}`, value)
     const length = api.lengthOf(value)
-    if (length > most) fail(path, `a list of at most ${most} ${what}`, `${length} of them`)
+    if (length > most) fail(path, `a list of at most ${most} ${what}`, `a list of ${length}`)
     return { list: value, length }
   }
 

@@ -218,7 +218,7 @@ function checkUpdate(update: FormUpdate, solution: SolutionFacts): FormUpdate {
     for (const property of Object.keys(state) as Property[]) {
       if (!PROPERTIES[element.type].includes(property)) throw new TypeError('the element has no such property')
     }
-    if (state.value !== undefined && !isValue(element, state.value)) throw new TypeError('the value is of another type')
+    if (state.value !== undefined && !isValue(element, state.value)) throw new TypeError('the value has the wrong type')
     if (element.type === 'table' && state.rows !== undefined) {
       const columns = new Set(['id', ...element.columns.map((column) => column.name)])
       if (state.rows.some((row) => Object.keys(row).some((key) => !columns.has(key)))) {

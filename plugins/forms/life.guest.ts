@@ -35,7 +35,9 @@ export function createLife(
     for (let shows = 0; showing.wanted !== null; shows++) {
       const name = showing.wanted
       showing.wanted = null
-      if (shows >= MOST_SHOWS) throw new safe.RangeError(`forms that are shown asked for others ${MOST_SHOWS} times`)
+      if (shows >= MOST_SHOWS) {
+        throw new safe.RangeError(`application.showForm: forms showed one another more than ${MOST_SHOWS} times in one call`)
+      }
       await show(name)
     }
     flush()

@@ -19,8 +19,8 @@ export function createLists(api: Api, { fail, readText, isKey, isDay, listOf, sp
       const at = `${path}[${index}]`
       if (typeof option !== 'object' || option === null) return fail(at, 'an object with value and label', option)
       const { value: key, label } = option as { value: unknown; label: unknown }
-      if (!isKey(key)) return fail(`${at}.value`, 'a text of 1 to 200 characters or a number', key)
-      if (seen[`${key}`]) return fail(`${at}.value`, 'another than those of the other options', key)
+      if (!isKey(key)) return fail(`${at}.value`, 'a string of 1 to 200 characters or a number', key)
+      if (seen[`${key}`]) return fail(`${at}.value`, 'unique among the options', key)
       seen[`${key}`] = true
       const shown = readText(`${at}.label`, label, 2000, false)
       const item = `{"value":${safe.stringify(key)},"label":${safe.stringify(shown)}}`
@@ -47,8 +47,8 @@ export function createLists(api: Api, { fail, readText, isKey, isDay, listOf, sp
         if (name === 'id') id = cell
         else cells += `,${safe.stringify(name)}:${readCell(columns, `${at}.${name}`, name, cell)}`
       }
-      if (!isKey(id)) return fail(`${at}.id`, 'a text of 1 to 200 characters or a number', id)
-      if (seen[`${id}`]) return fail(`${at}.id`, 'another than those of the other rows', id)
+      if (!isKey(id)) return fail(`${at}.id`, 'a string of 1 to 200 characters or a number', id)
+      if (seen[`${id}`]) return fail(`${at}.id`, 'unique among the rows', id)
       seen[`${id}`] = true
       const item = `{"id":${safe.stringify(id)}${cells}}`
       text += `${index === 0 ? '' : ','}${item}`
@@ -75,7 +75,7 @@ export function createLists(api: Api, { fail, readText, isKey, isDay, listOf, sp
     if (type === 'date')
       return isDay(cell) ? safe.stringify(cell) : fail(path, 'a date written YYYY-MM-DD or null', cell)
     if (typeof cell === 'string' && cell.length <= 10_000 && safe.isWellFormed(cell)) return safe.stringify(cell)
-    return fail(path, 'a text of at most 10000 characters or null', cell)
+    return fail(path, 'a string of at most 10000 characters or null', cell)
   }
 
   function frozenRows(rows: Row[]): readonly Row[] {

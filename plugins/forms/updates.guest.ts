@@ -17,7 +17,7 @@ export function createUpdates(api: Api) {
       for (let index = 0; index < pack.length; index++) goBack(pack[index] as Part)
       if (api.isQuotaError(error)) {
         const { path } = pack.length === 1 ? (pack[0] as Part) : form.own
-        ;(error as Error).message = `${path}: what changed is too much for one call: ${(error as Error).message}`
+        ;(error as Error).message = `${path}: the changes are too large for one call: ${(error as Error).message}`
       }
       return error
     }

@@ -29,7 +29,7 @@ export default function http(api: GuestApi) {
     const names = safe.keys(value)
     for (let index = 0; index < names.length; index++) {
       const name = names[index] as string
-      if (!isOneOf(name, settings)) throw wrong(`init has no ${safe.describe(name)}: it takes method, headers and body`)
+      if (!isOneOf(name, settings)) throw wrong(`init has no ${safe.describe(name)}; it accepts method, headers and body`)
     }
     // Reads each property once, so that a getter cannot return a different value after the check.
     const { method, headers, body } = value as { method?: unknown; headers?: unknown; body?: unknown }
@@ -62,7 +62,7 @@ export default function http(api: GuestApi) {
   function readBody(value: unknown, method: string): string | null {
     if (value === undefined || value === null) return null
     if (typeof value !== 'string') throw wrong('init.body must be a string')
-    if (method === 'GET' || method === 'HEAD') throw wrong(`a request by ${method} has no body`)
+    if (method === 'GET' || method === 'HEAD') throw wrong(`a ${method} request cannot have a body`)
     return value
   }
 

@@ -34,7 +34,7 @@ export interface HttpPorts {
 }
 
 /** Maximum refusals reported per call, since a script can name any number of hosts. */
-const REFUSALS_TOLD = 10
+const REFUSALS_REPORTED = 10
 /** Queued requests per running one. Each has a body, so more would fill the host's memory. */
 const WAITING_EACH = 8
 /** Maximum length of a host name with its port, in reports and messages. */
@@ -46,13 +46,13 @@ const Headers = z.array(z.tuple([z.string().max(16_384), z.string().max(16_384)]
 type Turns = { readonly gate: Gate; count: number }
 
 export default function http(ports: HttpPorts, limits: Limits): Plugin {
-  const told = new WeakMap<Call, Set<string>>()
+  const reported = new WeakMap<Call, Set<string>>()
   const turns = new Map<string, Turns>()
 
   function refuse(call: Call, host: string, why: HttpRefusal): void {
-    const known = told.get(call) ?? new Set()
-    told.set(call, known)
-    if (known.size >= REFUSALS_TOLD || known.has(`${why} ${host}`)) return
+    const known = reported.get(call) ?? new Set()
+    reported.set(call, known)
+    if (known.size >= REFUSALS_REPORTED || known.has(`${why} ${host}`)) return
     known.add(`${why} ${host}`)
     ports.onRefused(call, host, why)
   }
@@ -62,7 +62,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     const { manifest, modules } = call.solution
     if (![manifest, ...modules.map((module) => module.manifest)].some(({ http }) => namesPlaceOf(url, http))) {
       refuse(call, place, 'not-asked')
-      throw new ScriptError(`the manifest does not ask for ${place}: add it to "http" in solution.json`)
+      throw new ScriptError(`the manifest does not list ${place}: add it to "http" in solution.json`)
     }
     if (!namesPlaceOf(url, await ports.granted(call))) {
       refuse(call, place, 'not-granted')
@@ -74,13 +74,14 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
   async function inTurn<T>(solution: string, work: () => Promise<T>): Promise<T> {
     const own = turns.get(solution) ?? { gate: createGate(limits.FETCH_AT_ONCE), count: 0 }
     const most = limits.FETCH_AT_ONCE * (WAITING_EACH + 1)
-    if (own.count >= most) throw new ScriptError(`more than ${most} requests of the solution wait (FETCH_AT_ONCE)`)
+    if (own.count >= most) throw new ScriptError(`the solution already has ${most} requests in progress (FETCH_AT_ONCE)`)
     turns.set(solution, own)
     own.count++
     try {
       if (!(await own.gate.enter(limits.FETCH_TIME))) {
         const { FETCH_AT_ONCE: width, FETCH_TIME: patience } = limits
-        throw new ScriptError(`${width} other requests of the solution took ${patience} ms (FETCH_AT_ONCE, FETCH_TIME)`)
+        const why = `${width} other requests of the solution were in progress (FETCH_AT_ONCE, FETCH_TIME)`
+        throw new ScriptError(`the request waited ${patience} ms because ${why}`)
       }
       return await work().finally(() => own.gate.leave())
     } finally {
@@ -97,7 +98,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     body: string | null,
   ): Promise<Json> {
     const url = URL.parse(text)
-    if (url === null || !/^https?:$/.test(url.protocol)) throw new ScriptError('the URL is no http or https address')
+    if (url === null || !/^https?:$/.test(url.protocol)) throw new ScriptError('the URL is not an http or https address')
     const place = placeOf(url)
     await checkGranted(call, url, place)
     const { FETCH_SIZE: maxBytes, FETCH_TIME: timeoutMs } = limits

@@ -47,7 +47,7 @@ export default function i18n(api: GuestApi<null, State>) {
     }
     if (count <= MOST_MESSAGES && size <= MOST_MESSAGE_TEXT) return
     throw new safe.RangeError(
-      `i18n.setI18NMessage: a client keeps ${MOST_MESSAGES} texts of ${MOST_MESSAGE_TEXT} characters in all, keys included; these would be ${count} of ${size}`,
+      `i18n.setI18NMessage: a client stores at most ${MOST_MESSAGES} texts of ${MOST_MESSAGE_TEXT} characters in total, including keys; this would make ${count} texts of ${size} characters`,
     )
   }
 
@@ -107,7 +107,7 @@ export default function i18n(api: GuestApi<null, State>) {
       const name = readKey(key, 'i18n.setI18NMessage')
       if (value !== null && (typeof value !== 'string' || value.length > 20_000)) {
         throw new safe.TypeError(
-          'i18n.setI18NMessage: value must be a string of at most 20000 characters, or null to take it back',
+          'i18n.setI18NMessage: value must be a string of at most 20000 characters, or null to restore the original text',
         )
       }
       if (api.isClient && value !== null) needRoom(name, value)

@@ -50,7 +50,7 @@ export function createChecks(api: Pick<GuestApi, 'safe' | 'limits' | 'list' | 'l
       const longest = limits.PERMISSION_LENGTH as number
       if (name.length > longest) throw api.quotaError('PERMISSION_LENGTH', longest, name.length)
       if (!isVisible(name)) {
-        const wish = `1 to ${longest} visible characters without space around them`
+        const wish = `1 to ${longest} visible characters without spaces at the start or end`
         throw new safe.TypeError(`security.login: permissions[${index}] must be ${wish}`)
       }
       read[index] = name
@@ -62,7 +62,7 @@ export function createChecks(api: Pick<GuestApi, 'safe' | 'limits' | 'list' | 'l
     const read = api.list<string | number>()
     const given = safe.isArray(value) ? value : [value]
     const count = api.lengthOf(given)
-    if (count === 0 || count > 100) throw new safe.TypeError('security.setTenantValue: give 1 to 100 values')
+    if (count === 0 || count > 100) throw new safe.TypeError('security.setTenantValue: pass 1 to 100 values')
     for (let index = 0; index < count; index++) {
       const one: unknown = given[index]
       const text = typeof one === 'string' && one.length <= 200 && safe.isWellFormed(one)

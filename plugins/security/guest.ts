@@ -69,13 +69,13 @@ export default function security(api: GuestApi<Settings, State>) {
       const name = needText(username, 'security.login: username')
       const id = needText(uid, 'security.login: uid')
       const granted = readPermissions(permissions)
-      if (kind !== 'login') return refuse('it works in an authenticator')
-      if (loggedIn) return refuse('this call has logged a user in already')
+      if (kind !== 'login') return refuse('it works only in an authenticator')
+      if (loggedIn) return refuse('this call has already signed in a user')
       if (!isName(name) || !isName(id))
-        return refuse('user name and uid need 1 to 200 characters without control characters')
+        return refuse('username and uid must have 1 to 200 characters and no control characters')
       if (granted.length === 0) return refuse('the list of permissions is empty')
       const unknown = unknownPermission(granted)
-      if (unknown !== null) return refuse(`the manifest lists no permission "${unknown}"`)
+      if (unknown !== null) return refuse(`the manifest does not list the permission "${unknown}"`)
       api.command('login', [name, id, granted])
       loggedIn = true
       user = { username: name, uid: id, permissions: granted }

@@ -52,7 +52,7 @@ export const Name = z
   .string()
   .min(1)
   .max(200)
-  .refine(isPlain, { error: 'must have no control characters and no marks that change the direction of text' })
+  .refine(isPlain, { error: 'must not contain control characters or characters that change the text direction' })
 
 export default function security(ports: SecurityPorts, limits: Limits): Plugin {
   const Permission = z.string().min(1).max(limits.PERMISSION_LENGTH).refine(isVisible)

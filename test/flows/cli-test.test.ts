@@ -297,7 +297,7 @@ describe('test: many files', () => {
         'none',
         expect.stringContaining('no answer is declared for POST https://api.example.org/rates: solution.answerHttp('),
       ],
-      ['not asked for', expect.stringContaining('the manifest does not ask for other.example.org')],
+      ['not asked for', expect.stringContaining('the manifest does not list other.example.org')],
     ])
   })
 

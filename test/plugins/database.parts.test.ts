@@ -64,7 +64,7 @@ test.each([
   ["('crm', '')", 'sql must have 1 to 65536 characters'],
   ["('crm', 'x'.repeat(65537))", 'sql must have 1 to 65536 characters'],
   ["('crm', 'SELECT 1', 'a')", 'parameters must be an array'],
-  ["('crm', 'SELECT 1', new Array(1001).fill(0))", 'at most 1000 parameters'],
+  ["('crm', 'SELECT 1', new Array(1001).fill(0))", 'at most 1000 items'],
   ["('crm', 'SELECT ?', [undefined])", 'parameters[0] must be a string, a finite number, a boolean or null'],
   ["('crm', 'SELECT ?', [1, NaN])", 'parameters[1] must be'],
   ["('crm', 'SELECT ?', [10n])", 'parameters[0] must be'],

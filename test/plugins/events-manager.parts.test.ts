@@ -164,7 +164,7 @@ test('hasEventListeners: it returns true if a listener would be called', async (
 
 test('an unknown type is a TypeError that lists the known ones', async () => {
   expect(await failureOf("eventsManager.addEventListener('saveed', () => 1)")).toMatch(
-    /^TypeError: unknown event type "saveed"; known are: onLoad, .*, saved, other$/,
+    /^TypeError: unknown event type "saveed"; the event types are: onLoad, .*, saved, other$/,
   )
   expect(
     await value(

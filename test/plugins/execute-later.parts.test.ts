@@ -101,7 +101,7 @@ test.each(['fail', 'hang', 'tooLong'])(
       'let n = 0; try { for (;;) { application.executeLater(say, 1); n++ } } catch (error) { return [n, String(error)] }'
     expect(JSON.parse((await client.result('run', [full])) as string)).toEqual([
       100,
-      'RangeError: application.executeLater: 100 functions wait already, and no more can',
+      'RangeError: application.executeLater: 100 functions are already waiting, which is the maximum',
     ])
   },
 )
@@ -134,7 +134,7 @@ test.each(['executeLater(() => {}, 1)', 'cancelLater(1)'])(
   'application.%s in a login is a TypeError with the reason',
   async (code) => {
     const { failure } = await logins.run({ script: `function onSolutionOpen() { application.${code} }` })
-    expect(failure?.message).toMatch(/^TypeError: application\.\w+: works in an open client only, not in a login$/)
+    expect(failure?.message).toMatch(/^TypeError: application\.\w+: works only in an open client, not during a sign-in$/)
   },
 )
 

@@ -59,7 +59,7 @@ test('security.login: an empty list and an unlisted name return false and log th
   expect(effects.login).toBeNull()
   expect(log.map(({ message }) => message)).toEqual([
     'security.login returned false: the list of permissions is empty',
-    'security.login returned false: the manifest lists no permission "Root"',
+    'security.login returned false: the manifest does not list the permission "Root"',
     expect.stringContaining('onSolutionOpen returned a text that is no JSON object'),
   ])
 })

@@ -114,7 +114,7 @@ test('if tables together are too large, the call fails with a name, that table i
   expect(outcome).toMatchObject({
     code: 'script_quota',
     message: expect.stringMatching(
-      /^RangeError: forms\.a\.elements\.others: what changed is too much for one call: the limit CLIENT_COMMANDS_SIZE of 131072 is used up$/,
+      /^RangeError: forms\.a\.elements\.others: the changes are too large for one call: the limit CLIENT_COMMANDS_SIZE of 131072 is exceeded$/,
     ),
     limit: { name: 'CLIENT_COMMANDS_SIZE', allowed: 131_072 },
   })

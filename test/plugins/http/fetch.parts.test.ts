@@ -145,30 +145,30 @@ test.each([
 test.each([
   [
     'https://api.example.org:8443/',
-    'the manifest does not ask for api.example.org:8443: add it to "http" in solution.json',
+    'the manifest does not list api.example.org:8443: add it to "http" in solution.json',
   ],
-  ['https://other.example.org/', 'the manifest does not ask for other.example.org: add it to "http" in solution.json'],
+  ['https://other.example.org/', 'the manifest does not list other.example.org: add it to "http" in solution.json'],
   [
     'https://unasked.example.org/',
-    'the manifest does not ask for unasked.example.org: add it to "http" in solution.json',
+    'the manifest does not list unasked.example.org: add it to "http" in solution.json',
   ],
   [
     'https://sub.api.example.org/',
-    'the manifest does not ask for sub.api.example.org: add it to "http" in solution.json',
+    'the manifest does not list sub.api.example.org: add it to "http" in solution.json',
   ],
   [
     'https://api.example.org.evil.example/',
-    'the manifest does not ask for api.example.org.evil.example: add it to "http" in solution.json',
+    'the manifest does not list api.example.org.evil.example: add it to "http" in solution.json',
   ],
   [
     'https://api.example.org@evil.example/',
-    'the manifest does not ask for evil.example: add it to "http" in solution.json',
+    'the manifest does not list evil.example: add it to "http" in solution.json',
   ],
   [
     'https://evil.example/api.example.org',
-    'the manifest does not ask for evil.example: add it to "http" in solution.json',
+    'the manifest does not list evil.example: add it to "http" in solution.json',
   ],
-  ['http://0x7f.1:8081/', 'the manifest does not ask for 127.0.0.1:8081: add it to "http" in solution.json'],
+  ['http://0x7f.1:8081/', 'the manifest does not list 127.0.0.1:8081: add it to "http" in solution.json'],
   ['https://ungranted.example.org/?key=s3cret', 'the operator has not granted ungranted.example.org to this solution'],
 ])('plugins.http.fetch: %s is refused', async (url, message) => {
   expect(await errorOf(`'${url}'`)).toBe(`Error: ${message}`)
@@ -227,7 +227,7 @@ test('plugins.http.fetch: an uncaught error reports the line of the request', as
   const { failure } = await run("  const x = 1\n  await plugins.http.fetch('https://evil.example/')", lab, {
     evaluated: false,
   })
-  expect(failure?.message).toContain('the manifest does not ask for evil.example')
+  expect(failure?.message).toContain('the manifest does not list evil.example')
   expect(failure?.position).toMatchObject({ file: 'modules/auth/globals.js', line: 3 })
 })
 
@@ -236,7 +236,7 @@ test('plugins.http.fetch: further requests of a solution wait, and fail if none 
   const body = `plugins.http.fetch('https://api.example.org/')
     try { await plugins.http.fetch('https://api.example.org/') } catch (error) { return String(error) }`
   expect(await resultOf(body, narrow)).toBe(
-    'Error: 1 other requests of the solution took 200 ms (FETCH_AT_ONCE, FETCH_TIME)',
+    'Error: the request waited 200 ms because 1 other requests of the solution were in progress (FETCH_AT_ONCE, FETCH_TIME)',
   )
   expect(sent.length).toBe(1)
 })
@@ -247,7 +247,7 @@ test('plugins.http.fetch: too many waiting requests of a solution are an error',
   const body = `const all = []
     for (let n = 0; n < 10; n++) all.push(plugins.http.fetch('https://api.example.org/').catch(String))
     return all[9]`
-  expect(await resultOf(body, own)).toBe('Error: more than 9 requests of the solution wait (FETCH_AT_ONCE)')
+  expect(await resultOf(body, own)).toBe('Error: the solution already has 9 requests in progress (FETCH_AT_ONCE)')
   own.stop()
 })
 
@@ -282,7 +282,7 @@ test.each([
   [`${URL_TEXT}, { headers: { a: 1 } }`, 'the value of "a" must be a string'],
   [`${URL_TEXT}, { headers: Object.fromEntries(Array.from({ length: 65 }, (_, n) => ['x' + n, ''])) }`, 'at most 64'],
   [`${URL_TEXT}, { method: 'POST', body: {} }`, 'init.body must be a string'],
-  [`${URL_TEXT}, { body: 'x' }`, 'a request by GET has no body'],
+  [`${URL_TEXT}, { body: 'x' }`, 'a GET request cannot have a body'],
 ])('plugins.http.fetch(%s) is a TypeError', async (args, message) => {
   const error = await errorOf(args)
   expect(error).toMatch(/^TypeError: plugins\.http\.fetch: /)

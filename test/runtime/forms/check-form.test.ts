@@ -234,7 +234,7 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   ],
   [{ type: 'select', options: OPTIONS, value: 'b' }, 'value', 'must be the value of one of the options, not "b"'],
   [{ type: 'select', options: OPTIONS, value: '1' }, 'value', 'must be the value of one of the options, not "1"'],
-  [{ type: 'radio', options: OPTIONS, value: null }, 'value', 'must be a text of 1 to 200 characters or a number'],
+  [{ type: 'radio', options: OPTIONS, value: null }, 'value', 'must be a string of 1 to 200 characters or a number'],
   [{ type: 'radio', value: 'a' }, 'value', 'must be the value of one of the options, not "a"'],
   [{ type: 'table' }, 'columns', 'is missing; it must be a list'],
   [{ type: 'table', columns: [] }, 'columns', 'must have at least one column'],
@@ -256,7 +256,7 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [{ type: 'table', columns: COLUMNS, value: [5] }, 'value.0', 'must be an object with id, not 5'],
   [{ type: 'table', columns: COLUMNS, value: [{ id: 1 }, { id: '1' }] }, 'value.1.id', 'must differ from the others'],
   [{ type: 'table', columns: COLUMNS, value: [{ id: 1, y: 'a' }] }, 'value.0.y', 'the table has no such column'],
-  [{ type: 'table', columns: COLUMNS, value: [{ id: 1, x: 5 }] }, 'value.0.x', 'must be a text of at most 10000'],
+  [{ type: 'table', columns: COLUMNS, value: [{ id: 1, x: 5 }] }, 'value.0.x', 'must be a string of at most 10000'],
   ...(
     [
       ['number', '5', 'must be a number or null'],
@@ -301,7 +301,7 @@ test.each(WRONG)('form: %j is refused at "%s": %s', (written, place, message) =>
 
 test.each<[unknown, string]>([
   [{ title: '' }, '"title" must be a text of 1 to 2000 characters without control characters, not ""'],
-  [{ permission: 5 }, '"permission" must be 1 to 200 visible characters without space around them, not 5'],
+  [{ permission: 5 }, '"permission" must be 1 to 200 visible characters without spaces at the start or end, not 5'],
   [{ layout: {} }, '"layout" must be a list'],
   [{ layout: ['x'] }, '"layout.0" must be an object with columns, not "x"'],
   [{ layout: Array(201).fill({ columns: [{}] }) }, 'the form has a layout of more than 200 rows'],

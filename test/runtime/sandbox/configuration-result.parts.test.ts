@@ -143,7 +143,7 @@ test('getOAuthConfig: its commands have no effect, and the log lists them', asyn
   })
   expect(end.values).toEqual({ api: 'false' })
   expect(warnings(end)).toEqual([
-    'security.login returned false: it works in an authenticator',
+    'security.login returned false: it works only in an authenticator',
     'getOAuthConfig called security.logout, i18n.setLocale, i18n.setMessage, application.showURL, security.setTenantValue: that has no effect there',
   ])
 })
