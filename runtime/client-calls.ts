@@ -145,5 +145,5 @@ export function clientCall(
 }
 
 function refuse(): never {
-  throw new TypeError('there are no requests while a client opens')
+  throw new TypeError('requests are not possible while a client opens')
 }

@@ -153,7 +153,7 @@ export function isDebugged({ debug }: Pick<ClientWorker, 'debug'>): boolean {
 }
 
 function pauseText(seconds: number): string {
-  return `the processes of the solution’s clients had to be ended again and again; no client opens for ${seconds} s`
+  return `the sandbox processes of the solution’s clients were terminated repeatedly; no client opens for ${seconds} s`
 }
 
 function busy(message: string): Failed {
@@ -161,6 +161,6 @@ function busy(message: string): Failed {
 }
 
 function paused(retryAt: number): Failed {
-  const message = 'the solution’s clients are paused, since their sandbox processes had to be ended again and again'
+  const message = 'the solution’s clients are paused because their sandbox processes were terminated repeatedly'
   return { ...busy(message), retryAt }
 }

@@ -90,7 +90,7 @@ export function createClientWorker(
     for (const id of lost) loseClient(id)
   }
 
-  function loseClient(id: number, message = 'the client ended, since what it shares its memory with did'): void {
+  function loseClient(id: number, message = 'the client ended because the isolate that it shares with other clients ended'): void {
     const client = clients.get(id)
     if (client === undefined) return
     clients.delete(id)
@@ -195,5 +195,5 @@ function goneOutcome({ clock, changedSomething }: ClientCall, message: string): 
 }
 
 function tooMany(): Failed {
-  return { code: 'sandbox_busy', message: `${MOST_WAITING} calls of the client wait already`, milliseconds: 0 }
+  return { code: 'sandbox_busy', message: `${MOST_WAITING} calls of the client are already waiting`, milliseconds: 0 }
 }

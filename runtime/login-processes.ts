@@ -86,7 +86,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
 
   async function takeTurn(pending: PendingCall): Promise<void> {
     if (!(await suspectTurns.enter(TURN_TIME))) {
-      pending.settle(busy(`the call waited ${TURN_TIME} ms, since others like it run`))
+      pending.settle(busy(`the call waited ${TURN_TIME} ms because too many long calls are running`))
       return
     }
     pending.hasTurn = true
@@ -203,7 +203,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
 }
 
 function pauseText(seconds: number): string {
-  return `the solution’s sandbox processes had to be ended again and again; its scripts pause for ${seconds} s`
+  return `the solution’s sandbox processes were terminated repeatedly; its scripts are paused for ${seconds} s`
 }
 
 /** @param worker the least busy one of `count` */
@@ -223,5 +223,5 @@ function busy(message: string): Failed {
 }
 
 function quarantined(retryAt: number): Failed {
-  return { ...busy('the solution is paused, since its sandbox processes had to be ended again and again'), retryAt }
+  return { ...busy('the solution is paused because its sandbox processes were terminated repeatedly'), retryAt }
 }

@@ -6,13 +6,13 @@ export const MEMORY_FULL = 'the memory of the host (RUNTIME_XMX) is used up'
 /** In seconds: by then running calls have ended. */
 const RETRY_AFTER = 5
 
-const WHY = 'The memory of this host is used up, and nothing idle is left to end.'
+const WHY = 'The memory of this host is used up, and there are no idle processes left to end.'
 
 /** Why new work is refused, for the caller. An upload remains valid: it is retried, and no error is reported for it. */
 export function memoryFull(): PlatformError {
   return new PlatformError(
     'ERR_MEMORY_FULL',
-    `${WHY} Try again in ${RETRY_AFTER} seconds; if it goes on, raise RUNTIME_XMX or the limit of the container.`,
+    `${WHY} Try again in ${RETRY_AFTER} seconds; if the problem persists, raise RUNTIME_XMX or the limit of the container.`,
     { retryAfter: RETRY_AFTER },
   )
 }

@@ -14,5 +14,5 @@ export function isVisible(text: string): boolean {
 
 /** Continues a sentence: '"permissions[0]" must be …'. */
 export function visible(most: number): string {
-  return `1 to ${most} visible characters without space around them`
+  return `1 to ${most} visible characters without spaces at the start or end`
 }

@@ -199,5 +199,5 @@ function createUse() {
 
 /** @param held memory of the process that was ended, in MB */
 function endedForRoom(held: number): string {
-  return `the memory of the host (RUNTIME_XMX) was used up, and of all sandbox processes this one was the largest: ${held} MB`
+  return `the memory of the host (RUNTIME_XMX) was used up, and this sandbox process was the largest: ${held} MB`
 }

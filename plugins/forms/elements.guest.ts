@@ -25,7 +25,7 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     state.title = title
     const form: Form = {
       name,
-      own: { path: `forms.${name}`, state, changed: null, told: null },
+      own: { path: `forms.${name}`, state, changed: null, sent: null },
       handlers,
       names,
       elements: api.record(),
@@ -63,7 +63,7 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     else if (safe.hasOwn(state, 'options')) state.options = frozenList(state.options as Option[])
     if (safe.hasOwn(state, 'value') && state.value === undefined) state.value = TEXTS[type] === 1 ? '' : null
     if (type === 'table') state.selected = safe.freeze(safe.toArray(api.list()))
-    return { definition, path, state, changed: null, told: null }
+    return { definition, path, state, changed: null, sent: null }
   }
 
   function read(value: object, key: string): unknown {

@@ -7,7 +7,7 @@ import { createLife } from './life.guest.ts'
 import { createLists } from './lists.guest.ts'
 import { createProperties } from './properties.guest.ts'
 import { createStrict } from './strict.guest.ts'
-import { createTelling } from './telling.guest.ts'
+import { createSending } from './sending.guest.ts'
 import type { Api, Showing } from './types.guest.ts'
 import { createUpdates } from './updates.guest.ts'
 import { createViews } from './views.guest.ts'
@@ -22,8 +22,8 @@ export default function forms(api: Api) {
   const changes = createChanges(api, lists)
   const views = createViews(api, { strict: createStrict(api), checks, properties, elements, changes })
   const events = createEvents(api, elements, views)
-  const telling = createTelling(api, changes, createUpdates(api), showing)
-  const life = createLife(api, elements, events, showing, telling.flush)
+  const sending = createSending(api, changes, createUpdates(api), showing)
+  const life = createLife(api, elements, events, showing, sending.flush)
   const input = createInput(api, { checks, properties, elements, changes, events }, showing)
 
   api.offer('showForm', life.wish)
@@ -32,12 +32,12 @@ export default function forms(api: Api) {
     events.nextCall()
     // Resets what a failed call left. A terminated call does not run `finally`, so the next call does it.
     showing.wanted = null
-    telling.settle(lastCounted)
+    sending.settle(lastCounted)
     input.takeBackUndecided()
   })
   api.beforeReturn(() => {
     if (showing.wanted !== null) return life.showWanted()
-    telling.flush()
+    sending.flush()
     return null
   })
   api.onScript(views.runScript)

@@ -21,13 +21,13 @@ export type ElementDefinition = {
 }
 /**
  * State that scripts and the host read, without prototype. By property, the values that the host has: `changed` for
- * changes not sent yet, `told` for those that the last call sent, which the host may not have applied.
+ * changes not sent yet, `sent` for those that the last call sent, which the host may not have applied.
  */
 export type Part = {
   readonly path: string
   readonly state: Record<string, unknown>
   changed: Record<string, unknown> | null
-  told: Record<string, unknown> | null
+  sent: Record<string, unknown> | null
 }
 export type Element = Part & { readonly definition: ElementDefinition }
 export type Form = {

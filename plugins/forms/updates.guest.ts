@@ -9,7 +9,7 @@ export function createUpdates(api: Api) {
   const PIECE = pieceOf(api)
 
   /** @returns the error if it could not be sent, or null */
-  function tell(form: Form, pack: Part[]): unknown {
+  function send(form: Form, pack: Part[]): unknown {
     try {
       api.command('update', [updateOf(form, pack)])
       return null
@@ -49,13 +49,13 @@ export function createUpdates(api: Api) {
     for (let index = 0; index < keys.length; index++) {
       const key = keys[index] as string
       const value = state[key]
-      values[key] = safe.isArray(value) ? tellBeginning(form, definition.name, key, value) : value
+      values[key] = safe.isArray(value) ? sendBeginning(form, definition.name, key, value) : value
     }
     return values
   }
 
   /** @returns the remaining items */
-  function tellBeginning(form: string, element: string, property: string, items: unknown[]): unknown[] {
+  function sendBeginning(form: string, element: string, property: string, items: unknown[]): unknown[] {
     let piece = api.list<unknown>()
     let size = 0
     for (let index = 0; index < items.length; index++) {
@@ -95,5 +95,5 @@ export function createUpdates(api: Api) {
     return size
   }
 
-  return { tell, sizeOfChanges }
+  return { send, sizeOfChanges }
 }

@@ -40,7 +40,7 @@ function formScriptsOf(part: Part, found: Findings) {
   for (const { file, place } of scripts) {
     if (!forms.has(place.base)) {
       const form = `${folderOf(part.module)}forms/${place.base}.json`
-      found.warn(file, 'form_script_unused', `there is no form "${form}"; the script is kept unused`)
+      found.warn(file, 'form_script_unused', `there is no form "${form}"; the script is stored but not used`)
     }
   }
   const used = scripts.filter(({ place }) => forms.has(place.base))
@@ -113,14 +113,14 @@ function warnOfUnused(part: Part, found: Findings): void {
     found.warn(
       `${folder}/media`,
       'file_unused',
-      `only the solution’s own media are served; ${folder}/media is kept unused`,
+      `only media of the solution itself are served; ${folder}/media is stored but not used`,
     )
   }
   for (const { file, place } of filesOf(part, 'unused')) {
     if (!place.expected) {
       const shown = showName(file)
       const meant = /^(?:modules\/[^/]+\/)?medias\//.test(file) ? '; media files belong in media/' : ''
-      found.warn(shown, 'file_unused', `the layout of a solution does not name "${shown}"; it is kept unused${meant}`)
+      found.warn(shown, 'file_unused', `"${shown}" is not part of the layout of a solution; it is stored but not used${meant}`)
     }
   }
 }

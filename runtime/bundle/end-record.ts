@@ -18,18 +18,18 @@ export function checkEndRecord(zip: Buffer, file: ZipFile, start: number, end: n
   const at = zip.length - END_RECORD_SIZE - Buffer.byteLength(file.comment as string | Buffer)
   const locator = at - ZIP64_LOCATOR_SIZE
   const hasZip64 = locator >= 0 && zip.readUInt32LE(locator) === ZIP64_LOCATOR_SIGNATURE
-  if (end > at) return 'the directory runs into the end record'
+  if (end > at) return 'the directory overlaps the end record'
   if (end + 4 <= zip.length && zip.readUInt32LE(end) === RECORD_SIGNATURE)
-    return 'the directory holds more entries than it says'
+    return 'the directory has more entries than the end record says'
   const says = (offset: number, bytes: 2 | 4, truth: number) => {
     const value = zip.readUIntLE(at + offset, bytes)
     return value === truth || (hasZip64 && value === 2 ** (8 * bytes) - 1)
   }
-  if (!says(4, 2, 0) || !says(6, 2, 0)) return 'the zip is a part of several'
+  if (!says(4, 2, 0) || !says(6, 2, 0)) return 'the zip is one part of a multi-part archive'
   if (!says(8, 2, file.entryCount) || !says(10, 2, file.entryCount))
     return 'the end records differ in the number of entries'
-  if (!says(12, 4, end - start)) return 'the directory has another size than the end record says'
-  if (!says(16, 4, start)) return 'the end records differ in the place of the directory'
+  if (!says(12, 4, end - start)) return 'the size of the directory differs from the size in the end record'
+  if (!says(16, 4, start)) return 'the end records differ in the position of the directory'
   if (hasZip64) return checkZip64Records(zip, file, { start, end, locator })
   return end === at ? null : 'there are bytes between the directory and the end record'
 }
@@ -41,12 +41,12 @@ function checkZip64Records(zip: Buffer, file: ZipFile, { start, end, locator }: 
   const record = readNumber(zip, locator + 8)
   if (end !== record) return 'there are bytes between the directory and the end record'
   if (record + ZIP64_LENGTH_END + readNumber(zip, record + 4) !== locator)
-    return 'the zip64 end record has another length than it says'
+    return 'the length of the zip64 end record differs from its length field'
   const disks = [zip.readUInt32LE(record + 16), zip.readUInt32LE(record + 20), zip.readUInt32LE(locator + 4)]
   // The number of disks is 1, but some programs count from 0.
-  if (disks.some((disk) => disk !== 0) || zip.readUInt32LE(locator + 16) > 1) return 'the zip is a part of several'
+  if (disks.some((disk) => disk !== 0) || zip.readUInt32LE(locator + 16) > 1) return 'the zip is one part of a multi-part archive'
   if (readNumber(zip, record + 24) !== file.entryCount) return 'the end records differ in the number of entries'
-  if (readNumber(zip, record + 40) !== end - start) return 'the directory has another size than the end record says'
+  if (readNumber(zip, record + 40) !== end - start) return 'the size of the directory differs from the size in the end record'
   return null
 }
 

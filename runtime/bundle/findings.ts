@@ -44,7 +44,7 @@ export class Findings {
     return this.faultList.listed((more) => ({
       file: WHOLE_BUNDLE,
       code: 'more_faults',
-      message: `${more} more ${more === 1 ? 'fault is' : 'faults are'} not listed`,
+      message: `${more} more ${more === 1 ? 'error is' : 'errors are'} not listed`,
     }))
   }
 

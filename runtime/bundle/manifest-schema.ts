@@ -46,7 +46,7 @@ const SEMVER =
 const Name = pattern(
   /^(?!.{2}--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
   63,
-  'a name of 1 to 63 small letters, digits and hyphens, without a hyphen at its ends and without "--" at places 3 and 4',
+  'a name of 1 to 63 lowercase letters, digits and hyphens, without a hyphen at the start or end, and without "--" at positions 3 and 4',
 )
 const FormName = pattern(/^[A-Za-z0-9._-]+$/, 100, 'the name of a form, such as "login" for forms/login.json')
 const Address = z
@@ -78,7 +78,7 @@ const EventTypeDeclaration = z
     {
       description: text(2000)
         .optional()
-        .meta({ title: 'Description', description: 'What the event says, for editors.' }),
+        .meta({ title: 'Description', description: 'What the event means, for editors.' }),
       arguments: list(EventArgument, 50)
         .optional()
         .meta({ title: 'Arguments', description: 'What listeners get after the event.' }),
@@ -91,7 +91,7 @@ const EventTypeDeclaration = z
   .meta({ title: 'Event type', description: 'An event that the solution fires with eventsManager.' })
 
 const EventTypeName = OwnIdentifier.refine((name) => !(FORM_EVENTS as readonly string[]).includes(name), {
-  error: 'must differ from the events that the platform fires itself',
+  error: 'must not be the name of a built-in event type',
 })
 
 const Database = z
@@ -104,7 +104,7 @@ const Database = z
     },
     { error: orUnknownKey('must be an object with server') },
   )
-  .meta({ title: 'Database', description: 'A database that the solution asks for.' })
+  .meta({ title: 'Database', description: 'A database that the solution requests.' })
 
 /** @see design section 8 and guide 2.3 */
 export const OAUTH_SETTINGS = {
@@ -116,11 +116,11 @@ export const OAUTH_SETTINGS = {
   clientId: text(500).meta({ title: 'Client id', description: 'The application’s id at the provider.' }),
   apiSecret: text(4000).optional().meta({
     title: 'Application secret',
-    description: 'Better "%%NAME%%", a secret that the operator sets, than the secret itself.',
+    description: 'Use "%%NAME%%", the name of a secret that the operator sets, instead of the secret itself.',
   }),
   issuer: Address.optional().meta({
     title: 'Issuer',
-    description: 'Where the provider’s settings are discovered.',
+    description: 'The address from which the provider’s settings are discovered.',
   }),
   tenant: pattern(
     /^[A-Za-z0-9][A-Za-z0-9.-]*$/,
@@ -130,7 +130,7 @@ export const OAUTH_SETTINGS = {
     .optional()
     .meta({
       title: 'Tenant',
-      description: 'For Microsoft: whose accounts may sign in; common unless set.',
+      description: 'For Microsoft: whose accounts may sign in. Default: common.',
     }),
   domain: z
     .string({ error: 'must be a host or host:port' })
@@ -143,7 +143,7 @@ export const OAUTH_SETTINGS = {
     }),
   authorizationBaseUrl: Address.optional().meta({
     title: 'Authorization address',
-    description: 'For Custom: where the browser is sent to sign in.',
+    description: 'For Custom: where browsers are sent to sign in.',
   }),
   accessTokenEndpoint: Address.optional().meta({
     title: 'Token address',
@@ -160,17 +160,17 @@ export const OAUTH_SETTINGS = {
   }),
   jwks_uri: Address.optional().meta({
     title: 'Keys address',
-    description: 'For Custom: the public keys that ID tokens are checked with.',
+    description: 'For Custom: the address of the public keys that verify ID tokens.',
   }),
   userInfoEndpoint: Address.optional().meta({
     title: 'User info address',
-    description: 'For Custom: where more about the user is asked.',
+    description: 'For Custom: the address that returns more claims about the user.',
   }),
   defaultScope: text(1000).optional().meta({ title: 'Scope', description: 'Such as "openid email profile".' }),
   code_challenge_method: z
     .enum(['S256', 'plain'], { error: 'must be S256 or plain' })
     .optional()
-    .meta({ title: 'PKCE method', description: 'S256 unless set; LinkedIn takes none.' }),
+    .meta({ title: 'PKCE method', description: 'Default: S256. LinkedIn does not support PKCE.' }),
   token_endpoint_auth_method: z
     .enum(['client_secret_basic', 'client_secret_post', 'none'], {
       error: 'must be client_secret_basic, client_secret_post or none',
@@ -178,13 +178,13 @@ export const OAUTH_SETTINGS = {
     .optional()
     .meta({
       title: 'Client authentication',
-      description: 'How the secret is sent; what the provider offers unless set.',
+      description: 'How the secret is sent. Default: a method that the provider supports.',
     }),
   teamId: pattern(/^[A-Za-z0-9]+$/, 40, '1 to 40 letters and digits')
     .optional()
     .meta({
       title: 'Team id',
-      description: 'For Apple: with keyId, apiSecret is the private key that signs the client’s secret.',
+      description: 'For Apple: if teamId and keyId are set, apiSecret is the private key that signs the client secret.',
     }),
   keyId: pattern(/^[A-Za-z0-9]+$/, 40, '1 to 40 letters and digits')
     .optional()
@@ -195,14 +195,14 @@ export const OAUTH_SETTINGS = {
   response_type: z
     .enum(['code', 'id_token'], { error: 'must be code or id_token' })
     .optional()
-    .meta({ title: 'Response type', description: 'code unless set.' }),
+    .meta({ title: 'Response type', description: 'Default: code.' }),
   response_mode: z
     .enum(['query', 'fragment', 'form_post'], { error: 'must be query, fragment or form_post' })
     .optional()
-    .meta({ title: 'Response mode', description: 'How the provider’s answer comes back.' }),
+    .meta({ title: 'Response mode', description: 'How the provider returns its response.' }),
   login_failed_url: PlaceOrAddress.optional().meta({
     title: 'Page after a failed login',
-    description: 'Where the browser goes when the provider or the authenticator refuses.',
+    description: 'Where the browser goes if the provider or the authenticator refuses the sign-in.',
   }),
 }
 
@@ -231,7 +231,7 @@ const OWN_PARAMETERS: ReadonlySet<string> = new Set([
 export const SECRET_PLACEHOLDER = /^%%([A-Z][A-Z0-9_]{0,63})%%$/
 
 const PARAMETER = {
-  error: 'must be a text of at most 2000 characters without control characters, a number or a boolean',
+  error: 'must be a string of at most 2000 characters without control characters, a number or a boolean',
 }
 const Parameter = z.union(
   [
@@ -263,12 +263,12 @@ function oauthSettings<Shape extends z.ZodRawShape>(shape: Shape) {
 }
 
 function refusalOfSetting(key: string, value: unknown): string | null {
-  if (OWN_PARAMETERS.has(key)) return 'must not be there: the platform sets it itself'
+  if (OWN_PARAMETERS.has(key)) return 'must not be set: the platform sets it'
   if (typeof value !== 'string' || !/%%[^%\s]+%%/.test(value)) return null
-  if (key !== 'apiSecret') return 'must hold no %%NAME%%: a secret is put in as the whole of apiSecret only'
+  if (key !== 'apiSecret') return 'must not contain %%NAME%%: a secret can only be the whole value of apiSecret'
   return SECRET_PLACEHOLDER.test(value)
     ? null
-    : 'must be one %%NAME%% and nothing else, of capital letters, digits and "_"'
+    : 'must be exactly one %%NAME%%, in which NAME has only capital letters, digits and "_"'
 }
 
 /** Complete sign-in settings, except for what the table of providers fills in or requires. */
@@ -293,8 +293,8 @@ export const ManifestSchema = z
   .strictObject(
     {
       $schema: text(500).optional().meta({ title: 'Schema', description: 'Address of this schema, for editors.' }),
-      name: Name.meta({ title: 'Name', description: 'The solution’s name in its address: a host label.' }),
-      title: text(200).optional().meta({ title: 'Title', description: 'Shown to users; the name unless set.' }),
+      name: Name.meta({ title: 'Name', description: 'The solution’s name in its address; a valid host label.' }),
+      title: text(200).optional().meta({ title: 'Title', description: 'Shown to users. Default: the name.' }),
       version: pattern(SEMVER, 100, 'a semantic version such as 1.0.0').meta({
         title: 'Version',
         description: 'Semantic version, such as 1.0.0.',
@@ -302,45 +302,45 @@ export const ManifestSchema = z
       type: z
         .enum(['solution', 'module', 'authenticator'], { error: 'must be one of solution, module, authenticator' })
         .optional()
-        .meta({ title: 'Type', description: 'solution unless set; a module says module or authenticator.' }),
+        .meta({ title: 'Type', description: 'Default: solution. The type of a module is module or authenticator.' }),
       authenticator: z
         .enum([...AUTHENTICATOR_MODES, 'OAUTH PROVIDER'], { error: `must be one of ${AUTHENTICATOR_MODES.join(', ')}` })
         .optional()
-        .meta({ title: 'Authenticator', description: 'How users sign in; DEFAULT unless set.' }),
+        .meta({ title: 'Authenticator', description: 'How users sign in. Default: DEFAULT.' }),
       mustAuthenticate: z
         .boolean({ error: 'must be true or false' })
         .optional()
-        .meta({ title: 'Must authenticate', description: 'Older; use authenticator.', deprecated: true }),
+        .meta({ title: 'Must authenticate', description: 'Deprecated; use authenticator.', deprecated: true }),
       loginForm: FormName.optional().meta({
         title: 'Login form',
-        description: 'With DEFAULT: the form that logs users in by security.login.',
+        description: 'With DEFAULT: the form that signs users in with security.login.',
       }),
       loginSolution: Name.optional().meta({
         title: 'Login solution',
-        description: 'Older; use authenticator: AUTHENTICATOR.',
+        description: 'Deprecated; use authenticator: AUTHENTICATOR.',
         deprecated: true,
       }),
-      firstForm: FormName.optional().meta({ title: 'First form', description: 'The form that a client opens on.' }),
+      firstForm: FormName.optional().meta({ title: 'First form', description: 'The form that a new client shows.' }),
       modules: list(Name, MAX_ITEMS).refine(areUnique, { error: 'must not name a module twice' }).optional().meta({
         title: 'Modules',
-        description: 'Names of folders in modules/; the later one wins.',
+        description: 'Names of folders in modules/. Later modules override earlier ones.',
         uniqueItems: true,
       }),
       eventTypes: z
         .record(EventTypeName, EventTypeDeclaration, { error: 'must be an object of event types' })
         .refine(hasFewKeys, { error: `must have at most ${MAX_ITEMS} event types` })
         .optional()
-        .meta({ title: 'Event types', description: 'Events that the solution fires itself.' }),
+        .meta({ title: 'Event types', description: 'Events that the solution fires.' }),
       permissions: list(PermissionName, MAX_ITEMS)
         .refine(areUnique, { error: 'must not name a permission twice' })
         .optional()
-        .meta({ title: 'Permissions', description: 'The permissions that a login may give.', uniqueItems: true }),
+        .meta({ title: 'Permissions', description: 'The permissions that a login can grant.', uniqueItems: true }),
       oauth: OAuth.optional().meta({ title: 'OAuth', description: 'Settings of the OAuth provider.' }),
       databases: z
         .record(OwnIdentifier, Database, { error: 'must be an object of databases' })
         .refine(hasFewKeys, { error: `must have at most ${MAX_ITEMS} databases` })
         .optional()
-        .meta({ title: 'Databases', description: 'Databases that the solution asks the operator for.' }),
+        .meta({ title: 'Databases', description: 'Databases that the solution requests from the operator.' }),
       http: list(
         z
           .string({ error: 'must be a host or host:port' })
@@ -349,11 +349,11 @@ export const ManifestSchema = z
         MAX_ITEMS,
       )
         .optional()
-        .meta({ title: 'HTTP hosts', description: 'Hosts that the solution asks the operator for.' }),
+        .meta({ title: 'HTTP hosts', description: 'Hosts that the solution requests from the operator.' }),
       listed: z
         .boolean({ error: 'must be true or false' })
         .optional()
-        .meta({ title: 'Listed', description: 'Whether the start page lists the solution; true unless set.' }),
+        .meta({ title: 'Listed', description: 'Whether the start page lists the solution. Default: true.' }),
     },
     { error: orUnknownKey('must be an object') },
   )

@@ -58,7 +58,7 @@ export function checkManifest(value: unknown, file: string, places: JsonPlaces =
   }
   if (parsed.data.mustAuthenticate !== undefined) {
     const instead = parsed.data.mustAuthenticate ? 'DEFAULT' : 'NONE'
-    const ignored = parsed.data.authenticator === undefined ? '' : '; it has no effect beside "authenticator"'
+    const ignored = parsed.data.authenticator === undefined ? '' : '; it has no effect because "authenticator" is set'
     const message = `"mustAuthenticate" is now "authenticator": "${instead}"${ignored}`
     found.warn(file, 'manifest_deprecated', message, places.key(['mustAuthenticate']))
   }
@@ -126,7 +126,7 @@ function mapRecord<In, Out>(record: Record<string, In>, change: (value: In) => O
 
 /** One error per position: a value that breaks three rules is one mistake. */
 function reportIssues(issues: readonly z.core.$ZodIssue[], file: string, places: JsonPlaces, found: Findings): void {
-  const told = new Set<string>()
+  const reported = new Set<string>()
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
@@ -137,8 +137,8 @@ function reportIssues(issues: readonly z.core.$ZodIssue[], file: string, places:
       continue
     }
     const place = pathName(issue.path)
-    if (told.has(place)) continue
-    told.add(place)
+    if (reported.has(place)) continue
+    reported.add(place)
     found.fault(file, 'manifest_invalid', invalidMessage(issue), found.isFull ? {} : places.value(issue.path))
   }
 }

@@ -102,7 +102,7 @@ function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[
   checkForms(main, modules, reached, found)
   const { loginSolution } = names
   if (loginSolution !== null && !modules.reached.some(({ name }) => name === loginSolution)) {
-    const message = `"loginSolution" names "${loginSolution}", which is none of the modules`
+    const message = `"loginSolution" names "${loginSolution}", which is not one of the modules`
     found.fault(MANIFEST, 'module_missing', message, places.value(['loginSolution']))
   }
   if (manifest === null) return
@@ -151,13 +151,13 @@ function checkAuthenticators(
 
 function warnOfOAuth({ authenticator, oauth }: Manifest, places: JsonPlaces, found: Findings): void {
   if (authenticator === 'OAUTH' && oauth === null) {
-    const advice = 'the operator must set them by PUT /admin/api/solutions/{name}/oauth, or "oauth" be written'
+    const advice = 'the operator must set them with PUT /admin/api/solutions/{name}/oauth, or you add "oauth" to the manifest'
     const message = `"authenticator": "OAUTH" has no "oauth" settings: ${advice}`
     found.warn(MANIFEST, 'oauth_missing', message, places.value(['authenticator']))
   }
   if (oauth?.apiSecret !== undefined && !SECRET_PLACEHOLDER.test(oauth.apiSecret)) {
     const advice = 'write "%%NAME%%" and let the operator set the secret NAME'
-    const message = `"oauth.apiSecret" holds a secret itself: ${advice}`
+    const message = `"oauth.apiSecret" contains the secret itself: ${advice}`
     found.warn(MANIFEST, 'oauth_secret_written', message, places.key(['oauth', 'apiSecret']))
   }
 }
@@ -169,7 +169,7 @@ function warnOfUnreached(parts: ReadonlyMap<string | null, Part>, reached: reado
     found.warn(
       name,
       'file_unused',
-      `no manifest names this module in "modules"; ${folderOf(part.module)} is kept unused`,
+      `no manifest names this module in "modules"; ${folderOf(part.module)} is stored but not used`,
     )
   }
 }

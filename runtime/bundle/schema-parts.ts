@@ -12,7 +12,7 @@ export const OwnIdentifier = Identifier.refine((name) => !(name in Object.protot
 })
 
 export function text(max: number) {
-  const what = `a text of 1 to ${max} characters without control characters`
+  const what = `a string of 1 to ${max} characters without control characters`
   return pattern(/^[^\x00-\x1f\x7f-\x9f]*$/, max, what).refine(isWellFormed, { error: `must be ${what}` })
 }
 

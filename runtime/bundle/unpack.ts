@@ -12,7 +12,7 @@ export async function unpack(entry: SoundEntry): Promise<{ content: Uint8Array }
   const unpacked = entry.stored ? copyStored(entry) : await inflate(entry)
   if ('problem' in unpacked) return unpacked
   if (unpacked.content.length !== entry.size)
-    return { problem: `has another size than the ${entry.size} bytes it says` }
+    return { problem: `does not have the declared size of ${entry.size} bytes` }
   if (crc32(unpacked.content) !== entry.crc32) return { problem: 'does not match its CRC-32; the zip is damaged' }
   return unpacked
 }
@@ -45,6 +45,6 @@ async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { p
 }
 
 function problemOf(error: NodeJS.ErrnoException, entry: SoundEntry): string {
-  if (error.code === 'ERR_BUFFER_TOO_LARGE') return `unpacks to more than the ${entry.size} bytes it says`
+  if (error.code === 'ERR_BUFFER_TOO_LARGE') return `unpacks to more than the declared ${entry.size} bytes`
   return `cannot be unpacked: ${error.message}`
 }

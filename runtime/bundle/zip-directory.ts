@@ -98,7 +98,7 @@ function cursor(file: ZipFile): number {
 }
 
 function tooMany(limits: Limits, found: Findings): null {
-  found.fault(WHOLE_BUNDLE, 'too_many_files', `the bundle holds more than ${limits.BUNDLE_FILES} files`)
+  found.fault(WHOLE_BUNDLE, 'too_many_files', `the bundle has more than ${limits.BUNDLE_FILES} files`)
   return null
 }
 
@@ -111,7 +111,7 @@ function isSkipped({ name, entry }: ListedEntry, found: Findings): boolean {
   if (name.startsWith('__MACOSX/') || name === '.DS_Store' || name.endsWith('/.DS_Store')) return true
   if (!name.endsWith('/')) return false
   if (entry.uncompressedSize > 0) {
-    found.fault(showName(name), 'zip_entry_kind', `the folder "${showName(name)}" has content of its own`)
+    found.fault(showName(name), 'zip_entry_kind', `the entry of the folder "${showName(name)}" has content`)
   }
   return true
 }

@@ -47,7 +47,7 @@ function reportIssues(
   places: JsonPlaces,
   found: Findings,
 ): void {
-  const told = new Set<string>()
+  const reported = new Set<string>()
   for (const issue of issues) {
     // Beyond the list's limit, keys are only counted: writing thousands of messages would take long.
     if (issue.code === 'unrecognized_keys') {
@@ -58,8 +58,8 @@ function reportIssues(
       continue
     }
     const place = issue.path.map(String).join('.')
-    if (told.has(place)) continue
-    told.add(place)
+    if (reported.has(place)) continue
+    reported.add(place)
     const message = found.isFull ? '' : invalidMessage(issue, form)
     found.fault(file, 'form_invalid', message, found.isFull ? {} : places.value(issue.path))
   }

@@ -32,7 +32,7 @@ export const Handler = pattern(
 
 export const Permission = PermissionName.optional().meta({
   title: 'Permission',
-  description: 'Only users who have this permission get it; for all others it does not exist.',
+  description: 'Only users with this permission get it; for all others it does not exist.',
 })
 
 /** The properties of every element. `what` is shown in editors. */
@@ -65,15 +65,15 @@ function input<Type extends string, Shape extends z.ZodRawShape>(type: Type, wha
     required: whether(false, 'Required', 'Whether a value must be given.'),
     onElementDataChange: Handler.meta({
       title: 'On data change',
-      description: 'Function (oldValue, newValue, event) after the user changed the value; false or a text refuses it.',
+      description: 'Function (oldValue, newValue, event) after the user changed the value; returning false or a string rejects it.',
     }),
     onElementFocusGained: Handler.meta({
       title: 'On focus gained',
-      description: 'Function (event) when the user comes to the element.',
+      description: 'Function (event) when the element gets the focus.',
     }),
     onElementFocusLost: Handler.meta({
       title: 'On focus lost',
-      description: 'Function (event) when the user leaves the element.',
+      description: 'Function (event) when the element loses the focus.',
     }),
     ...shape,
   })
@@ -92,8 +92,8 @@ function textInput<Type extends string, Shape extends z.ZodRawShape>(
     }),
     maxLength: whole(1, length.most)
       .default(length.usual)
-      .meta({ title: 'Longest value', description: 'Characters that the value may have.' }),
-    autocomplete: pattern(/^[a-z][a-z0-9-]*( [a-z0-9-]+)*$/, 100, 'words of HTML’s autocomplete such as "given-name"')
+      .meta({ title: 'Maximum length', description: 'The maximum number of characters of the value.' }),
+    autocomplete: pattern(/^[a-z][a-z0-9-]*( [a-z0-9-]+)*$/, 100, 'tokens of the HTML attribute autocomplete, such as "given-name"')
       .optional()
       .meta({
         title: 'Autocomplete',
@@ -106,33 +106,33 @@ function textInput<Type extends string, Shape extends z.ZodRawShape>(
 const LINE = { usual: 1000, most: 10_000 }
 
 const OneLine = z
-  .string({ error: 'must be a text without control characters' })
-  .regex(/^[^\x00-\x1f\x7f-\x9f]*$/, { error: 'must be a text without control characters' })
-  .refine(isWellFormed, { error: 'must be a text without halves of characters' })
+  .string({ error: 'must be a string without control characters' })
+  .regex(/^[^\x00-\x1f\x7f-\x9f]*$/, { error: 'must be a string without control characters' })
+  .refine(isWellFormed, { error: 'must be a string without lone surrogates' })
   .optional()
-  .meta({ title: 'Value', description: 'The value at first.' })
+  .meta({ title: 'Value', description: 'The initial value.' })
 
 const Lines = z
-  .string({ error: 'must be a text' })
+  .string({ error: 'must be a string' })
   .regex(/^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$/, {
-    error: 'must be a text without control characters but line ends and tabs',
+    error: 'must be a string without control characters except line breaks and tabs',
   })
-  .refine(isWellFormed, { error: 'must be a text without halves of characters' })
+  .refine(isWellFormed, { error: 'must be a string without lone surrogates' })
   .optional()
-  .meta({ title: 'Value', description: 'The value at first.' })
+  .meta({ title: 'Value', description: 'The initial value.' })
 
 const Decimal = z.number({ error: 'must be a number' })
 
 const Day = z.iso.date({ error: 'must be a date written YYYY-MM-DD' })
 
 const NUMBER_FORMAT = {
-  decimals: whole(0, 10).optional().meta({ title: 'Decimals', description: 'Digits after the decimal sign.' }),
-  currency: pattern(/^[A-Z]{3}$/, 3, 'a currency by ISO 4217 such as EUR')
+  decimals: whole(0, 10).optional().meta({ title: 'Decimals', description: 'Digits after the decimal separator.' }),
+  currency: pattern(/^[A-Z]{3}$/, 3, 'an ISO 4217 currency code such as EUR')
     .optional()
-    .meta({ title: 'Currency', description: 'By ISO 4217, such as EUR.' }),
+    .meta({ title: 'Currency', description: 'An ISO 4217 code, such as EUR.' }),
 }
 
-const OptionValue = z.union([text(200), Decimal], { error: 'must be a text of 1 to 200 characters or a number' })
+const OptionValue = z.union([text(200), Decimal], { error: 'must be a string of 1 to 200 characters or a number' })
 
 const Option = z
   .strictObject(
@@ -150,7 +150,7 @@ const CHOICE = {
     .meta({ title: 'Options', description: 'What can be chosen; a script can set them too.' }),
   value: OptionValue.optional().meta({
     title: 'Value',
-    description: 'The value of the option that is chosen at first.',
+    description: 'The value of the option that is initially selected.',
   }),
 }
 
@@ -165,7 +165,7 @@ const TableColumn = z
       type: z
         .enum(['text', 'number', 'date', 'boolean'], { error: 'must be one of text, number, date, boolean' })
         .default('text')
-        .meta({ title: 'Type', description: 'What its cells hold.' }),
+        .meta({ title: 'Type', description: 'The type of its cells.' }),
       ...NUMBER_FORMAT,
       sortable: whether(false, 'Sortable', 'Whether the user can sort by it.'),
     },
@@ -176,7 +176,7 @@ const TableColumn = z
 /** `checkTable` checks the cells, hence the cast: it knows the columns, and stops after some errors. */
 const Row = z
   .looseObject(
-    { id: OptionValue.meta({ title: 'Id', description: 'Says which row it is; unique in the table.' }) },
+    { id: OptionValue.meta({ title: 'Id', description: 'Identifies the row; unique in the table.' }) },
     { error: 'must be an object with id' },
   )
   .meta({
@@ -184,9 +184,9 @@ const Row = z
     description: 'A row of a table: its id, and a cell for each column by name.',
   }) as unknown as z.ZodType<TableRow>
 
-const Label = element('label', 'A text. Its label is what it says.', {})
+const Label = element('label', 'A text. Its label is the text.', {})
 
-const Heading = element('heading', 'A heading. Its label is what it says.', {
+const Heading = element('heading', 'A heading. Its label is the text.', {
   level: z
     .union([z.literal(2), z.literal(3), z.literal(4)], { error: 'must be 2, 3 or 4' })
     .default(2)
@@ -199,21 +199,21 @@ const Button = element('button', 'A button.', {
     .default('secondary')
     .meta({
       title: 'Kind',
-      description: 'How it looks: the main thing to do, another, or one that destroys something.',
+      description: 'The style: for the main action, another action, or a destructive one.',
     }),
   onAction: Handler.meta({ title: 'On action', description: 'Function (event) when the user presses it.' }),
 })
 
 const Link = element('link', 'A link to an address, or one that calls a function.', {
   href: z
-    .string({ error: 'must be a text' })
+    .string({ error: 'must be a string' })
     .max(2048, { error: 'must have at most 2048 characters' })
     .refine(isAllowedAddress, { error: 'must be an http, https or mailto address or a path that starts with "/"' })
     .optional()
     .meta({ title: 'Address', description: 'http, https, mailto, or a path of the same server.' }),
   onAction: Handler.meta({ title: 'On action', description: 'Function (event) when the user follows it.' }),
 }).superRefine(({ href, onAction }, found) => {
-  if ((href === undefined) === (onAction === undefined)) refuse(found, [], 'must have one of href and onAction', {})
+  if ((href === undefined) === (onAction === undefined)) refuse(found, [], 'must have either href or onAction', {})
 })
 
 const Image = element('image', 'An image of the solution’s media.', {
@@ -223,12 +223,12 @@ const Image = element('image', 'An image of the solution’s media.', {
     'a path below media/ such as "logo.svg"',
   ).meta({ title: 'Source', description: 'The file’s path below media/, such as "logo.svg".' }),
   alt: z
-    .union([z.literal(''), ShownText], { error: 'must be a text; an empty one if the image only decorates' })
-    .meta({ title: 'Alternative text', description: 'What it shows, in words; empty if it only decorates.' }),
+    .union([z.literal(''), ShownText], { error: 'must be a string; empty if the image is decorative' })
+    .meta({ title: 'Alternative text', description: 'A description of the image; empty if it is decorative.' }),
 })
 
 const Text = textInput('text', 'A line of text.', LINE, { value: OneLine }).superRefine(checkLength)
-const Password = textInput('password', 'A secret text, which is not shown. It has no value at first.', LINE, {})
+const Password = textInput('password', 'An input for secrets, which are not shown. It has no initial value.', LINE, {})
 const Email = textInput('email', 'An e-mail address.', LINE, { value: OneLine }).superRefine(checkLength)
 const Textarea = textInput(
   'textarea',
@@ -236,37 +236,37 @@ const Textarea = textInput(
   { usual: 10_000, most: 100_000 },
   {
     value: Lines,
-    rows: whole(1, 50).default(4).meta({ title: 'Rows', description: 'Lines that are visible at once.' }),
+    rows: whole(1, 50).default(4).meta({ title: 'Rows', description: 'The number of visible lines.' }),
   },
 ).superRefine(checkLength)
 
 const Numeral = input('number', 'A number, shown in the user’s locale.', {
-  min: Decimal.optional().meta({ title: 'Least', description: 'The least value that is allowed.' }),
-  max: Decimal.optional().meta({ title: 'Most', description: 'The greatest value that is allowed.' }),
+  min: Decimal.optional().meta({ title: 'Minimum', description: 'The smallest allowed value.' }),
+  max: Decimal.optional().meta({ title: 'Maximum', description: 'The largest allowed value.' }),
   step: z
     .number({ error: 'must be a number greater than 0' })
     .positive({ error: 'must be a number greater than 0' })
     .optional()
-    .meta({ title: 'Step', description: 'Between one value and the next.' }),
+    .meta({ title: 'Step', description: 'The interval between two values.' }),
   ...NUMBER_FORMAT,
   placeholder: ShownText.optional().meta({
     title: 'Placeholder',
     description: 'Shown while nothing is entered, a text or "i18n:" and a key.',
   }),
-  value: Decimal.optional().meta({ title: 'Value', description: 'The value at first.' }),
+  value: Decimal.optional().meta({ title: 'Value', description: 'The initial value.' }),
 }).superRefine(checkRange)
 
 const DateInput = input('date', 'A day, written YYYY-MM-DD, shown in the user’s locale.', {
-  min: Day.optional().meta({ title: 'First', description: 'The first day that is allowed.' }),
-  max: Day.optional().meta({ title: 'Last', description: 'The last day that is allowed.' }),
-  value: Day.optional().meta({ title: 'Value', description: 'The value at first.' }),
+  min: Day.optional().meta({ title: 'Minimum', description: 'The earliest allowed day.' }),
+  max: Day.optional().meta({ title: 'Maximum', description: 'The latest allowed day.' }),
+  value: Day.optional().meta({ title: 'Value', description: 'The initial value.' }),
 }).superRefine(checkRange)
 
-const Checkbox = input('checkbox', 'Something that is so or not.', {
-  value: whether(false, 'Value', 'Whether it is ticked at first.'),
+const Checkbox = input('checkbox', 'A choice between yes and no.', {
+  value: whether(false, 'Value', 'Whether it is initially selected.'),
 })
 
-const Select = input('select', 'One of several values, in a list that opens.', {
+const Select = input('select', 'One of several values, in a drop-down list.', {
   ...CHOICE,
   placeholder: ShownText.optional().meta({
     title: 'Placeholder',
@@ -279,23 +279,23 @@ const Radio = input('radio', 'One of several values, all visible.', CHOICE).supe
 const Table = element('table', 'Rows that can be sorted, selected and opened. Its label is its caption.', {
   columns: list(TableColumn, MAX_TABLE_COLUMNS)
     .min(1, { error: 'must have at least one column' })
-    .meta({ title: 'Columns', description: 'What is shown of each row.' }),
-  pageSize: whole(1, 200).default(20).meta({ title: 'Page size', description: 'Rows that are shown at once.' }),
+    .meta({ title: 'Columns', description: 'What the table shows of each row.' }),
+  pageSize: whole(1, 200).default(20).meta({ title: 'Page size', description: 'Rows per page.' }),
   selection: z
     .enum(['none', 'single', 'multiple'], { error: 'must be one of none, single, multiple' })
     .default('none')
     .meta({ title: 'Selection', description: 'How many rows can be selected.' }),
   value: list(Row, MAX_TABLE_ROWS)
     .default([])
-    .meta({ title: 'Rows', description: 'The rows at first; mostly a script sets them.' }),
+    .meta({ title: 'Rows', description: 'The initial rows; usually a script sets them.' }),
   onAction: Handler.meta({ title: 'On action', description: 'Function (id, event) when the user opens a row.' }),
   onRecordSelection: Handler.meta({
     title: 'On record selection',
-    description: 'Function (ids, event) when the user selected other rows.',
+    description: 'Function (ids, event) when the user changes the selection.',
   }),
   onSort: Handler.meta({
     title: 'On sort',
-    description: 'Function (column, direction, event) after the user sorted by a column.',
+    description: 'Function (column, direction, event) after the user sorts by a column.',
   }),
 }).superRefine(checkTable)
 
@@ -340,7 +340,7 @@ export function refuse(found: Found, path: PropertyKey[], message: string, value
 
 function checkLength({ value, maxLength }: { value?: string | undefined; maxLength: number }, found: Found): void {
   if (value !== undefined && value.length > maxLength)
-    refuse(found, ['value'], `must have at most ${maxLength} characters, as maxLength says`, value)
+    refuse(found, ['value'], `must have at most ${maxLength} characters (maxLength)`, value)
 }
 
 type Range<Value> = { min?: Value | undefined; max?: Value | undefined; value?: Value | undefined }
@@ -371,7 +371,7 @@ function refuseTwice<Key extends string>(
 ): void {
   const seen = new Set<string>()
   for (const [index, item] of items.entries()) {
-    if (seen.has(String(item[key]))) refuse(found, [list, index, key], `must differ from the others`, item[key])
+    if (seen.has(String(item[key]))) refuse(found, [list, index, key], 'must be unique', item[key])
     seen.add(String(item[key]))
   }
 }
@@ -391,7 +391,7 @@ function checkTable({ columns, value }: TableParts, found: Found): void {
       if (reported >= MAX_REPORTED) return
       const type = types.get(key)
       if (key === 'id' || cell === null) continue
-      const problem = type === undefined ? 'must not be there: the table has no such column' : problemOfCell(type, cell)
+      const problem = type === undefined ? 'must be removed: the table has no such column' : problemOfCell(type, cell)
       if (problem === null) continue
       refuse(found, ['value', index, key], problem, cell)
       reported++
@@ -410,6 +410,6 @@ function problemOfCell(type: string, cell: unknown): string | null {
     default:
       return typeof cell === 'string' && cell.length <= 10_000 && isWellFormed(cell)
         ? null
-        : 'must be a text of at most 10000 characters or null'
+        : 'must be a string of at most 10000 characters or null'
   }
 }

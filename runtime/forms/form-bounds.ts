@@ -30,7 +30,7 @@ export function boundsProblem(form: unknown): string | null {
           if (counts.items > MAX_ITEMS)
             return `has more than ${MAX_ITEMS} options, table columns and table rows together`
           const tabs = listOf(read(element, 'tabs'))
-          if (tabs.length > MAX_TABS) return `has an element of more than ${MAX_TABS} tabs`
+          if (tabs.length > MAX_TABS) return `has an element with more than ${MAX_TABS} tabs`
           for (const inner of [element, ...tabs]) {
             const within = read(inner, 'layout')
             if (within !== undefined) open.push({ layout: within, nesting: nesting + 1 })

@@ -55,7 +55,7 @@ export function checkReferences(
     if (first === undefined) names.set(part.name, path)
     else {
       isSound = false
-      const message = `${pathName(path)} is named "${part.name}", as is ${pathName(first)}; names are unique in a form, those of tabs included`
+      const message = `${pathName(path)} has the name "${part.name}", like ${pathName(first)}; names of elements and tabs must be unique in a form`
       found.fault(file, 'form_name_twice', message, found.isFull ? {} : places.value([...path, 'name']))
     }
     for (const text of textsOf(part)) checkText(text)
@@ -70,7 +70,7 @@ export function checkReferences(
   }
   for (const name of OWN_NAMES) {
     if (!functions?.has(name)) continue
-    const message = `the function "${name}" cannot be called as a function of the form, which has "${name}" itself`
+    const message = `the function "${name}" cannot be called through the form, because every form has a built-in "${name}"`
     found.warn(surroundings.script, 'form_function_hidden', message)
   }
   return isSound

@@ -17,7 +17,7 @@ const Column = z
     {
       width: whole(1, ROW_WIDTH)
         .optional()
-        .meta({ title: 'Width', description: 'Of 12; columns without a width share what is left.' }),
+        .meta({ title: 'Width', description: 'In twelfths of the row; columns without a width share the rest.' }),
       get elements(): z.ZodType<readonly ElementDefinition[]> {
         return list(ElementSchema, MAX_ELEMENTS)
           .default([])
@@ -26,22 +26,22 @@ const Column = z
     },
     { error: orUnknownKey('must be an object') },
   )
-  .meta({ id: 'column', title: 'Column', description: 'Elements below one another.' })
+  .meta({ id: 'column', title: 'Column', description: 'Elements from top to bottom.' })
 
 const Row = z
   .strictObject(
     {
       columns: list(Column, ROW_WIDTH)
         .min(1, { error: 'must have at least one column' })
-        .meta({ title: 'Columns', description: 'From start to end; below one another where there is no room.' }),
+        .meta({ title: 'Columns', description: 'From start to end; stacked where the row is too narrow.' }),
     },
     { error: orUnknownKey('must be an object with columns') },
   )
   .superRefine(({ columns }, found) => {
     const widths = columns.reduce((sum, { width }) => sum + Math.min(width ?? 1, ROW_WIDTH), 0)
-    if (widths > ROW_WIDTH) refuse(found, ['columns'], `must be at most ${ROW_WIDTH} wide together`, columns)
+    if (widths > ROW_WIDTH) refuse(found, ['columns'], `must have a total width of at most ${ROW_WIDTH}`, columns)
   })
-  .meta({ id: 'row', title: 'Row', description: 'Columns beside one another, 12 wide together.' })
+  .meta({ id: 'row', title: 'Row', description: 'Columns next to each other, with a total width of 12.' })
 
 const LayoutSchema: z.ZodType<Layout> = list(Row, MAX_ROWS)
   .default([])
@@ -53,7 +53,7 @@ const Tab = z
   .strictObject(
     {
       name: OwnIdentifier.meta({ title: 'Name', description: 'Unique in the form among elements and tabs.' }),
-      label: ShownText.meta({ title: 'Label', description: 'What the tab says, a text or "i18n:" and a key.' }),
+      label: ShownText.meta({ title: 'Label', description: 'The name shown on the tab, a text or "i18n:" and a key.' }),
       permission: Permission,
       layout: LayoutSchema,
     },
@@ -61,13 +61,13 @@ const Tab = z
   )
   .meta({ title: 'Tab', description: 'One of several layouts in the same place.' })
 
-const Tabs = element('tabs', 'Several layouts in the same place, of which one is seen.', {
+const Tabs = element('tabs', 'Several layouts in the same place, one of which is visible.', {
   tabs: list(Tab, MAX_TABS)
     .min(1, { error: 'must have at least one tab' })
     .meta({ title: 'Tabs', description: 'From start to end.' }),
   value: OwnIdentifier.optional().meta({
     title: 'Value',
-    description: 'The name of the tab that is open at first; the first one unless set.',
+    description: 'The name of the tab that is initially open. Default: the first one.',
   }),
 })
   .superRefine(({ tabs, value }, found) => {
@@ -104,7 +104,7 @@ const HANDLERS = {
   }),
   onHide: Handler.meta({ title: 'On hide', description: 'Function (event) when another form is shown.' }),
   onUnload: Handler.meta({ title: 'On unload', description: 'Function (event) when the client ends.' }),
-  onResize: Handler.meta({ title: 'On resize', description: 'Function (event) when the window has another size.' }),
+  onResize: Handler.meta({ title: 'On resize', description: 'Function (event) when the window is resized.' }),
 } satisfies Record<(typeof FORM_HANDLERS)[number], unknown>
 
 const WrittenForm = z

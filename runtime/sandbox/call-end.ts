@@ -66,7 +66,7 @@ function failedOf(message: GuestFailure, milliseconds: number, files: ReadonlySe
 }
 
 /** The error that a form's script threw while it loaded, as reported by the guest's wrapper. */
-export function toldFault(text: string, file: string, files: ReadonlySet<string>): LoadFault {
+export function reportedFault(text: string, file: string, files: ReadonlySet<string>): LoadFault {
   const { name, message, stack } = readFailure(text)
   return { code: 'script_load', message: `${name}: ${message}`, file, ...findPosition(stack, files) }
 }
@@ -109,7 +109,7 @@ export function memoryText(limits: Limits): string {
 
 /** An error that the guest's wrapper did not catch: it comes from the isolate, or is an unhandled rejection. */
 export function brokenOff(error: unknown, milliseconds: number): FailedEnd {
-  const message = error instanceof Error ? error.message.slice(0, 500) : 'the script ended in an unknown way'
+  const message = error instanceof Error ? error.message.slice(0, 500) : 'the script failed with an unknown error'
   return { ok: false, code: 'script_error', message, milliseconds }
 }
 
@@ -151,7 +151,7 @@ export function describeFault(
   const plain = text.replace(/ \[[^\]\s]+:\d+:\d+\]$/, '')
   const advice = /import statement outside a module|Unexpected token 'export'/.test(plain)
   const message = advice
-    ? `${plain}: scripts have no import and export, the top-level functions of all are global`
+    ? `${plain}: scripts cannot use import and export; the top-level functions of all scripts are global`
     : plain
   return position ? { code, message, ...position } : { code, message, file }
 }

@@ -75,7 +75,7 @@ function functionsOf(
     found.fault(
       file,
       'script_syntax',
-      'the functions that the script declares cannot be made out; it may be nested too deep',
+      'the functions that the script declares cannot be determined; it may be nested too deeply',
     )
     return null
   }
@@ -92,6 +92,6 @@ function readForm(file: string, source: string, found: Findings): object | undef
   }
   const { value } = parsed
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  found.fault(file, 'json_invalid', 'the file must hold one JSON object', { line: 1, column: 1 })
+  found.fault(file, 'json_invalid', 'the file must contain one JSON object', { line: 1, column: 1 })
   return undefined
 }

@@ -81,7 +81,7 @@ function readJsonObject({ file, source }: { file: string; source: string }, faul
   }
   const { value } = parsed
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  faults.push({ code: 'json_invalid', file, line: 1, column: 1, message: 'the file must hold one JSON object' })
+  faults.push({ code: 'json_invalid', file, line: 1, column: 1, message: 'the file must contain one JSON object' })
   return {}
 }
 
@@ -92,7 +92,7 @@ function readTexts(table: { file: string; source: string }, faults: Fault[]): Re
   const wrong = entries.filter(([, text]) => typeof text !== 'string')
   const places = jsonPlaces(table.source)
   for (const [index, [key]] of wrong.entries()) {
-    const message = `the value of "${key.slice(0, 200)}" must be a text`
+    const message = `the value of "${key.slice(0, 200)}" must be a string`
     // Only the first 100 errors get a position, since each one takes a scan of the file.
     faults.push({ code: 'i18n_invalid', file: table.file, ...(index < 100 ? places.value([key]) : {}), message })
   }

@@ -1,5 +1,5 @@
 import type { SandboxFormScript, SandboxScript } from '../protocol.ts'
-import { toldFault } from './call-end.ts'
+import { reportedFault } from './call-end.ts'
 import type { Client, LoadedClient, OpenCall } from './client.ts'
 import {
   type Callback,
@@ -48,7 +48,7 @@ export function createClientLoader(options: ClientLoaderOptions) {
   let compiled: Compiled | null = null
   /** The file whose top level ran last, for a probe that ends with the isolate. */
   let loading = ''
-  let tellLoading: Loading | null = null
+  let reportLoading: Loading | null = null
 
   /** Creates the client's context and runs the scripts in it. @throws LoadFault, and what isolated-vm throws */
   async function load(client: Client, call: OpenCall): Promise<void> {
@@ -118,21 +118,21 @@ export function createClientLoader(options: ClientLoaderOptions) {
       noteLoading(file)
       const timeout = Math.max(1, Math.ceil(end - now()))
       const text = JSON.stringify({ kind: 'script', name: form })
-      let told: string | null
+      let reported: string | null
       try {
         const made = (await script.run(loaded.context, { reference: true, timeout })) as Reference
         const args = [text, made.derefInto({ release: true })]
-        told = await watched(call, timeout, loaded.enter.apply(undefined, args, { timeout }) as Promise<string>)
+        reported = await watched(call, timeout, loaded.enter.apply(undefined, args, { timeout }) as Promise<string>)
       } catch (error) {
         throw faults.ofTopLevel(file, error, now() >= end - 1)
       }
-      if (told !== null && told !== '') throw toldFault(told, file, files)
+      if (reported !== null && reported !== '') throw reportedFault(reported, file, files)
     }
   }
 
   function noteLoading(file: string): void {
     loading = file
-    tellLoading?.(file)
+    reportLoading?.(file)
   }
 
   return {
@@ -141,7 +141,7 @@ export function createClientLoader(options: ClientLoaderOptions) {
     lastFile: () => loading,
     /** Reports each file from now on. */
     tell(onLoading: Loading): void {
-      tellLoading = onLoading
+      reportLoading = onLoading
     },
   }
 }

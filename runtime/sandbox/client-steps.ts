@@ -62,9 +62,9 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
       const entered = (client.loaded as LoadedClient).enter.apply(undefined, args, { timeout }) as Promise<string>
       const answered = await calls.watched(call, timeout, entered)
       if (answered === null) return
-      const told = answered === '' ? call.told : answered
-      if (told === null) wait(client, call)
-      else conclude(client, call, told)
+      const result = answered === '' ? call.result : answered
+      if (result === null) wait(client, call)
+      else conclude(client, call, result)
     } catch (error) {
       if (calls.isLost()) return
       if (isolate.isDisposed) return calls.loseMemory(call)
@@ -76,8 +76,8 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
   }
 
   /** Ends the call with the result that the guest reported. */
-  function conclude(client: Client, call: OpenCall, told: string): void {
-    const how = endOf(told, call.clock.elapsed(), files)
+  function conclude(client: Client, call: OpenCall, result: string): void {
+    const how = endOf(result, call.clock.elapsed(), files)
     if (how.ok && client.call === call) client.counted = call.id
     calls.end(client, call, how)
   }

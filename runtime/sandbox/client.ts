@@ -31,5 +31,5 @@ export type OpenCall = {
   /** Answers that have arrived but have not been passed to the script yet. */
   answers: number
   /** The result that the guest reported while the step that produced it was still running. */
-  told: string | null
+  result: string | null
 }

@@ -68,7 +68,7 @@ export function createClients(
         if (call !== null) events.request(call.id, ...request)
       },
       done: ({ call }, text) => {
-        if (call !== null) call.told = text
+        if (call !== null) call.result = text
       },
     }),
   )

@@ -90,7 +90,7 @@ export default function bootstrap(
   function lengthOf(array: readonly unknown[]): number {
     const length: unknown = array.length
     if (typeof length === 'number' && isFiniteNumber(length) && length >= 0) return length
-    throw new SafeTypeError('the length of the array is no number')
+    throw new SafeTypeError('the length of the array is not a number')
   }
 
   function record<T>(): Record<string, T> {
@@ -137,7 +137,7 @@ export default function bootstrap(
     if (typeof value === 'number') return spend(isFiniteNumber(value) ? `${value}` : 'null', budget)
     if (value === null || value === undefined || typeof value === 'boolean') return spend(`${value ?? null}`, budget)
     if (typeof value !== 'object') throw new SafeTypeError(`a ${typeof value} is not plain data`)
-    if (depth === 0) throw new SafeRangeError('the data is nested more than 16 deep')
+    if (depth === 0) throw new SafeRangeError('the data is nested more than 16 levels deep')
     return isArray(value) ? encodeArray(value, depth, budget) : encodeObject(value, depth, budget)
   }
 
@@ -219,7 +219,7 @@ export default function bootstrap(
   function quotaError(limit: string, allowed: number, amount: unknown, where?: string): Error {
     const used = typeof amount === 'number' && isFiniteNumber(amount) ? amount : allowed + 1
     const place = where === undefined ? '' : `${where}: `
-    const error = new SafeRangeError(`${place}the limit ${limit} of ${allowed} is used up`)
+    const error = new SafeRangeError(`${place}the limit ${limit} of ${allowed} is exceeded`)
     quotas ??= new SafeWeakMap()
     apply(weakSet, quotas, [error, { limit, allowed, used }])
     return error
@@ -237,7 +237,7 @@ export default function bootstrap(
 
   function command({ name, path }: Binding, method: string, args: readonly unknown[]): void {
     if (!running)
-      throw new SafeError(`${path}.${method} works in a call such as onSolutionOpen, not while scripts load`)
+      throw new SafeError(`${path}.${method} works only in a call such as onSolutionOpen, not while scripts load`)
     countHostCall()
     const allowed = limits[commandsLimit] as number
     const text = `{"plugin":${stringify(name)},"method":${stringify(method)},"args":${encodeArgs(args)}}`
@@ -252,7 +252,7 @@ export default function bootstrap(
   function request({ name, path }: Binding, method: string, args: readonly unknown[]): Promise<unknown> {
     return new SafePromise((resolve, reject) => {
       if (!running)
-        throw new SafeError(`${path}.${method} works in a call such as onSolutionOpen, not while scripts load`)
+        throw new SafeError(`${path}.${method} works only in a call such as onSolutionOpen, not while scripts load`)
       countHostCall()
       const id = ++requestIds
       const text = `{"id":${id},"plugin":${stringify(name)},"method":${stringify(method)},"args":${encodeArgs(args)}}`
@@ -285,7 +285,7 @@ export default function bootstrap(
       logLines = (limits.LOG_LINES as number) + 1
       host(
         'log',
-        '{"level":"warn","message":"further lines of this call are left out: LOG_LINES or LOG_SIZE is used up","stack":""}',
+        '{"level":"warn","message":"further lines of this call are dropped: LOG_LINES or LOG_SIZE is exceeded","stack":""}',
       )
       return
     }

@@ -90,7 +90,7 @@ export function createIsolateCalls(
 
   return {
     begin(client: Client, id: number, limitName: string, allowed: number): OpenCall {
-      const call: OpenCall = { id, limitName, clock: createCallClock(allowed, now), answers: 0, told: null }
+      const call: OpenCall = { id, limitName, clock: createCallClock(allowed, now), answers: 0, result: null }
       call.clock.begin()
       client.call = call
       events.started(id)

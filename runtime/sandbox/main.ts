@@ -73,7 +73,7 @@ function receive(text: string): void {
       void clients?.then((served) => tell(served, message))
       return
     case 'cancel':
-      if (waiting.delete(message.id)) ended(message.id, refused('the call was given up before it started'))
+      if (waiting.delete(message.id)) ended(message.id, refused('the call was canceled before it started'))
       return
     case 'answer':
       if (solution !== null) solution.answer(message.id, message.request, message.ok, message.value)
@@ -163,7 +163,7 @@ function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['r
 }
 
 /** Events that calls of logins and of clients report in the same way. */
-const told = {
+const sharedEvents = {
   log: (id, level, line, position) =>
     send({ kind: 'log', id, level, message: line, ...(position ? { position } : {}) }),
   request: (id, request, plugin, method, args) => send({ kind: 'request', id, request, plugin, method, args }),
@@ -191,7 +191,7 @@ async function clientsOf(served: SandboxSolution): Promise<Clients> {
   const { createClients } = await import('./clients.ts')
   if (prepared === null) throw new TypeError('the process is not prepared')
   const events = {
-    ...told,
+    ...sharedEvents,
     started: (id: number) => send({ kind: 'started', id }),
     ended,
     hung: (id: number) => send({ kind: 'hung', id }),
@@ -211,7 +211,7 @@ function load(message: Extract<ToSandbox, { kind: 'load' }>): void {
   source = message.solution
   getUuidsReady(source)
   solution = loadSolution(prepared, message.solution, {
-    ...told,
+    ...sharedEvents,
     ended,
     settled: () => {
       clearTimeout(settling)
@@ -238,7 +238,7 @@ async function loadDebugged(served: SandboxSolution): Promise<DebuggedLogins> {
   const { inspectorOf } = await debugging
   if (prepared === null) throw new TypeError('the process is not prepared')
   const made = createDebuggedLogins(prepared, served, inspectorOf, {
-    ...told,
+    ...sharedEvents,
     ended,
     settled: () => send({ kind: 'settled' }),
     hung: (id) => send({ kind: 'hung', id }),

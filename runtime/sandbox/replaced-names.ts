@@ -19,11 +19,11 @@ export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   utils: 'methods of String, Number, Date and Intl',
   JSEvent: 'event.type with a constant of EventType',
   'plugins.dialogs': 'the error of an input, a label, or your own form with application.showForm',
-  'plugins.jwt': 'the authenticator OAUTH for ID tokens; nothing else makes or checks tokens',
+  'plugins.jwt': 'the authenticator OAUTH for ID tokens; nothing else creates or checks tokens',
   'plugins.http.createNewHttpClient': 'await plugins.http.fetch(url, init)',
   'plugins.http.getPageData': 'await plugins.http.fetch(url, init)',
   'plugins.mail': 'await plugins.http.fetch to a mail service',
-  'plugins.file': 'media/ for files that are shown, a database for data',
+  'plugins.file': 'media/ for files to show, a database for data',
   'plugins.scheduler': 'application.executeLater(callback, milliseconds)',
   'plugins.rawSQL': 'await plugins.database.query(name, sql, parameters)',
   'application.sleep': 'application.executeLater(callback, milliseconds)',
@@ -48,13 +48,13 @@ export function warnOfReplacedNames(scripts: readonly Script[], formScripts: rea
   if (suspects.length === 0) return []
   const declared = new Set(scripts.flatMap(({ source }) => topLevelNames(source).map(({ name }) => name)))
   return suspects.flatMap(({ file, source }) => {
-    const told = new Set<string>()
+    const reported = new Set<string>()
     return freeNames(source).flatMap(({ name, start, line, column }): Warning[] => {
       const path =
         /^[\w$]+(?:\s*\.\s*[\w$]+){0,2}/.exec(source.slice(start, start + 200))?.[0].replaceAll(/\s/g, '') ?? name
       const found = prefixesOf(path).find((prefix) => Object.hasOwn(REPLACED_NAMES, prefix))
-      if (found === undefined || declared.has(name) || told.has(found)) return []
-      told.add(found)
+      if (found === undefined || declared.has(name) || reported.has(found)) return []
+      reported.add(found)
       const message = `"${found}" of the original product does not exist here: use ${REPLACED_NAMES[found]}`
       return [{ code: 'name_replaced', file, line, column, message }]
     })

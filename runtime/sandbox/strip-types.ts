@@ -14,7 +14,7 @@ export function stripTypes(file: string, source: string): { source: string } | {
 function reason(error: unknown): string {
   const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)
   const advice = /not supported in strip-only mode/.test(message)
-    ? ': only types that can be erased are possible, so no enum, namespace, import = or parameter property'
+    ? ': only erasable types are supported, so no enum, namespace, import = or parameter property'
     : ''
   return `TypeScript: ${message.slice(0, 500)}${advice}`
 }

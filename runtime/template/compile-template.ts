@@ -30,11 +30,11 @@ export function compileTemplate(
   }
   const missing = missingEssentials(findLoginForm(stable))
   const formAt = findLoginForm(authored).form?.sourceCodeLocation?.startOffset ?? null
-  for (const what of missing) warnings.add('template_replaced', replacedMessage(`it has not ${what}`), formAt)
+  for (const what of missing) warnings.add('template_replaced', replacedMessage(`it does not have ${what}`), formAt)
   if (missing.length > 0) return { template: null, warnings: warnings.listed() }
   const template = writeParts(stable, '', new TemplateWarnings(file, '', 0))
   if (isWithinBounds(template)) return { template, warnings: warnings.listed() }
-  warnings.add('template_replaced', replacedMessage(`it has more than ${MAX_PARTS} places to fill in`), null)
+  warnings.add('template_replaced', replacedMessage(`it has more than ${MAX_PARTS} values to insert`), null)
   return { template: null, warnings: warnings.listed() }
 }
 

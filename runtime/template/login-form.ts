@@ -119,7 +119,7 @@ export function missingElements({ form, inputs, errorLabel }: LoginForm): Missin
   const ofType = (name: string, type: string) =>
     inputs.has(name) && inputType(inputs.get(name) as Tree.Element) === type
   if (form) {
-    need(has('method', 'post'), form, 'the login form is posted in any case; write method="post"')
+    need(has('method', 'post'), form, 'the login form is always posted; write method="post"')
     need(has('accept-charset', 'utf-8'), form, 'the login form has no accept-charset="UTF-8"; add it')
     need(has('role', 'form'), form, 'the login form has no role="form"; add it')
   }
@@ -130,11 +130,11 @@ export function missingElements({ form, inputs, errorLabel }: LoginForm): Missin
       `${why}; add <input type="${type}" name="${name}"> to the login form`,
     )
   if (inputs.has('username')) input('username', 'text', 'the input "username" is not of type text')
-  if (inputs.has('password')) input('password', 'password', 'the input "password" shows what is typed')
-  input('remember', 'checkbox', 'nobody can ask to be remembered')
+  if (inputs.has('password')) input('password', 'password', 'the input "password" is not of type password, so it shows what is typed')
+  input('remember', 'checkbox', 'users cannot choose to be remembered')
   input('id_token', 'hidden', 'automatic sign-in does not work')
   const example = '<p id="errorlabel" class="errorlabel">'
-  need(errorLabel !== null, form, `nothing tells that a sign-in was refused; add ${example}`)
+  need(errorLabel !== null, form, `users do not see that a sign-in was refused; add ${example}`)
   const classes = (errorLabel && attributeValue(errorLabel, 'class'))?.split(/\s+/) ?? []
   need(
     !errorLabel || classes.includes('errorlabel'),

@@ -9,10 +9,10 @@ import { quoteText, type TemplateWarnings } from './template-warnings.ts'
 /** A range in the source, in the parser's offsets. */
 export type Span = readonly [start: number, end: number]
 
-const NAME_ADVICE = "it is part of an attribute's name, and the attribute is left out; write the name out"
+const NAME_ADVICE = "it is part of an attribute's name, so the attribute is removed; write the name without placeholders"
 const HANDLER_ADVICE = 'does not run under the Content-Security-Policy; use addEventListener in a <script>'
 const STYLE_ADVICE =
-  'the Content-Security-Policy blocks style attributes; give the element a class and write the rule into a <style>'
+  'the Content-Security-Policy blocks style attributes; give the element a class and write the rule in a <style>'
 
 /** Adds warnings for one place of a template: placeholders that stay empty, and what the policy blocks. */
 export class PlaceWarnings {
@@ -41,7 +41,7 @@ export class PlaceWarnings {
       element === this.login.form ? name === 'action' : this.login.owned.has(element) && name === 'formaction'
     if (!sendsLogin) return blockedAddress(element, name, value)
     if (/^(?:\.\/)?(?:index\.html)?(?:[?#]|$)/.test(value.trim())) return null
-    return `the login form is sent to its own page, and ${quoteText(value)} is left out; take the ${name} away`
+    return `the login form is always sent to its own page, so ${quoteText(value)} is ignored; remove the ${name}`
   }
 
   private warnPlace(place: AttributePlace, value: string, span: Span): void {

@@ -71,7 +71,7 @@ class PartsWriter implements DocumentWriter {
   comment(node: Tree.CommentNode): void {
     let data = node.data
     if (hasPlaceholder(data)) {
-      this.warn.empty(data, nodePlace(node), 'it is part of a comment; take it out')
+      this.warn.empty(data, nodePlace(node), 'it is part of a comment; remove it')
       data = withoutPlaceholders(data)
       if (/^-?>|--!?>|(?:-|--!)$/.test(data)) data = withoutPlaceholders(node.data, ' ')
     }
@@ -232,7 +232,7 @@ class PartsWriter implements DocumentWriter {
 
   /** Without its placeholders the text would end its element, or another one, so all of it is dropped. */
   private emptyRawText(element: Tree.Element, node: Tree.TextNode): void {
-    const advice = `without it <${element.tagName}> would end elsewhere, so that all of it stays empty; take it out of the tag`
+    const advice = `without it <${element.tagName}> would end elsewhere, so all of it stays empty; move it out of the tag`
     this.warn.emptied(node, findPlaceholders(node.value), advice)
   }
 

@@ -175,7 +175,7 @@ test('a paused solution: its page shows until when, the reason with the last err
     },
     { interval: 10 },
   )
-  expect(text).toContain('its scripts pause for ')
+  expect(text).toContain('its scripts are paused for ')
   expect(text).toContain('roll back to one that worked')
   for (const path of ['', '/log', '/access', '/login-page', '/oauth']) {
     const { text: page } = await admin.get(`/admin/solutions/paused${path}`)

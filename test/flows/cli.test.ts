@@ -140,7 +140,7 @@ test('check: a login page without a password field is a warning at its form, and
   expect(warned).toEqual({
     code: 0,
     err: '',
-    out: `media/login.html:3:1  warning template_replaced  the default login page is shown instead of this one: it has not an input with name="password" in the login form
+    out: `media/login.html:3:1  warning template_replaced  the default login page is shown instead of this one: it does not have an input with name="password" in the login form
     3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
       │ ^
     → Add what is missing; "solhost login-template" writes a complete page.
@@ -169,7 +169,7 @@ test('check: each missing input of a login page is reported at the form that sho
   const { code, out } = await check({ 'media/login.html': page })
   expect([code, out]).toEqual([
     0,
-    `media/login.html:3:1  warning template_element_missing  nobody can ask to be remembered; add <input type="checkbox" name="remember"> to the login form
+    `media/login.html:3:1  warning template_element_missing  users cannot choose to be remembered; add <input type="checkbox" name="remember"> to the login form
     3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
       │ ^
     → Add or change the element as the message says.
@@ -252,8 +252,8 @@ Next:
     code: 2,
     out: '',
     err:
-      '"My_Shop" is not a valid solution name: it must be a name of 1 to 63 small letters, digits and hyphens, ' +
-      'without a hyphen at its ends and without "--" at places 3 and 4.\n',
+      '"My_Shop" is not a valid solution name: it must be a name of 1 to 63 lowercase letters, digits and hyphens, ' +
+      'without a hyphen at the start or end, and without "--" at positions 3 and 4.\n',
   })
   expect((await run('init', '../up')).code).toBe(2)
   expect(await run('init', 'full')).toEqual({

@@ -49,7 +49,7 @@ test('a solution killed three times is paused: its sign-ins get 503 with Retry-A
   expect(await api('bad')).toMatchObject({ state: 'quarantined', retryAt: expect.any(Number) })
   expect(await api('good')).toMatchObject({ state: 'active' })
   const { items } = (await api('bad/log')) as { items: { message: string }[] }
-  expect(items.some(({ message }) => message.includes('its scripts pause for 5 s'))).toBe(true)
+  expect(items.some(({ message }) => message.includes('its scripts are paused for 5 s'))).toBe(true)
   expect((await (await signInToAdmin(host)).get('/admin/')).text).toContain('Quarantined')
 })
 

@@ -60,7 +60,7 @@ test('application.getVersion: it returns the version of the platform, not of the
 
 test('application.closeSolution: in a login, where no client is open, it is a TypeError', async () => {
   const script = "function onSolutionOpen() { application.closeSolution('orders') }"
-  expect((await lab.run({ script, evaluated: true })).failure?.message).toContain('works in an open client only')
+  expect((await lab.run({ script, evaluated: true })).failure?.message).toContain('works only in an open client')
 })
 
 test.each(['http://a.example/x?y=1#z', 'https://a.example:8443', 'mailto:a@b.example', '/path?x=1', '/'])(

@@ -117,7 +117,7 @@ test('security: while scripts load, login and effects are unavailable, and the e
   const { failure } = await lab.run({ script: "\nsecurity.setTenantValue('x'); function onSolutionOpen() {}" })
   expect(failure).toMatchObject({
     code: 'script_error',
-    message: 'Error: security.setTenantValue works in a call such as onSolutionOpen, not while scripts load',
+    message: 'Error: security.setTenantValue works only in a call such as onSolutionOpen, not while scripts load',
     position: { file: 'modules/auth/globals.js', line: 2 },
   })
 })

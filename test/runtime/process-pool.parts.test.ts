@@ -145,7 +145,7 @@ test('above the maximum the largest process is terminated: its call may be repea
   memory.used = 100
   expect((await large).failure).toMatchObject({
     code: 'sandbox_busy',
-    message: expect.stringMatching(/^the memory of the host .* this one was the largest: \d+ MB$/),
+    message: expect.stringMatching(/^the memory of the host .* this sandbox process was the largest: \d+ MB$/),
   })
   expect((await small).effects.login?.username).toBe('small0')
 })

@@ -151,7 +151,7 @@ test.each([
   'registration',
 ])('configuration: the parameter %s is reserved for the platform', (name) => {
   expect(refusal({ ...GOOGLE, [name]: 'x' })).toBe(
-    `getOAuthConfig: "${name}" must not be there: the platform sets it itself`,
+    `getOAuthConfig: "${name}" must not be set: the platform sets it`,
   )
 })
 
@@ -160,9 +160,9 @@ test.each([
   [{ prompt: 'a %%GOOGLE%% b' }, '"prompt"'],
   [{ issuer: 'https://%%GOOGLE%%.example.org/' }, '"issuer"'],
   [{ login_failed_url: '/?%%GOOGLE%%' }, '"login_failed_url"'],
-  [{ apiSecret: 'a%%GOOGLE%%' }, '"apiSecret" must be one %%NAME%%'],
-  [{ apiSecret: '%%GOOGLE%%%%GOOGLE%%' }, '"apiSecret" must be one %%NAME%%'],
-  [{ apiSecret: '%%google%%' }, '"apiSecret" must be one %%NAME%%'],
+  [{ apiSecret: 'a%%GOOGLE%%' }, '"apiSecret" must be exactly one %%NAME%%'],
+  [{ apiSecret: '%%GOOGLE%%%%GOOGLE%%' }, '"apiSecret" must be exactly one %%NAME%%'],
+  [{ apiSecret: '%%google%%' }, '"apiSecret" must be exactly one %%NAME%%'],
 ])('configuration: %j has a placeholder where none is allowed', (settings, message) => {
   expect(refusal({ ...GOOGLE, ...settings })).toMatch(message)
 })
@@ -272,7 +272,7 @@ test.each([
     '"defaultScope" must be names of printable ASCII, with spaces between them',
   ],
   [{ clientId: 'id' }, '"api" is missing; it must be one of Google, Microsoft, Apple, Okta, LinkedIn, GitHub, Custom'],
-  [{ api: 'Google' }, '"clientId" is missing; it must be a text of 1 to 500 characters without control characters'],
+  [{ api: 'Google' }, '"clientId" is missing; it must be a string of 1 to 500 characters without control characters'],
   [{ ...GOOGLE, api: 'toString' }, '"api" must be one of Google, Microsoft, Apple, Okta, LinkedIn, GitHub, Custom'],
   [null, 'the settings must be an object, not null'],
   ['Google', 'the settings must be an object, not "Google"'],

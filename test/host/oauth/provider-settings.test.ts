@@ -51,7 +51,7 @@ test('provider settings: defaults and choices are those of the table', () => {
   expect(of('LinkedIn', 'code_challenge_method')).toEqual({
     name: 'code_challenge_method',
     title: 'PKCE method',
-    description: 'S256 unless set; LinkedIn takes none.',
+    description: 'Default: S256. LinkedIn does not support PKCE.',
     required: 'no',
     default: null,
     values: ['S256', 'plain'],

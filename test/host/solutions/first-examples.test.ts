@@ -24,8 +24,8 @@ test('a start without room for the examples continues, and the next start adds t
   await add()
   expect([added, said.length]).toEqual([0, 1])
   expect(said[0]).toBe(
-    'the example solutions were not added; the next start tries again: The memory of this host is used up, and nothing idle ' +
-      'is left to end. Raise RUNTIME_XMX or the limit of the container, and start the host again.',
+    'the example solutions were not added; the next start tries again: The memory of this host is used up, and there are no idle ' +
+      'processes left to end. Raise RUNTIME_XMX or the limit of the container, and start the host again.',
   )
   isFull = false
   await add()

@@ -233,7 +233,7 @@ test('manifest: a hundred errors are listed, and one more says how many were omi
   expect([faults.length, faults[100]?.code, faults[100]?.message]).toEqual([
     101,
     'more_faults',
-    '150 more faults are not listed',
+    '150 more errors are not listed',
   ])
 })
 

@@ -224,7 +224,7 @@ test('bundle: beyond a hundred, errors are only counted', async () => {
   expect([faults.length, faults[100]?.code, faults[100]?.message]).toEqual([
     101,
     'more_faults',
-    '30 more faults are not listed',
+    '30 more errors are not listed',
   ])
 })
 

@@ -156,12 +156,12 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
     'name',
     'must not be a name that every JavaScript object has, not "__proto__"',
   ],
-  [{ type: 'label', label: '' }, 'label', 'must be a text of 1 to 2000 characters without control characters, not ""'],
+  [{ type: 'label', label: '' }, 'label', 'must be a string of 1 to 2000 characters without control characters, not ""'],
   [{ type: 'label', label: 'a\n' }, 'label', 'without control characters, not "a\\n"'],
   [{ type: 'label', label: 'x'.repeat(2001) }, 'label', 'at most 2000 characters'],
-  [{ type: 'label', label: '\ud800' }, 'label', 'must be a text of 1 to 2000 characters'],
+  [{ type: 'label', label: '\ud800' }, 'label', 'must be a string of 1 to 2000 characters'],
   [{ type: 'label', label: 5 }, 'label', 'not 5'],
-  [{ type: 'label', hint: [] }, 'hint', 'must be a text'],
+  [{ type: 'label', hint: [] }, 'hint', 'must be a string'],
   [{ type: 'label', visible: 'yes' }, 'visible', 'must be true or false, not "yes"'],
   [{ type: 'label', enabled: null }, 'enabled', 'must be true or false, not null'],
   [{ type: 'label', permission: '' }, 'permission', 'must be 1 to 200 visible characters'],
@@ -170,8 +170,8 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [{ type: 'button', kind: 'big' }, 'kind', 'must be one of primary, secondary, danger, not "big"'],
   [{ type: 'button', onAction: 'save()' }, 'onAction', 'must be the name of a function in the form’s script'],
   [{ type: 'button', onAction: true }, 'onAction', 'must be the name of a function in the form’s script'],
-  [{ type: 'link' }, '', 'must have one of href and onAction'],
-  [{ type: 'link', href: '/a', onAction: 'b' }, '', 'must have one of href and onAction'],
+  [{ type: 'link' }, '', 'must have either href or onAction'],
+  [{ type: 'link', href: '/a', onAction: 'b' }, '', 'must have either href or onAction'],
   ...[
     'javascript:alert(1)',
     'orders',
@@ -184,25 +184,25 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   ...['../x.png', '/x.png', 'https://example.org/x.png', 'a//b', 'a/./b', '..', 'a\\b', 'a b', ''].map(
     (src) => [{ type: 'image', src, alt: '' }, 'src', 'must be a path below media/ such as "logo.svg"'] as const,
   ),
-  [{ type: 'image', src: 'a.png' }, 'alt', 'is missing; it must be a text; an empty one if the image only decorates'],
+  [{ type: 'image', src: 'a.png' }, 'alt', 'is missing; it must be a string; empty if the image is decorative'],
   [{ type: 'text', maxLength: 0 }, 'maxLength', 'must be a whole number from 1 to 10000, not 0'],
   [{ type: 'text', maxLength: 1.5 }, 'maxLength', 'must be a whole number from 1 to 10000, not 1.5'],
   [{ type: 'text', maxLength: 1e308 }, 'maxLength', 'must be a whole number from 1 to 10000'],
   [
     { type: 'text', maxLength: 2, value: 'abc' },
     'value',
-    'must have at most 2 characters, as maxLength says, not "abc"',
+    'must have at most 2 characters (maxLength), not "abc"',
   ],
-  [{ type: 'text', value: 'a\nb' }, 'value', 'must be a text without control characters'],
-  [{ type: 'text', value: 5 }, 'value', 'must be a text without control characters, not 5'],
-  [{ type: 'text', value: '\udc00' }, 'value', 'must be a text without halves of characters'],
-  [{ type: 'text', autocomplete: 'On!' }, 'autocomplete', 'must be words of HTML’s autocomplete'],
+  [{ type: 'text', value: 'a\nb' }, 'value', 'must be a string without control characters'],
+  [{ type: 'text', value: 5 }, 'value', 'must be a string without control characters, not 5'],
+  [{ type: 'text', value: '\udc00' }, 'value', 'must be a string without lone surrogates'],
+  [{ type: 'text', autocomplete: 'On!' }, 'autocomplete', 'must be tokens of the HTML attribute autocomplete'],
   [{ type: 'text', required: 1 }, 'required', 'must be true or false, not 1'],
-  [{ type: 'text', placeholder: '' }, 'placeholder', 'must be a text'],
+  [{ type: 'text', placeholder: '' }, 'placeholder', 'must be a string'],
   [{ type: 'email', maxLength: 10_001 }, 'maxLength', 'must be a whole number from 1 to 10000'],
   [{ type: 'textarea', maxLength: 100_001 }, 'maxLength', 'must be a whole number from 1 to 100000'],
   [{ type: 'textarea', rows: 51 }, 'rows', 'must be a whole number from 1 to 50'],
-  [{ type: 'textarea', value: 'a\u0000' }, 'value', 'must be a text without control characters but line ends and tabs'],
+  [{ type: 'textarea', value: 'a\u0000' }, 'value', 'must be a string without control characters except line breaks and tabs'],
   [{ type: 'number', min: '1' }, 'min', 'must be a number, not "1"'],
   [{ type: 'number', min: 2, max: 1 }, 'max', 'must be at least min, 2, not 1'],
   [{ type: 'number', min: 2, value: 1 }, 'value', 'must be at least min, 2, not 1'],
@@ -210,7 +210,7 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [{ type: 'number', step: 0 }, 'step', 'must be a number greater than 0, not 0'],
   [{ type: 'number', step: -1 }, 'step', 'must be a number greater than 0, not -1'],
   [{ type: 'number', decimals: 11 }, 'decimals', 'must be a whole number from 0 to 10, not 11'],
-  [{ type: 'number', currency: 'eur' }, 'currency', 'must be a currency by ISO 4217 such as EUR, not "eur"'],
+  [{ type: 'number', currency: 'eur' }, 'currency', 'must be an ISO 4217 currency code such as EUR, not "eur"'],
   [{ type: 'number', value: Number.POSITIVE_INFINITY }, 'value', 'must be a number, not Infinity'],
   [{ type: 'date', value: '2026-02-30' }, 'value', 'must be a date written YYYY-MM-DD, not "2026-02-30"'],
   [{ type: 'date', value: '1.2.2026' }, 'value', 'must be a date written YYYY-MM-DD'],
@@ -222,15 +222,15 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [
     { type: 'select', options: [{ value: '', label: 'x' }] },
     'options.0.value',
-    'must be a text of 1 to 200 characters',
+    'must be a string of 1 to 200 characters',
   ],
-  [{ type: 'select', options: [{ value: 'x' }] }, 'options.0.label', 'is missing; it must be a text'],
+  [{ type: 'select', options: [{ value: 'x' }] }, 'options.0.label', 'is missing; it must be a string'],
   [{ type: 'select', options: ['x'] }, 'options.0', 'must be an object with value and label, not "x"'],
   [{ type: 'select', options: Array(1001).fill(OPTIONS[0]) }, 'options', 'must have at most 1000 items'],
   [
     { type: 'select', options: [...OPTIONS, { value: '1', label: 'x' }] },
     'options.2.value',
-    'must differ from the others, not "1"',
+    'must be unique, not "1"',
   ],
   [{ type: 'select', options: OPTIONS, value: 'b' }, 'value', 'must be the value of one of the options, not "b"'],
   [{ type: 'select', options: OPTIONS, value: '1' }, 'value', 'must be the value of one of the options, not "1"'],
@@ -248,13 +248,13 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [
     { type: 'table', columns: [{ name: 'x' }, { name: 'x' }] },
     'columns.1.name',
-    'must differ from the others, not "x"',
+    'must be unique, not "x"',
   ],
   [{ type: 'table', columns: COLUMNS, pageSize: 201 }, 'pageSize', 'must be a whole number from 1 to 200, not 201'],
   [{ type: 'table', columns: COLUMNS, selection: 'all' }, 'selection', 'must be one of none, single, multiple'],
-  [{ type: 'table', columns: COLUMNS, value: [{}] }, 'value.0.id', 'is missing; it must be a text of 1 to 200'],
+  [{ type: 'table', columns: COLUMNS, value: [{}] }, 'value.0.id', 'is missing; it must be a string of 1 to 200'],
   [{ type: 'table', columns: COLUMNS, value: [5] }, 'value.0', 'must be an object with id, not 5'],
-  [{ type: 'table', columns: COLUMNS, value: [{ id: 1 }, { id: '1' }] }, 'value.1.id', 'must differ from the others'],
+  [{ type: 'table', columns: COLUMNS, value: [{ id: 1 }, { id: '1' }] }, 'value.1.id', 'must be unique'],
   [{ type: 'table', columns: COLUMNS, value: [{ id: 1, y: 'a' }] }, 'value.0.y', 'the table has no such column'],
   [{ type: 'table', columns: COLUMNS, value: [{ id: 1, x: 5 }] }, 'value.0.x', 'must be a string of at most 10000'],
   ...(
@@ -275,12 +275,12 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [
     { type: 'panel', layout: [{ columns: [{ width: 8 }, { width: 5 }] }] },
     'layout.0.columns',
-    'at most 12 wide together',
+    'have a total width of at most 12',
   ],
-  [{ type: 'panel', layout: [{ columns: [{ width: 12 }, {}] }] }, 'layout.0.columns', 'at most 12 wide together'],
+  [{ type: 'panel', layout: [{ columns: [{ width: 12 }, {}] }] }, 'layout.0.columns', 'have a total width of at most 12'],
   [{ type: 'tabs' }, 'tabs', 'is missing; it must be a list'],
   [{ type: 'tabs', tabs: [] }, 'tabs', 'must have at least one tab'],
-  [{ type: 'tabs', tabs: [{ name: 'x' }] }, 'tabs.0.label', 'is missing; it must be a text'],
+  [{ type: 'tabs', tabs: [{ name: 'x' }] }, 'tabs.0.label', 'is missing; it must be a string'],
   [
     { type: 'tabs', tabs: [{ name: 'x', label: 'X' }], value: 'y' },
     'value',
@@ -300,12 +300,12 @@ test.each(WRONG)('form: %j is refused at "%s": %s', (written, place, message) =>
 })
 
 test.each<[unknown, string]>([
-  [{ title: '' }, '"title" must be a text of 1 to 2000 characters without control characters, not ""'],
+  [{ title: '' }, '"title" must be a string of 1 to 2000 characters without control characters, not ""'],
   [{ permission: 5 }, '"permission" must be 1 to 200 visible characters without spaces at the start or end, not 5'],
   [{ layout: {} }, '"layout" must be a list'],
   [{ layout: ['x'] }, '"layout.0" must be an object with columns, not "x"'],
   [{ layout: Array(201).fill({ columns: [{}] }) }, 'the form has a layout of more than 200 rows'],
-  [{ $schema: 5 }, '"$schema" must be a text of 1 to 500 characters without control characters, not 5'],
+  [{ $schema: 5 }, '"$schema" must be a string of 1 to 500 characters without control characters, not 5'],
   [[], 'the form must be an object'],
   [null, 'the form must be an object, not null'],
 ])('form: %j is refused', (form, message) => {
@@ -326,21 +326,21 @@ test('form: every error is listed, one per place', () => {
 const label = (name: string) => ({ type: 'label', name })
 
 test.each<[string, readonly unknown[], string]>([
-  ['two elements', [label('a'), label('a')], `${FIRST.slice(0, -1)}1" is named "a", as is ${FIRST}"`],
+  ['two elements', [label('a'), label('a')], `${FIRST.slice(0, -1)}1" has the name "a", like ${FIRST}"`],
   [
     'an element and one in a panel',
     [label('a'), { type: 'panel', name: 'p', layout: formWith(label('a')).layout }],
-    `${FIRST.slice(0, -1)}1.layout.0.columns.0.elements.0" is named "a", as is ${FIRST}"`,
+    `${FIRST.slice(0, -1)}1.layout.0.columns.0.elements.0" has the name "a", like ${FIRST}"`,
   ],
   [
     'a panel and an element in it',
     [{ type: 'panel', name: 'a', layout: formWith(label('a')).layout }],
-    `${FIRST}.layout.0.columns.0.elements.0" is named "a", as is ${FIRST}"`,
+    `${FIRST}.layout.0.columns.0.elements.0" has the name "a", like ${FIRST}"`,
   ],
   [
     'an element and a tab',
     [label('a'), { type: 'tabs', name: 't', tabs: [{ name: 'a', label: 'A' }] }],
-    `${FIRST.slice(0, -1)}1.tabs.0" is named "a", as is ${FIRST}"`,
+    `${FIRST.slice(0, -1)}1.tabs.0" has the name "a", like ${FIRST}"`,
   ],
   [
     'two tabs of different elements',
@@ -348,11 +348,11 @@ test.each<[string, readonly unknown[], string]>([
       { type: 'tabs', name: 's', tabs: [{ name: 'a', label: 'A' }] },
       { type: 'tabs', name: 't', tabs: [{ name: 'a', label: 'A' }] },
     ],
-    `${FIRST.slice(0, -1)}1.tabs.0" is named "a", as is ${FIRST}.tabs.0"`,
+    `${FIRST.slice(0, -1)}1.tabs.0" has the name "a", like ${FIRST}.tabs.0"`,
   ],
 ])('form: %s may not have the same name', (_what, elements, message) => {
   expect(faultsOf(...elements)).toEqual([
-    `form_name_twice: ${message}; names are unique in a form, those of tabs included`,
+    `form_name_twice: ${message}; names of elements and tabs must be unique in a form`,
   ])
 })
 
@@ -475,7 +475,7 @@ test('form: known texts, platform texts, values and media cause no warnings; nor
 
 test('form: a function named like a built-in of every form is a warning', () => {
   expect(checkedForm({}, { functions: new Set(['elements', 'getName', 'titles']) }).warnings).toEqual([
-    'form_function_hidden: the function "elements" cannot be called as a function of the form, which has "elements" itself',
-    'form_function_hidden: the function "getName" cannot be called as a function of the form, which has "getName" itself',
+    'form_function_hidden: the function "elements" cannot be called through the form, because every form has a built-in "elements"',
+    'form_function_hidden: the function "getName" cannot be called through the form, because every form has a built-in "getName"',
   ])
 })

@@ -160,7 +160,7 @@ test.each<[string, unknown, readonly string[]]>([
   [
     '100,000 tabs',
     formWith({ type: 'tabs', name: 't', tabs: Array(100_000).fill({}) }),
-    ['form_invalid: the form has an element of more than 50 tabs'],
+    ['form_invalid: the form has an element with more than 50 tabs'],
   ],
 ])('form: %s are accepted, or refused with a single error', (_what, form, faults) => {
   expect(checkedForm(form).faults).toEqual(faults)
@@ -171,9 +171,9 @@ test('form: of thousands of errors a hundred are listed, and the rest is counted
   const table = { type: 'table', name: 't', columns: [{ name: 'x' }], value: [{ id: 1, ...cells }] }
   expect(checkedForm(formWith(table)).faults).toHaveLength(100)
   const keys = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key${index}`, 1]))
-  expect(checkedForm(keys).faults.at(-1)).toBe('more_faults: 99900 more faults are not listed')
+  expect(checkedForm(keys).faults.at(-1)).toBe('more_faults: 99900 more errors are not listed')
   const wrong = Array.from({ length: 1000 }, () => ({ type: 'label', name: 5, label: 5 }))
-  expect(checkedForm(formWith(...wrong)).faults.at(-1)).toBe('more_faults: 1900 more faults are not listed')
+  expect(checkedForm(formWith(...wrong)).faults.at(-1)).toBe('more_faults: 1900 more errors are not listed')
 })
 
 test('form: thousands of handlers without a function, next to thousands of functions, give a hundred listed errors', () => {

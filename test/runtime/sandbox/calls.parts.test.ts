@@ -134,7 +134,7 @@ test('log lines over the limit are omitted, and the log says so', async () => {
     'line 2',
     'line 3',
     'line 4',
-    'further lines of this call are left out: LOG_LINES or LOG_SIZE is used up',
+    'further lines of this call are dropped: LOG_LINES or LOG_SIZE is exceeded',
   ])
 })
 

@@ -75,7 +75,7 @@ test('forms: anything but a JSON object is json_invalid, with its position', () 
 test('forms: of two thousand forms with errors a hundred errors are listed', () => {
   const files = Array.from({ length: 2000 }, (_, index): File => [`forms/f${index}.json`, '{"a":1,"b":2}'])
   const { faults } = check(files)
-  expect([faults.length, faults.at(-1)?.message]).toEqual([101, '3900 more faults are not listed'])
+  expect([faults.length, faults.at(-1)?.message]).toEqual([101, '3900 more errors are not listed'])
 })
 
 test('forms: functions whose names no handler can have are private to the script', () => {

@@ -53,7 +53,7 @@ test('compileTemplate: without form, username or password there is no template, 
     const { template, warnings } = compileTemplate(html, 'media/login.html')
     return [template, warnings.filter(({ code }) => code === 'template_replaced').map(({ message }) => message)]
   }
-  const why = 'the default login page is shown instead of this one: it has not'
+  const why = 'the default login page is shown instead of this one: it does not have'
   expect(compile('')).toEqual([null, [`${why} a form with name="login_form"`]])
   expect(compile('<form name=login_form></form><input name=username>')).toEqual([
     null,
@@ -158,12 +158,12 @@ test('compileTemplate: warnings name what the guide requires and the template la
   const { warnings } = compileTemplate(html, 'media/login.html')
   expect(warnings.map(({ line, column, code, message }) => [line, column, code, message])).toEqual(
     [
-      [2, 1, 'the login form is posted in any case; write method="post"'],
+      [2, 1, 'the login form is always posted; write method="post"'],
       [2, 1, 'the login form has no accept-charset="UTF-8"; add it'],
       [2, 1, 'the login form has no role="form"; add it'],
-      [2, 1, 'nobody can ask to be remembered; add <input type="checkbox" name="remember"> to the login form'],
+      [2, 1, 'users cannot choose to be remembered; add <input type="checkbox" name="remember"> to the login form'],
       [2, 1, 'automatic sign-in does not work; add <input type="hidden" name="id_token"> to the login form'],
-      [2, 1, 'nothing tells that a sign-in was refused; add <p id="errorlabel" class="errorlabel">'],
+      [2, 1, 'users do not see that a sign-in was refused; add <p id="errorlabel" class="errorlabel">'],
       [2, 23, 'the input "username" is not of type text; add <input type="text" name="username"> to the login form'],
       [
         2,

@@ -7,13 +7,13 @@ import type { Updates } from './updates.guest.ts'
 const ASKED = ['onElementFocusGained', 'onElementFocusLost', 'onAction', 'onResize']
 
 /** Sends the host the changes since the last call. */
-export function createTelling(api: Api, changes: Changes, { tell, sizeOfChanges }: Updates, showing: Showing) {
+export function createSending(api: Api, changes: Changes, { send, sizeOfChanges }: Updates, showing: Showing) {
   const { safe } = api
   const PIECE = pieceOf(api)
-  let toldForms = api.list<Form>()
-  /** The state that the host has; `told` is the state that the last call sent. */
+  let sentForms = api.list<Form>()
+  /** The state that the host has; `sent` is the state that the last call sent. */
   const known = { shown: null as string | null, listening: '' }
-  const told = { shown: null as string | null, listening: '' }
+  const sent = { shown: null as string | null, listening: '' }
 
   function partsOf({ own, made: elements }: Form): Part[] {
     const parts = api.list<Part>()
@@ -24,21 +24,21 @@ export function createTelling(api: Api, changes: Changes, { tell, sizeOfChanges 
 
   /** If the last call succeeded, the host applied what it sent; otherwise it must be sent again. */
   function settle(didCount: boolean): void {
-    const forms = toldForms
-    toldForms = api.list()
+    const forms = sentForms
+    sentForms = api.list()
     for (let index = 0; index < forms.length; index++) {
       const form = forms[index] as Form
       if (!didCount) changes.note(form)
       const parts = partsOf(form)
       for (let place = 0; place < parts.length; place++) {
         const part = parts[place] as Part
-        if (!didCount && part.told !== null) restoreChanges(part, part.told)
-        part.told = null
+        if (!didCount && part.sent !== null) restoreChanges(part, part.sent)
+        part.sent = null
       }
     }
     if (!didCount) return
-    known.shown = told.shown
-    known.listening = told.listening
+    known.shown = sent.shown
+    known.listening = sent.listening
   }
 
   function restoreChanges(part: Part, before: Record<string, unknown>): void {
@@ -61,18 +61,18 @@ export function createTelling(api: Api, changes: Changes, { tell, sizeOfChanges 
     if (listening.text !== known.listening) api.command('listening', [listening.types])
     if (fault !== null) throw fault
     // Set first, so that `settle` finds all forms if the call is terminated here.
-    toldForms = forms
+    sentForms = forms
     changes.forget()
-    told.shown = showing.current
-    told.listening = listening.text
-    for (let index = 0; index < forms.length; index++) rememberTold(forms[index] as Form)
+    sent.shown = showing.current
+    sent.listening = listening.text
+    for (let index = 0; index < forms.length; index++) rememberSent(forms[index] as Form)
   }
 
-  function rememberTold(form: Form): void {
+  function rememberSent(form: Form): void {
     const parts = partsOf(form)
     for (let index = 0; index < parts.length; index++) {
       const part = parts[index] as Part
-      part.told = part.changed
+      part.sent = part.changed
       part.changed = null
     }
   }
@@ -88,14 +88,14 @@ export function createTelling(api: Api, changes: Changes, { tell, sizeOfChanges 
       const own = part.changed === null ? 0 : sizeOfChanges(part)
       if (own === 0 || own > PIECE) continue
       if (size + own > PIECE) {
-        fault = tell(form, pack) ?? fault
+        fault = send(form, pack) ?? fault
         pack = api.list()
         size = 0
       }
       pack[pack.length] = part
       size += own
     }
-    return (pack.length === 0 ? null : tell(form, pack)) ?? fault
+    return (pack.length === 0 ? null : send(form, pack)) ?? fault
   }
 
   function flushLarge(form: Form): unknown {
@@ -106,7 +106,7 @@ export function createTelling(api: Api, changes: Changes, { tell, sizeOfChanges 
       if (part.changed === null || sizeOfChanges(part) <= PIECE) continue
       const pack = api.list<Part>()
       pack[0] = part
-      fault = tell(form, pack) ?? fault
+      fault = send(form, pack) ?? fault
     }
     return fault
   }

@@ -86,7 +86,7 @@ test('a table: rows that are too large are refused where they are set, with the 
   expect(await client.run('run', "lines.rows = rowsOf(2000, 'x'.repeat(50))")).toMatchObject({
     code: 'script_quota',
     message:
-      'RangeError: forms.a.elements.lines.rows is too large: the limit CLIENT_COMMANDS_SIZE of 131072 is used up',
+      'RangeError: forms.a.elements.lines.rows is too large: the limit CLIENT_COMMANDS_SIZE of 131072 is exceeded',
     limit: { name: 'CLIENT_COMMANDS_SIZE', allowed: 131_072, used: expect.any(Number) },
   })
   expect(
