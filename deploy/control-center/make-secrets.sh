@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the secrets of compose.yaml in deploy/control-center/secrets, each once: what is there already stays.
-# The control center runs as user 10001 and the proxy as user 99, and Docker mounts the files as they are: these are readable
-# for everybody, and the folder is not.
+# Creates the secrets of compose.yaml in deploy/control-center/secrets. Existing secrets are not replaced.
+# The control center runs as user 10001 and the proxy as user 99, and Docker keeps the modes of the files. So the files are
+# readable for everyone, but the folder is not.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p secrets
@@ -11,5 +11,5 @@ for name in database-password platform-key; do
   chmod 0444 "secrets/$name"
 done
 if [ ! -s secrets/proxy-certificate.pem ]; then
-  echo "Put certificate, chain and key, one after the other, into deploy/control-center/secrets/proxy-certificate.pem (mode 0444)." >&2
+  echo "Next: write the certificate, its chain and its key, in this order, to deploy/control-center/secrets/proxy-certificate.pem (mode 0444)." >&2
 fi

@@ -1,4 +1,4 @@
-/** Greets whoever opens the solution, in their language; the greeting stands in the solution's log. */
+/** Greets the user who opens the solution, in their language. The greeting is written to the solution's log. */
 function onSolutionOpen(arg, queryParams) {
   eventsManager.addEventListener(EventType.greeted, (event, greeting) => {
     application.output(greeting)

@@ -4,23 +4,23 @@ async function onSolutionOpen(arg, queryParams) {
   await setUpDatabase()
 }
 
-/** Asks whoever listens, then approves. @returns why not; an empty list when it is approved */
+/** Fires an event that listeners can refuse, then approves. @returns the reasons for a refusal; empty if approved */
 async function approveOrder(id) {
   const order = await readOrder(id)
   const problems = []
-  // Listeners add what keeps the order from being approved. The event's type comes from the module `approval`.
+  // Listeners add the reasons why the order cannot be approved. The module `approval` declares the event type.
   if (!eventsManager.fireEventListeners(EventType.orderApproving, [order, problems])) return problems
   const isDone = await setApproved(order)
   return isDone ? [] : [i18n.getI18NMessage('orders.changed_meanwhile', [order.number])]
 }
 
-/** An amount within a text, as the user's language writes it. Fields and tables do that by themselves. */
+/** Formats an amount in the user's language, for use in a text. Fields and tables format amounts automatically. */
 function money(amount) {
   return amount.toLocaleString(i18n.getCurrentLanguage(), { style: 'currency', currency: 'EUR' })
 }
 
-/** Shows a text, or "i18n:" and a key, in the form's line for messages; without a text the line goes. */
-function tell(form, text) {
+/** Shows a text, or "i18n:" and a key, in the form's message line. An empty text hides the line. */
+function showMessage(form, text) {
   form.elements.message.label = text
   form.elements.message.visible = Boolean(text)
 }

@@ -248,7 +248,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   })
 
   test.each([
-    ['tenant-login', signInAtTenant, 'Organisatie, gebruikersnaam en wachtwoord horen niet bij elkaar.'],
+    ['tenant-login', signInAtTenant, 'De organisatie, de gebruikersnaam of het wachtwoord is onjuist.'],
     [
       'default login page',
       signInAtStandard,

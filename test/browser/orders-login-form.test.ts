@@ -13,7 +13,7 @@ import { addUser, askAdmin, PASSWORD } from '../support/users.ts'
 const NAME = 'orders-login-form'
 const PAGE = `/solution/${NAME}/index.html`
 const WRONG = 'eight yellow tractors'
-const REFUSED = 'User name and password do not belong together.'
+const REFUSED = 'The user name or password is wrong.'
 
 const input = (name: string) => `[id="e-sign_in-${name}.input"]`
 
@@ -73,7 +73,7 @@ test('a wrong password is refused at the field; Enter then signs in, with a new 
   await enter(page, 'marco', PASSWORD)
   await page.waitForSelector('#f-welcome')
   expect(await page.innerText('main')).toContain('You are signed in as marco. Your permissions: Approve, Edit, Orders.')
-  expect(await page.innerText('main')).toContain('You may approve orders.')
+  expect(await page.innerText('main')).toContain('You can approve orders.')
   expect(page.url()).toBe(`${host.url}${PAGE}`)
   const first = await sessionCookie(page)
   expect(first).toBeDefined()
@@ -84,7 +84,7 @@ test('a wrong password is refused at the field; Enter then signs in, with a new 
   await page.waitForSelector('#f-sign_in')
   await enter(page, 'vera', PASSWORD)
   await page.waitForSelector('#f-welcome')
-  expect(await page.innerText('main')).not.toContain('You may approve orders.')
+  expect(await page.innerText('main')).not.toContain('You can approve orders.')
   expect(await sessionCookie(page)).not.toBe(first)
   expect(complaints).toEqual([])
 })

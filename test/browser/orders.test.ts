@@ -96,7 +96,7 @@ describe('the list', () => {
   test('can be searched, filtered, sorted, paged and selected from', async () => {
     await using opened = await open('vera')
     const { page, complaints } = opened
-    expect(await page.innerText('caption')).toBe('Orders found: 60, in all €387,825.95')
+    expect(await page.innerText('caption')).toBe('Orders found: 60, total €387,825.95')
     await page.fill(filter('search'), 'HALM')
     await page.press(filter('search'), 'Enter')
     await eventually(() => column(page, 'Customer')).toEqual(Array(4).fill('Bakkerij De Halm'))
@@ -166,7 +166,7 @@ describe('an order', () => {
     await page.fill(input('customer'), 'Larkspur & Daughters <Ltd>')
     await page.fill(input('notes'), 'Ring twice.\nMind the dog.')
     await page.click(input('save'))
-    await eventually(said).toBe('The order is saved.')
+    await eventually(said).toBe('Order saved.')
     expect(await readOrder(page, 1056)).toMatchObject({
       customer: 'Larkspur & Daughters <Ltd>',
       notes: 'Ring twice.\nMind the dog.',
@@ -196,9 +196,9 @@ describe('an order', () => {
   })
 
   test.each([
-    ['the function of the form', 1055, 'ordered', '2999-01-01', 'The day must not be in the future.'],
-    ['the listener of the module', 1054, 'status', 'approved', 'A new order goes on by its approval: choose Approve'],
-    ['the listener of the module', 1048, 'amount', '5', 'The amount of an approved order stays as it is.'],
+    ['the function of the form', 1055, 'ordered', '2999-01-01', 'The date can’t be in the future.'],
+    ['the listener of the module', 1054, 'status', 'approved', 'A new order must be approved first: choose Approve'],
+    ['the listener of the module', 1048, 'amount', '5', 'You can’t change the amount of an approved order.'],
   ] as const)(
     '%s refuses a value: O-%i gets the old %s back, with the reason',
     async (_who, number, name, value, why) => {
@@ -227,7 +227,7 @@ describe('an order', () => {
     await page.check(chooser(1057))
     await page.click(filter('approve'))
     await eventually(said).toBe(
-      '1 of 2 approved. O-1059 is above €10,000.00: write a note first that says why it may be approved.',
+      '1 of 2 approved. O-1059 is above €10,000.00: add a note that gives the reason for the approval.',
     )
     expect(await nameOfFocus(page)).toBe('e-orders-approve.input')
     expect(await faultsOfScreen(page, 'list-message')).toEqual([])
@@ -235,7 +235,7 @@ describe('an order', () => {
     await openOrder(page, 1059)
     await page.fill(input('notes'), 'Paid in advance.')
     await page.click(input('save'))
-    await page.waitForSelector('text=The order is saved.')
+    await page.waitForSelector('text=Order saved.')
     await backToList(page)
     await page.check(chooser(1059))
     await page.click(filter('approve'))
@@ -263,7 +263,7 @@ describe('an order', () => {
     await page.fill(input('notes'), 'not saved')
     const said = await hear(page, messageOf('order'))
     await page.click(input('back'))
-    await eventually(said).toBe('You have changes that are not saved. Save them, or go back once more to drop them.')
+    await eventually(said).toBe('You have unsaved changes. Save them, or go back again to discard them.')
     expect(await page.inputValue(input('notes'))).toBe('not saved')
     expect(await faultsOfScreen(page, 'order-unsaved')).toEqual([])
     await backToList(page)
@@ -323,7 +323,7 @@ describe('what a client survives', () => {
       'e-order-mail.input',
     ])
     await page.click(input('save'))
-    await page.waitForSelector('text=The order is saved.')
+    await page.waitForSelector('text=Order saved.')
     expect(await status()).toBe('')
     expect(await readOrder(page, 1052)).toMatchObject({
       customer: 'Offline & Sons',
@@ -439,7 +439,7 @@ test('keyboard only: sign in, search, sort, select, approve, change, go back and
   await keyboard.type('Agreed with the customer.')
   await pressUntil(page, 'Shift+Tab', 'e-order-customer.input')
   await keyboard.press('Enter')
-  await page.waitForSelector('text=The order is saved.')
+  await page.waitForSelector('text=Order saved.')
   expect(await nameOfFocus(page)).toBe('e-order-customer.input')
   await pressUntil(page, 'Tab', 'e-order-back.input')
   await keyboard.press('Space')
@@ -493,7 +493,7 @@ describe('two users at the same time', () => {
     expect(await marco.page.getByRole('button').allInnerTexts()).toEqual(['Sign out', 'Save', 'Back to the list'])
     await marco.page.fill(input('notes'), 'Seen by both.')
     await marco.page.click(input('save'))
-    await marco.page.waitForSelector('text=The order is saved.')
+    await marco.page.waitForSelector('text=Order saved.')
     await backToList(vera.page)
     await openOrder(vera.page, 1049)
     expect(await vera.page.inputValue(input('notes'))).toBe('Seen by both.')

@@ -330,7 +330,7 @@ test('no OAuth', async () => { await solution.getOAuthConfig({}) })
       // Tests of the example itself.
       ['anna of acme is signed in, with her tenant and its language', null],
       ['a wrong password, tenant or user is refused with the same text', null],
-      ['a remembered login is good for seven days, and for the same user', null],
+      ['a remembered login is valid for seven days, and for the same user', null],
     ],
   ])
 })

@@ -61,7 +61,7 @@ test('many-providers: a missing, unknown or odd tenant shows a message, and the 
   }
   const log = items.map(({ message }) => message).join('\n')
   expect(log).toContain('the address needs a tenant, such as index.html?tenant=north')
-  expect(log).toContain('letters, digits, underscores and hyphens only')
+  expect(log).toContain('only letters, digits, underscores and hyphens')
   expect(log).toContain('no configuration matches the query parameters')
 })
 

@@ -92,7 +92,7 @@ test('a wrong password is refused with 401 and the translated message, and the i
   const answer = await visitor.post(PAGE, { ...ANNA, password: 'wrong-one' }, { headers })
   expect(answer.status).toBe(401)
   expect(answer.headers['www-authenticate']).toBe('FormBased realm="tenant-login"')
-  expect(answer.text).toContain('Organisatie, gebruikersnaam en wachtwoord horen niet bij elkaar.')
+  expect(answer.text).toContain('De organisatie, de gebruikersnaam of het wachtwoord is onjuist.')
   expect(answer.text).toContain('#errorlabel{display:block!important}')
   expect(answer.text).toMatch(/name="username"[^>]* value="anna"/)
   expect(answer.text).toMatch(/<option value="acme" selected/)
@@ -101,10 +101,10 @@ test('a wrong password is refused with 401 and the translated message, and the i
 })
 
 test.each([
-  ['constructor', 'Tenant, user name and password do not belong together.'],
-  ['a b', 'may have letters, digits'],
-  ['x'.repeat(51), 'may have letters, digits'],
-  ['', 'Choose the tenant'],
+  ['constructor', 'The tenant, user name or password is wrong.'],
+  ['a b', 'have at most 50 letters, digits'],
+  ['x'.repeat(51), 'have at most 50 letters, digits'],
+  ['', 'Choose your tenant'],
 ])('the tenant "%s" is refused by the script', async (tenant, message) => {
   const { answer } = await signedIn({ ...ANNA, custom_tenant: tenant })
   expect(answer.status).toBe(401)

@@ -103,7 +103,7 @@ describe('the list', () => {
     await person.enter('search', ' de halm ')
     expect(rowsOf(person)).toEqual(found)
     const money = totalOf(found).toLocaleString('en', { style: 'currency', currency: 'EUR' })
-    expect(person.see('list').label).toBe(`Orders found: ${found.length}, in all ${money}`)
+    expect(person.see('list').label).toBe(`Orders found: ${found.length}, total ${money}`)
     await person.enter('status', 'shipped')
     expect(rowsOf(person)).toEqual(found.filter(({ status }) => status === 'Shipped'))
     await person.enter('search', "'; drop table orders --")
@@ -147,7 +147,7 @@ describe('the approval', () => {
     await person.selectRows('list', [small.id, large.id])
     await person.press('approve')
     expect(messageOf(person)).toBe(
-      `1 of 2 approved. ${large.number} is above €10,000.00: somebody with the permission Approve has to approve it.`,
+      `1 of 2 approved. ${large.number} is above €10,000.00: only a user with the permission Approve can approve it.`,
     )
     const statusOf = (id: number) => orderWith(person, (row) => row.id === id).status
     expect([statusOf(small.id), statusOf(large.id)]).toEqual(['Approved', 'New'])
@@ -163,7 +163,7 @@ describe('the approval', () => {
     await person.press('back')
     await person.selectRows('list', [large.id])
     await person.press('approve')
-    expect(messageOf(person)).toMatch(/^0 of 1 approved\. O-\d+ is above €10,000\.00: write a note first/)
+    expect(messageOf(person)).toMatch(/^0 of 1 approved\. O-\d+ is above €10,000\.00: add a note/)
     await person.openRow('list', large.id)
     await person.enter('notes', 'Agreed with the customer.')
     await person.press('save')
@@ -187,7 +187,7 @@ describe('the approval', () => {
     await person.enter('status', 'shipped')
     await person.selectRows('list', [shipped.id])
     await person.press('approve')
-    expect(messageOf(person)).toBe(`0 of 1 approved. ${shipped.number} is not new any more.`)
+    expect(messageOf(person)).toBe(`0 of 1 approved. ${shipped.number} is no longer new.`)
   })
 
   test('its listener for changes of the form protects the status of a new order and the amount of an approved one', async () => {
@@ -205,7 +205,7 @@ describe('the approval', () => {
     await person.openRow('list', approved.id)
     await person.enter('amount', 1)
     expect(person.see('amount')).toMatchObject({ value: approved.amount, error: 'i18n:approval.amount_stays' })
-    expect(person.page()).toContain('The amount of an approved order stays as it is.')
+    expect(person.page()).toContain('You can’t change the amount of an approved order.')
     await person.enter('status', 'new')
     await person.enter('amount', 1)
     expect(person.see('amount')).toMatchObject({ value: 1, error: '' })
@@ -349,6 +349,6 @@ describe('orders-login-form', () => {
     const person = await lab.open(solution, 'anna', ['Approve', 'Orders'])
     expect(person.form()).toBe('welcome')
     expect(person.see('greeting').label).toBe('You are signed in as anna. Your permissions: Approve, Orders.')
-    expect(person.page()).toContain('You may approve orders.')
+    expect(person.page()).toContain('You can approve orders.')
   })
 })

@@ -1,16 +1,16 @@
 const FIELDS = ['customer', 'mail', 'ordered', 'amount', 'status', 'notes']
 
-// What a script declares stays as long as the client is open, and is this form's own.
+// Variables of a form's script belong to this form, and keep their values while the client is open.
 let order = null
 let saved = ''
 let warnedOf = ''
 
-/** Other forms call it: `forms.order.edit(id)`. @param id null: a new order */
+/** Called by other forms: `forms.order.edit(id)`. @param id null: a new order */
 async function edit(id) {
   await fill(id === null ? newOrder() : await readOrder(id))
-  tell(forms.order, '')
+  showMessage(forms.order, '')
   forms.order.elements.pages.value = 'general'
-  // Whoever may not change orders sees the same form. The button Save asks for the permission by itself.
+  // Users without the permission Edit see the same form, read-only. The button Save has the permission in its definition.
   forms.order.elements.fields.enabled = security.hasPermission('Edit')
   application.showForm('order')
 }
@@ -38,12 +38,12 @@ async function fillHistory() {
   })
 }
 
-/** All fields in one text, to compare. */
+/** The values of all fields as one string, to detect changes. */
 function entered() {
   return JSON.stringify(FIELDS.map((name) => forms.order.elements[name].value))
 }
 
-/** The form's own check. After it the module's listener is asked about the same change. */
+/** The form's own check. Then the module's listener checks the same change. */
 function checkDate(oldValue, newValue, event) {
   return newValue <= today() || 'i18n:order.in_future'
 }
@@ -52,25 +52,25 @@ function today() {
   return new Date().toISOString().slice(0, 10)
 }
 
-/** That all required fields are there, and well written, the platform has seen to. */
+/** The platform has already checked that all required fields have valid values. */
 async function save() {
   const { elements } = forms.order
   const values = { ...order }
   for (const name of FIELDS) values[name] = elements[name].value
   const stored = await saveOrder(values)
   if (stored) await fill(stored)
-  tell(forms.order, stored ? 'i18n:order.saved' : 'i18n:order.changed_meanwhile')
+  showMessage(forms.order, stored ? 'i18n:order.saved' : 'i18n:order.changed_meanwhile')
 }
 
 function goBack() {
   application.showForm('orders')
 }
 
-/** Unsaved changes keep the form once; whoever goes back again without another change means it. */
+/** With unsaved changes, the form stays open and shows a warning. Going back again without another change leaves it. */
 function onBeforeHide(event) {
   const now = entered()
   if (now === saved || now === warnedOf) return true
   warnedOf = now
-  tell(forms.order, 'i18n:order.unsaved')
+  showMessage(forms.order, 'i18n:order.unsaved')
   return false
 }

@@ -1,13 +1,13 @@
-/** Each time: others may have changed orders since, and so may this user in the other form. */
+/** Loads the orders each time, because they may have been changed by other users or in the other form. */
 async function onShow(firstShow, event) {
   await load()
 }
 
 function onHide(event) {
-  tell(forms.orders, '')
+  showMessage(forms.orders, '')
 }
 
-/** Also called when the search or the status changes; what it returns then refuses nothing. */
+/** Also called when the search or the status changes. It returns nothing, so it accepts the change. */
 async function load() {
   const { search, status, list } = forms.orders.elements
   const found = await findOrders(search.value, status.value)
@@ -16,7 +16,7 @@ async function load() {
   })
   const sum = found.reduce((total, { amount }) => total + amount, 0)
   list.label = i18n.getI18NMessage('orders.totals', [found.length, money(sum)])
-  // Rows that are not found any more are no longer selected.
+  // Rows that are no longer in the list are no longer selected.
   select(list.selected)
 }
 
@@ -49,13 +49,13 @@ async function approveSelected() {
   list.selected = []
   await load()
   const done = i18n.getI18NMessage('orders.approved', [ids.length - refused.length, ids.length])
-  // A few reasons are enough to go on with.
-  tell(forms.orders, [done, ...refused.slice(0, 3)].join(' '))
+  // Three reasons are enough for one message.
+  showMessage(forms.orders, [done, ...refused.slice(0, 3)].join(' '))
 }
 
-/** All texts of the forms change by themselves; those that this script put together are made anew. */
+/** The platform translates the texts of the forms. This script creates its own texts again. */
 async function switchLanguage() {
   i18n.setLocale(i18n.getI18NMessage('language.switch_to'))
-  tell(forms.orders, '')
+  showMessage(forms.orders, '')
   await load()
 }

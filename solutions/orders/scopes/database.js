@@ -8,12 +8,12 @@ const CREATE_HISTORY = `CREATE TABLE IF NOT EXISTS history (
   changed_by TEXT NOT NULL, status TEXT NOT NULL, amount REAL NOT NULL
 )`
 
-// Each query is a transaction of its own, so the database itself writes the history: no change can be without it.
+// Each query is a separate transaction, so triggers write the history: no change can be stored without it.
 const createTrigger = (when) => `CREATE TRIGGER IF NOT EXISTS history_after_${when} AFTER ${when} ON orders BEGIN
   INSERT INTO history (order_id, changed_by, status, amount) VALUES (NEW.id, NEW.changed_by, NEW.status, NEW.amount);
 END`
 
-// One statement: of two users who open the solution first, only one fills it.
+// One statement, so that the table is filled only once, even if two users open the solution at the same time.
 const FILL = `INSERT INTO orders (customer, mail, ordered, amount, status, notes, changed_by)
   SELECT value ->> 'customer', value ->> 'mail', value ->> 'ordered', value ->> 'amount', value ->> 'status',
     value ->> 'notes', 'sample' FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM orders)`
@@ -39,7 +39,7 @@ async function readOrder(id) {
   return order
 }
 
-/** @returns the order as it is now; undefined when somebody else changed it since it was read */
+/** @returns the stored order; undefined if another user changed it after it was read */
 async function saveOrder({ id, customer, mail, ordered, amount, status, notes, revision }) {
   const values = [customer, mail, ordered, amount, status, notes, security.getUserName()]
   const [saved] = id
@@ -56,7 +56,7 @@ async function saveOrder({ id, customer, mail, ordered, amount, status, notes, r
   return saved && readOrder(saved.id)
 }
 
-/** @returns false when somebody else changed it since it was read */
+/** @returns false if another user changed it after it was read */
 async function setApproved({ id, revision }) {
   const changed = await query(
     `UPDATE orders SET status = 'approved', changed_by = ?, revision = revision + 1

@@ -1,7 +1,7 @@
 /**
- * The tenants: where each one's users sign in, and who they are here. A real authenticator asks a database; this one has
- * its tables at hand, so that the example runs by itself. The providers are those that `npm run example:oauth` starts on
- * this machine. Their secrets are not in here: the operator sets NORTH_SECRET and SOUTH_SECRET, each for one host.
+ * The tenants, their identity providers and their users. A real authenticator queries a database. This one has its
+ * tables in the script, so that the example needs no setup. `npm run example:oauth` starts the providers on this
+ * machine. Their secrets are not in the script: the operator sets NORTH_SECRET and SOUTH_SECRET, each for one host.
  */
 const TENANTS = {
   north: {
@@ -22,14 +22,14 @@ const TENANTS = {
 }
 
 /**
- * Called when somebody who is not signed in opens the solution: says at which provider they sign in.
- * `index.html?tenant=north` is one tenant's address; the parameters come from the address bar, so anything may stand there.
+ * Called when a user who is not signed in opens the solution. Returns the provider where they sign in.
+ * `index.html?tenant=north` is the address of one tenant. Users can write any parameters in the address, so check them.
  */
 function getOAuthConfig(queryParams) {
   const [first] = Object.values(queryParams)
   if (first === undefined) throw new Error('the address needs a tenant, such as index.html?tenant=north')
   if (!/^[A-Za-z0-9_-]+$/.test(first)) {
-    throw new Error('the first parameter may have letters, digits, underscores and hyphens only')
+    throw new Error('the first parameter can contain only letters, digits, underscores and hyphens')
   }
   const tenant = own(TENANTS, queryParams.tenant)
   if (!tenant) return null
@@ -44,16 +44,16 @@ function getOAuthConfig(queryParams) {
 }
 
 /**
- * Called when the provider has said who it is, and again when a remembered browser comes back. `last_login` holds claims
- * that the platform checked; whoever is found is logged in, everybody else gets a page that says so.
+ * Called after the user signed in at the provider, and again when a remembered browser returns. The platform has verified
+ * the claims in `last_login`. Known users are signed in; everyone else gets an error page.
  *
- * The e-mail alone would be risky:
- * - Two providers can name the same e-mail, and only one of them speaks for its owner: an account at `south` with an
- *   address of `north` must not become somebody of `north`. So the tenant is the one whose provider it was (`iss`),
- *   never the parameter of the address, which anybody can change.
- * - A provider may let people type any address: only a verified one counts (`email_verified`).
- * - An address can be given to somebody else one day. Where that matters, store `iss` and `sub` at the first sign-in, when
- *   the user is found by e-mail, and find the user by these two from then on: they stay with one account for ever.
+ * The email address alone is not enough to identify a user:
+ * - Two providers can send the same email address, but only one of them is responsible for its owner. An account at
+ *   `south` with an address of `north` must not sign in to `north`. So the provider (`iss`) determines the tenant, never
+ *   the address parameter, which anyone can change.
+ * - Some providers let users enter any email address. Accept only verified ones (`email_verified`).
+ * - An email address can be reassigned to another person. If that matters, store `iss` and `sub` when the user first signs
+ *   in with their email address, and use these two to find the user from then on. They never change for an account.
  */
 function onSolutionOpen(arg, queryParams) {
   const login = queryParams.last_login
@@ -68,7 +68,7 @@ function onSolutionOpen(arg, queryParams) {
   i18n.setLocale(TENANTS[name].locale[0], TENANTS[name].locale[1])
 }
 
-/** Only what the table itself holds, so that a tenant or a user named "constructor" is nobody. */
+/** Ignores inherited properties, so that "constructor" is neither a tenant nor a user. */
 function own(table, key) {
   return typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : undefined
 }

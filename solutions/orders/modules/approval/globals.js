@@ -3,15 +3,15 @@ const APPROVAL_LIMIT = 10000
 /** Called once by the solution that uses this module. @param form with the elements `status` and `amount` */
 function requireApproval(form) {
   eventsManager.addEventListener(EventType.orderApproving, mayBeApproved)
-  // With the form as context it hears of this form's changes only.
+  // With the form as context, the listener is called only for changes in this form.
   eventsManager.addEventListener(EventType.onElementDataChange, mayBeChanged, form)
 }
 
-/** Says why not in `problems`, which whoever fired the event shows to the user. */
+/** Adds the reason for a refusal to `problems`. The code that fired the event shows it to the user. */
 function mayBeApproved(event, order, problems) {
   const problem = problemOf(order)
   if (problem) problems.push(i18n.getI18NMessage(problem, [order.number, money(APPROVAL_LIMIT)]))
-  // All listeners have to return true: one that returns nothing refuses.
+  // All listeners must return true. A listener that returns nothing refuses.
   return !problem
 }
 

@@ -1,6 +1,6 @@
 /**
- * Who may sign in, by tenant. A real authenticator asks a database; this one has its table at hand, so that the
- * example runs by itself.
+ * The users of each tenant. A real authenticator queries a database. This one has its table in the script, so that
+ * the example needs no setup.
  */
 const TENANTS = {
   acme: {
@@ -22,8 +22,8 @@ const TENANT_PATTERN = /^[A-Za-z0-9_-]{1,50}$/
 const SEVEN_DAYS = 7 * 24 * 60 * 60 * 1000
 
 /**
- * Called for each login attempt. Whoever is known is logged in with permissions, tenant and locale; everybody else
- * gets the login page again with a message in their own language.
+ * Called for each login attempt. Known users are signed in with permissions, tenant and locale. Everyone else gets the
+ * login page again, with a message in their language.
  */
 function onSolutionOpen(arg, queryParams) {
   const name = queryParams.custom_tenant
@@ -39,7 +39,7 @@ function onSolutionOpen(arg, queryParams) {
   i18n.setLocale(tenant.locale[0], tenant.locale[1])
 }
 
-/** A remembered browser brings the data of its last sign-in; they are good for seven days and for the same user. */
+/** A remembered browser sends the data of its last sign-in. They are valid for seven days and for the same user. */
 function isRecent(last, user) {
   return last.uid === user.uid && Date.now() - last.last_login <= SEVEN_DAYS
 }
@@ -49,7 +49,7 @@ function refuse(key) {
   return JSON.stringify({ errorMessage: `i18n:${key}` })
 }
 
-/** Only what the table itself holds, so that a tenant or a user named "constructor" is nobody. */
+/** Ignores inherited properties, so that "constructor" is neither a tenant nor a user. */
 function own(table, key) {
   return typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : undefined
 }

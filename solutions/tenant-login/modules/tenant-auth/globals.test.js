@@ -1,4 +1,4 @@
-// Run it by "solhost test solutions/tenant-login".
+// Run it with "solhost test solutions/tenant-login".
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
 const DAY = 24 * 60 * 60 * 1000
 
@@ -19,7 +19,7 @@ test('a wrong password, tenant or user is refused with the same text', async () 
   }
 })
 
-test('a remembered login is good for seven days, and for the same user', async () => {
+test('a remembered login is valid for seven days, and for the same user', async () => {
   const ask = (last_login) => solution.signIn({ username: 'anna', custom_tenant: 'acme', last_login })
   assert.equal((await ask({ last_login: Date.now() - 6 * DAY, uid: 'a-1' })).login.uid, 'a-1')
   assert.equal((await ask({ last_login: Date.now() - 8 * DAY, uid: 'a-1' })).login, null)
