@@ -128,7 +128,7 @@ async function open(host: RealHost, username: string): Promise<ClientPage> {
   const page = `/solution/${NAME}/index.html`
   await visitor.get(page)
   const { status } = await visitor.post(page, { username, password: 'any' })
-  if (status !== 303) throw new Error(`the sign-in of ${username} was answered ${status}`)
+  if (status !== 303) throw new Error(`the sign-in of ${username} failed: HTTP ${status}`)
   return openClient(host.url, NAME, visitor)
 }
 

@@ -116,7 +116,7 @@ function postUntil(socket: Socket, bytes: Buffer, until: number): Promise<number
       const end = answerEnd(text)
       if (end === null) return
       if (end !== text.length || !text.startsWith('HTTP/1.1 303 ') || !/^set-cookie: session-/im.test(text)) {
-        reject(new Error(`a login was not answered with 303 and a session: ${text.slice(0, 500)}`))
+        reject(new Error(`a login response is not a 303 with a session: ${text.slice(0, 500)}`))
         return
       }
       text = ''
@@ -135,7 +135,7 @@ function answerEnd(text: string): number | null {
   const head = text.indexOf('\r\n\r\n')
   if (head < 0) return null
   const length = /^content-length: (\d+)/im.exec(text)?.[1]
-  if (length === undefined) throw new Error(`an answer has no length: ${text.slice(0, 500)}`)
+  if (length === undefined) throw new Error(`a response has no length: ${text.slice(0, 500)}`)
   const end = head + 4 + Number(length)
   return text.length >= end ? end : null
 }

@@ -47,7 +47,7 @@ export async function measureHashing(): Promise<Row[]> {
         reach: { atMost: 10 },
         unit: 'ms',
         measured: median(hashing) - median(idle),
-        details: `${figure(median(hashing))} ms : ${figure(median(idle))} ms (worst ${figure(Math.max(...hashing))} ms); all answered after ${figure(median(took))} ms`,
+        details: `${figure(median(hashing))} ms : ${figure(median(idle))} ms (worst ${figure(Math.max(...hashing))} ms); all completed after ${figure(median(took))} ms`,
       },
     ]
   } finally {
@@ -57,7 +57,7 @@ export async function measureHashing(): Promise<Row[]> {
 
 async function login(socket: Socket, target: FormTarget, number: number): Promise<void> {
   const answer = await exchange(socket, formRequest(target, { username: nameOf('member', number), password: PASSWORD }))
-  if (!answer.startsWith('HTTP/1.1 303 ')) throw new Error(`a login was answered ${answer.slice(0, 300)}`)
+  if (!answer.startsWith('HTTP/1.1 303 ')) throw new Error(`a login failed: ${answer.slice(0, 300)}`)
 }
 
 /** In ms, since the previous call. */

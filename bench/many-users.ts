@@ -57,5 +57,5 @@ export async function measureManyUsers(): Promise<Row[]> {
 async function login({ users, target, socket }: Contestant): Promise<void> {
   const username = nameOf('member', Math.floor(Math.random() * users))
   const answer = await exchange(socket, formRequest(target, { username, password: PASSWORD }))
-  if (!answer.startsWith('HTTP/1.1 303 ')) throw new Error(`a login was answered ${answer.slice(0, 300)}`)
+  if (!answer.startsWith('HTTP/1.1 303 ')) throw new Error(`a login failed: ${answer.slice(0, 300)}`)
 }

@@ -72,7 +72,7 @@ const sites = createSites(settings, () => port)
 const formTokens = createFormTokens(key)
 const throttle = createThrottle(db, limits, false)
 const nobody = async () => {}
-const noRequest = () => Promise.reject(new TypeError('the bench asks no provider'))
+const noRequest = () => Promise.reject(new TypeError('the bench does not use a provider'))
 const passwords = await createPasswords()
 const users = createUsers(db, passwords, limits, { endAccess: nobody, eraseFromAudit: nobody })
 const runEntry = plainRunner(readFileSync(new URL('login-hook.js', import.meta.url), 'utf8'))

@@ -43,7 +43,7 @@ export async function startRealHost(
   async function put(name: string, body: Buffer): Promise<void> {
     const headers = { authorization, 'content-type': 'application/zip' }
     const answer = await ask(`${url}/admin/api/solutions/${name}`, { method: 'PUT', headers, body })
-    if (answer.status !== 201) throw new Error(`the upload of ${name} was answered ${answer.status}: ${answer.text}`)
+    if (answer.status !== 201) throw new Error(`the upload of ${name} failed: HTTP ${answer.status}: ${answer.text}`)
   }
   return {
     pid: child.pid ?? 0,
@@ -72,9 +72,9 @@ function solutionBundle(name: string, script: string): Promise<Buffer> {
 }
 
 const TEXTS = JSON.stringify({
-  'tenant.error.missing': 'Please name your tenant',
-  'tenant.error.pattern': 'A tenant has letters and digits',
-  'tenant.error.wrong': 'Name or password are wrong',
+  'tenant.error.missing': 'Enter your tenant',
+  'tenant.error.pattern': 'Tenant names have only letters and digits',
+  'tenant.error.wrong': 'The name or password is wrong',
 })
 
 /** Loads the login page like a browser. */

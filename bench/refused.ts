@@ -44,5 +44,5 @@ export async function measureRefusals(): Promise<Row[]> {
 
 async function refusal(socket: Socket, target: FormTarget, username: string): Promise<void> {
   const answer = await exchange(socket, formRequest(target, { username, password: `not ${PASSWORD}` }))
-  if (!answer.startsWith('HTTP/1.1 401 ')) throw new Error(`a refusal was answered ${answer.slice(0, 300)}`)
+  if (!answer.startsWith('HTTP/1.1 401 ')) throw new Error(`a refused login did not get 401: ${answer.slice(0, 300)}`)
 }

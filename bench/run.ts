@@ -33,11 +33,11 @@ const SUBJECTS: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
 }
 
 // isolated-vm needs this flag in every process with isolates; the bare contestants of W1 run in this one.
-if (!process.execArgv.includes('--no-node-snapshot')) throw new Error('run it by "npm run bench"')
+if (!process.execArgv.includes('--no-node-snapshot')) throw new Error('run it with "npm run bench"')
 const { values, positionals } = parseArgs({ options: { json: { type: 'string' } }, allowPositionals: true })
 const unknown = positionals.filter((name) => !Object.hasOwn(SUBJECTS, name))
 if (unknown.length > 0) {
-  process.stderr.write(`There is no "${unknown[0]}" to measure. There are: ${Object.keys(SUBJECTS).join(', ')}.\n`)
+  process.stderr.write(`There is no measurement "${unknown[0]}". The measurements are: ${Object.keys(SUBJECTS).join(', ')}.\n`)
   process.exit(2)
 }
 // An interrupted run also stops its hosts: they end when this process exits.

@@ -47,7 +47,7 @@ export async function measureSessions(): Promise<Row[]> {
         const time = await each(COUNT, async () => {
           const answer = await exchange(socket, bytes)
           if (answer.startsWith('HTTP/1.1 200 ') && answer.includes(holds)) return
-          throw new Error(`a request was answered ${answer.slice(0, 300)}`)
+          throw new Error(`a request failed: ${answer.slice(0, 300)}`)
         })
         if (round >= 0) times.push(time)
       }

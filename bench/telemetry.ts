@@ -66,7 +66,7 @@ async function signIn({ socket, bytes, times }: Contestant): Promise<void> {
   const begun = performance.now()
   const answer = await exchange(socket, bytes)
   times.push(performance.now() - begun)
-  if (!answer.startsWith('HTTP/1.1 303 ')) throw new Error(`a login was not answered with 303: ${answer.slice(0, 300)}`)
+  if (!answer.startsWith('HTTP/1.1 303 ')) throw new Error(`a login failed: ${answer.slice(0, 300)}`)
 }
 
 /** A separate process, so that its work is attributed neither to the host nor to the client. */

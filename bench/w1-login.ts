@@ -53,8 +53,8 @@ export async function measureLogins(): Promise<Row[]> {
       details: figures(ours, alone),
     },
     {
-      work: 'W1 latency, paced, contexts made ahead',
-      against: 'the same, paced as well',
+      work: 'W1 latency, paced, contexts created ahead',
+      against: 'the same, also paced',
       reach: { atMost: 0.6 },
       unit: 'ratio',
       measured: waited / aloneWaited,

@@ -41,7 +41,7 @@ export async function startWorkerd(): Promise<WorkerdProcess> {
   process.once('exit', end)
   const gone = new Promise<never>((_, reject) => {
     child.once('error', reject)
-    child.once('exit', (code) => reject(new Error(`workerd ended with ${code}`)))
+    child.once('exit', (code) => reject(new Error(`workerd exited with ${code}`)))
   })
   gone.catch(() => {})
   const port = await Promise.race([listening(child.stdio[3] as NodeJS.ReadableStream), gone])

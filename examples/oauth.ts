@@ -1,8 +1,8 @@
 /**
- * `npm run example:oauth`: the solution `many-providers` with the providers that it signs in at, all on this machine.
+ * `npm run example:oauth`: runs the solution `many-providers` and its identity providers on this machine.
  *
- * It stands here, and not in `solutions/many-providers`, because solutions are data that are uploaded as they are; and its
- * name is that of the command, so that who runs it finds it.
+ * This file is not in `solutions/many-providers` because a solution's folder is uploaded as it is. The file is named after
+ * the command, so that it is easy to find.
  */
 import { randomBytes } from 'node:crypto'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ type Tenant = {
   readonly name: string
   readonly title: string
   readonly accent: string
-  /** Where its provider is unless the environment says otherwise; the solution's script names it. */
+  /** The default port of its provider, which the solution's script names too. */
   readonly port: number
   readonly portName: string
   readonly secretName: string
@@ -57,10 +57,10 @@ const TENANTS: readonly Tenant[] = [
   },
 ]
 
-/** Of accounts that are there to be refused. */
+/** Notes on the accounts that are refused on purpose. */
 const REMARKS: Readonly<Record<string, string>> = {
-  nils: 'the solution does not know this one',
-  eve: 'has the e-mail of anna in north, and is not let in',
+  nils: 'unknown to the solution, so it is refused',
+  eve: 'has the email address of anna in north, so it is refused',
 }
 
 export type OAuthExample = {
@@ -68,15 +68,15 @@ export type OAuthExample = {
   /** `Authorization` of the admin account. */
   readonly admin: string
   readonly adminUrl: string
-  /** Shows the solution's log; a password that was set is not in it. */
+  /** Shows the solution's log. It contains only a generated password, not one that was set. */
   readonly logCommand: string
   readonly stop: () => Promise<void>
 }
 
 /**
- * Starts the providers, then the host, and brings the solution and its secrets to it.
- * @param environment that of the host, with `NORTH_PORT` and `SOUTH_PORT` (4410 and 4420). Without `PLATFORM_HOME` its data
- *   are in a temporary folder that goes with it
+ * Starts the providers and the host, then uploads the solution and sets its secrets.
+ * @param environment of the host, with `NORTH_PORT` (default: 4410) and `SOUTH_PORT` (default: 4420). Without
+ *   `PLATFORM_HOME`, its data are in a temporary folder that is removed when the example stops
  */
 export async function startOAuthExample(environment: Record<string, string | undefined>): Promise<OAuthExample> {
   await using started = new AsyncDisposableStack()
@@ -139,7 +139,7 @@ function account(name: string, tenant: string, claims: Record<string, unknown>):
   return { name, password: `${name}-tries-${tenant}`, sub, claims: { email_verified: true, ...claims } }
 }
 
-/** The same host under the names that people type. */
+/** The client's settings for both names of this machine, since people type either. */
 function clientAt(place: string) {
   const places = [place, place.replace('//127.0.0.1:', '//localhost:')]
   return {
@@ -151,7 +151,7 @@ function clientAt(place: string) {
   }
 }
 
-/** The solution as it is; where the environment moved the providers, with their addresses in its script. */
+/** Packs the solution. If the environment changes the ports, replaces the providers' addresses in the script. */
 async function packSolution(providers: ReadonlyMap<Tenant, OidcProvider>, started: AsyncDisposableStack) {
   const moved = [...providers].filter(([{ port }, { hostPort }]) => hostPort !== `127.0.0.1:${port}`)
   if (moved.length === 0) return packFolder(exampleFolder(SOLUTION))
@@ -178,7 +178,7 @@ async function putAt(url: string, admin: string, path: string, type: string, bod
     headers: { authorization: admin, 'content-type': type },
     body: typeof body === 'string' ? body : new Uint8Array(body),
   })
-  if (!answer.ok) throw new Error(`PUT ${SOLUTION}${path} answered ${answer.status}: ${await answer.text()}`)
+  if (!answer.ok) throw new Error(`PUT ${SOLUTION}${path} failed with HTTP ${answer.status}: ${await answer.text()}`)
 }
 
 function messageOf({ tenants, logCommand }: OAuthExample): string {
@@ -190,8 +190,8 @@ function messageOf({ tenants, logCommand }: OAuthExample): string {
     }),
     '',
   ])
-  const why = ['Why a sign-in was refused is in the log of the solution:', '', `  ${logCommand}`, '']
-  return ['The example "many-providers" runs. Open:', '', ...lines, ...why, 'Ctrl+C stops it.', ''].join('\n')
+  const why = ['If a sign-in is refused, the log of the solution has the reason:', '', `  ${logCommand}`, '']
+  return ['The example "many-providers" is running. Open:', '', ...lines, ...why, 'Ctrl+C stops it.', ''].join('\n')
 }
 
 if (import.meta.main) {
