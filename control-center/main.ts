@@ -208,7 +208,7 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   let stopped: Promise<void> | null = null
 
   async function drainAndEnd(): Promise<void> {
-    log.info({ drainTime: settings.drainTime }, 'the control center stops')
+    log.info({ drainTime: settings.drainTime }, 'the control center is stopping')
     await draining.drain(async () => {})
     await everything.disposeAsync()
   }

@@ -19,7 +19,7 @@ async function start(): Promise<Exit> {
     const starting = import('./main.ts').then(({ startControlCenter }) =>
       startControlCenter({ settings, log, version, terminal }),
     )
-    // A signal during the start stops the service as soon as the start has finished; a failed start ends by itself.
+    // A signal during the start stops the service as soon as the start has finished; a failed start ends the process anyway.
     stopOnSignals(async () => (await starting).stop(), stopped.resolve)
     process.stdout.write(startMessage(await starting))
   } catch (error) {
@@ -32,11 +32,11 @@ async function start(): Promise<Exit> {
 function startMessage({ publicUrl, setUp }: ControlCenter): string {
   const lines = [`The control center runs at ${publicUrl}/`, '']
   if (setUp !== null) {
-    const code = 'code' in setUp ? `is shown this once: ${setUp.code}` : `is in ${setUp.file}`
-    lines.push(`Nobody has an account yet. Open ${publicUrl}/set-up; the set-up code ${code}`, '')
+    const code = 'code' in setUp ? `is shown only once: ${setUp.code}` : `is in ${setUp.file}`
+    lines.push(`Next: create the first account at ${publicUrl}/set-up. The set-up code ${code}`, '')
   }
   if (publicUrl.startsWith('http:')) {
-    lines.push('Note: without TLS use it on this machine only: Satellites connect by https, but on loopback.', '')
+    lines.push('Note: without TLS, use it only on this machine: Satellites on other machines need https.', '')
   }
   return `${[...lines, 'Ctrl+C stops it.'].join('\n')}\n`
 }
@@ -49,7 +49,7 @@ async function newPassword(words: readonly string[]): Promise<Exit | null> {
     const { makeNewPassword } = await import('./new-password.ts')
     const password = await makeNewPassword(readCenterSettings(process.env), username)
     process.stdout.write(
-      `The new password of ${printable(username)} is ${password}\nIt has to be changed at the next sign-in.\n`,
+      `The new password of ${printable(username)} is ${password}\nIt must be changed at the next sign-in.\n`,
     )
     return 'done'
   } catch (error) {
@@ -69,12 +69,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   restore: async (words) => (await backups()).runRestore(words, terminal),
 }
 
-const USAGE = `Without arguments the control center starts. Its commands read the same environment properties:
+const USAGE = `Without arguments, the control center starts. The commands read the same environment properties:
 
-  new-password <e-mail address>   another password for an account
+  new-password <e-mail address>   set a new password for an account
   backup <file> [--without-key] [--without-telemetry]
-                                  write all of it into a new file; it may go on meanwhile
-  restore <file>                  put it back from such a file, into an empty folder and an empty database
+                                  write everything to a new file; the control center can keep running
+  restore <file>                  restore it from such a file into an empty folder and an empty database
 `
 
 function usage(): Exit {

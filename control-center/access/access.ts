@@ -91,7 +91,7 @@ export function createAccess(parts: AccessParts): Access {
     if (source !== 'foreign' && (hasToken || (isReading && source === 'same-origin'))) return
     throw new PlatformError(
       'ERR_FOREIGN_ORIGIN',
-      'The request did not come from a page of the control center, or that page is of an earlier sign-in: load it anew.',
+      'The request did not come from a page of the control center, or you have signed in again since. Reload the page.',
     )
   }
 
@@ -122,7 +122,7 @@ export function createAccess(parts: AccessParts): Access {
           'ERR_UNAUTHENTICATED',
           ctx.get('Authorization') === ''
             ? 'Send an access token (Bearer) in the header Authorization, or sign in.'
-            : 'The access token is unknown, deleted or expired.',
+            : 'The access token is unknown, deleted or expired. Create a new one on the page Access tokens.',
         )
       }
       if (asker.kind === 'person') requireOwnPage(ctx, asker.browser)
@@ -132,7 +132,7 @@ export function createAccess(parts: AccessParts): Access {
       const member = await membershipOf(ctx)
       ;(ctx.state as State).member = member
       if (member === null)
-        throw new PlatformError('ERR_NOT_FOUND', 'There is no such organisation, or you are no member.')
+        throw new PlatformError('ERR_NOT_FOUND', 'There is no such organisation, or you are not a member of it.')
       if (mayDo(member.role, right)) return member
       const { client, correlationId } = stateOf(ctx)
       if (isNews(JSON.stringify([member.name, member.organisation.id, right]))) {
@@ -159,7 +159,7 @@ export function createAccess(parts: AccessParts): Access {
     needPerson(ctx) {
       const asker = askerOf(ctx)
       if (asker?.kind === 'person') return asker.user
-      throw new PlatformError('ERR_FORBIDDEN', 'That is for people who are signed in, not for access tokens.')
+      throw new PlatformError('ERR_FORBIDDEN', 'Access tokens cannot do this. Sign in instead.')
     },
   }
   return access

@@ -14,14 +14,14 @@ export type AccessApiParts = { readonly accessTokens: AccessTokens; readonly aud
 const NewAccessToken = z
   .strictObject({
     name: z.string().trim().min(1).max(200),
-    role: RoleName.exclude(['owner']).describe('what its bearer may do; owners are people'),
-    expiresAt: z.int().min(0).nullable().default(null).describe('epoch ms; null: never'),
+    role: RoleName.exclude(['owner']).describe('what the token can do; only people can be owners'),
+    expiresAt: z.int().min(0).nullable().default(null).describe('epoch ms; null: never expires'),
   })
   .meta({ id: 'NewAccessToken' })
 
 export const AuditQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
-  before: z.coerce.number().int().min(1).optional().describe('the `next` of an earlier answer'),
+  before: z.coerce.number().int().min(1).optional().describe('`next` from the previous response'),
   actor: z.string().trim().min(1).max(250).optional().describe('such as `user:anna@example.org` or `token:{id}`'),
   action: z.string().trim().min(1).max(100).optional().describe('such as `environment-create`'),
 })
@@ -33,7 +33,7 @@ const AccessToken = z
     role: RoleName,
     createdAt: z.int(),
     expiresAt: z.int().nullable(),
-    token: z.string().optional().describe('in the answer to POST alone'),
+    token: z.string().optional().describe('only in the response to POST'),
   })
   .meta({ id: 'AccessToken' })
 
@@ -60,7 +60,7 @@ export function accessRoutes({ accessTokens, audit }: AccessApiParts): MemberRou
     route(
       'GET /organisations/:organisation/access-tokens',
       {
-        summary: 'The tokens that tools use this API with',
+        summary: 'List access tokens, which tools use for this API',
         right: 'access-tokens',
         answers: { 200: z.object({ items: z.array(AccessToken) }) },
       },
@@ -69,7 +69,7 @@ export function accessRoutes({ accessTokens, audit }: AccessApiParts): MemberRou
     route(
       'POST /organisations/:organisation/access-tokens',
       {
-        summary: 'Make one; it is shown this once',
+        summary: 'Create an access token, which is shown only once',
         right: 'access-tokens',
         act: 'access-token-create',
         body: NewAccessToken,
@@ -84,18 +84,18 @@ export function accessRoutes({ accessTokens, audit }: AccessApiParts): MemberRou
     ),
     route(
       'DELETE /organisations/:organisation/access-tokens/:id',
-      { summary: 'Revoke one, at once', right: 'access-tokens', act: 'access-token-delete', answers: DONE },
+      { summary: 'Revoke an access token immediately', right: 'access-tokens', act: 'access-token-delete', answers: DONE },
       async ({ who: { organisation }, params: { id }, names }) => {
         const token = (await accessTokens.list(organisation.id)).find((one) => one.id === id)
         names.target = token === undefined ? `token:${id}` : tokenTarget(token)
         if (await accessTokens.remove(organisation.id, id)) return
-        throw new PlatformError('ERR_NOT_FOUND', 'There is no such access token, or no longer.')
+        throw new PlatformError('ERR_NOT_FOUND', 'There is no such access token. It may have been deleted.')
       },
     ),
     route(
       'GET /organisations/:organisation/activity',
       {
-        summary: 'Who did what, newest first',
+        summary: 'List the audit entries, newest first',
         right: 'activity',
         query: AuditQuery,
         answers: { 200: pageOf(Act) },

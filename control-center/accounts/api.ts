@@ -12,7 +12,7 @@ export type AccountApiParts = { readonly users: Users; readonly credentials: Cre
 const PasswordChange = z
   .strictObject({
     current: z.string().max(1000),
-    new: z.string().max(1000).describe('a password by the rules of the sign-in'),
+    new: z.string().max(1000).describe('a password that follows the password rules'),
   })
   .meta({ id: 'PasswordChange' })
 
@@ -29,7 +29,7 @@ export function accountRoutes({ users, credentials }: AccountApiParts): PersonRo
   async function changePassword(ctx: Context, user: User, change: z.infer<typeof PasswordChange>): Promise<void> {
     const checked = await credentials.checkOwn(ctx, user, change.current)
     if (checked.kind === 'throttled') {
-      const text = `Too many wrong passwords; try again in ${checked.wait} seconds.`
+      const text = `Too many wrong passwords. Try again in ${checked.wait} seconds.`
       throw new PlatformError('ERR_THROTTLED', text, { retryAfter: checked.wait })
     }
     if (checked.kind === 'wrong') {
@@ -43,13 +43,13 @@ export function accountRoutes({ users, credentials }: AccountApiParts): PersonRo
   return [
     personRoute(
       'GET /account',
-      { summary: 'Your own account; for people, not for access tokens', right: 'person', answers: { 200: Account } },
+      { summary: 'Get your own account; not for access tokens', right: 'person', answers: { 200: Account } },
       ({ who }) => who,
     ),
     personRoute(
       'PUT /account/password',
       {
-        summary: 'Change your own password; you are signed out everywhere',
+        summary: 'Change your own password, which signs you out everywhere',
         right: 'person',
         act: 'password-change',
         body: PasswordChange,

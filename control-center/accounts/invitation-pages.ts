@@ -92,7 +92,7 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
     const act = { action: 'invitation-accept', target: email }
     await recorded(ctx, audit, actor, act, async () => {
       if ((await invitations.accept(token, user.uid)) !== null) return
-      throw new PlatformError('ERR_NOT_FOUND', 'The invitation was accepted or revoked a moment ago.')
+      throw new PlatformError('ERR_NOT_FOUND', 'The invitation has just been accepted or revoked.')
     })
     if (asker?.kind !== 'person' || asker.user.uid !== user.uid) {
       await browserSessions.end(ctx)

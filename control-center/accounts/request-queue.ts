@@ -25,7 +25,7 @@ export function createRequestQueue<Request>(
   return {
     take(request) {
       if (waiting >= MOST_WAITING) {
-        log.warn({ waiting }, 'a request for a new password was dropped: too many wait')
+        log.warn({ waiting }, 'a request for a new password was dropped because too many are waiting')
         return
       }
       waiting++

@@ -31,15 +31,15 @@ export async function runBackup(words: readonly string[], terminal: Terminal): P
     progress.end()
     terminal.out(`${printable(file)}: ${contentOf(report.manifest)}, ${report.size} bytes\n`)
     terminal.out(`${KEY_TEXTS[report.key]}\n`)
-    terminal.out(`Next: keep it where nobody else reads it. "${CONTROL_CENTER.restoreCommand} …" puts it back.\n`)
+    terminal.out(`Next: store it where nobody else can read it. To restore it, run "${CONTROL_CENTER.restoreCommand} …".\n`)
   })
 }
 
 const KEY_TEXTS = {
-  'in the backup': 'It holds secrets and the key that they are encrypted with: who has it has all of them.',
-  'left out': 'The key is not in it: keep the file platform-key of PLATFORM_HOME too, apart from this one.',
+  'in the backup': 'It contains the secrets and the key that decrypts them: anyone who has the file can read all of them.',
+  'left out': 'It does not contain the key. Back up the file platform-key in PLATFORM_HOME separately.',
   PLATFORM_KEY:
-    'PLATFORM_KEY is not in it: keep that too, apart from this file. Without it the secrets cannot be read.',
+    'It does not contain PLATFORM_KEY. Back it up separately: without it, the secrets cannot be read.',
 }
 
 /** `restore <file>`, into an empty folder and an empty database. @returns null: invalid arguments */
@@ -53,11 +53,11 @@ export async function runRestore(words: readonly string[], terminal: Terminal): 
     const { manifest } = await restore(CONTROL_CENTER, { settings, file, replace: false, force: false, onPart })
     progress.end()
     const { createdAt, solhost } = manifest
-    terminal.out(`The control center of ${createdAt} (Solhost ${solhost}) is back: ${contentOf(manifest)}.\n`)
+    terminal.out(`Restored the control center of ${createdAt} (Solhost ${solhost}): ${contentOf(manifest)}.\n`)
     terminal.out(
-      'Tokens, members, sessions and invitations are those of that time: revoke again what was revoked since.\n',
+      'Tokens, members, sessions and invitations are those of that time. Revoke again those that were revoked later.\n',
     )
-    terminal.out('Next: start it with the same PUBLIC_URL, so that its Satellites find it.\n')
+    terminal.out('Next: start it with the same PUBLIC_URL, so that its Satellites can reach it.\n')
   })
 }
 

@@ -21,7 +21,7 @@ const ReadNumber = z
   .int()
   .min(0)
   .optional()
-  .describe('of the state that the change starts from; 409 where it is another')
+  .describe('number of the state that the change is based on; 409 if it is not the current one')
 
 const NewDesired = z
   .strictObject({
@@ -29,18 +29,18 @@ const NewDesired = z
     solutions: z
       .record(SolutionName, z.strictObject({ sha256: Sha256 }))
       .optional()
-      .describe('versions of packages; absent: as they are'),
-    settings: DesiredSettings.optional().describe('absent: as they are'),
+      .describe('versions of packages; absent: unchanged'),
+    settings: DesiredSettings.optional().describe('absent: unchanged'),
   })
   .meta({ id: 'NewDesired' })
 
 const DesiredAnswer = z
   .object({
-    number: z.int().describe('0: nothing was asked of it yet'),
+    number: z.int().describe('0: no state has been requested yet'),
     issuedAt: z.int().nullable().describe('epoch ms'),
     solutions: z.record(SolutionName, z.object({ sha256: Sha256, version: z.string() })),
     settings: DesiredSettings,
-    nodes: z.array(Report.extend({ seenAt: z.int() })).describe('what its Satellites said within the last 90 s'),
+    nodes: z.array(Report.extend({ seenAt: z.int() })).describe('what its Satellites reported in the last 90 s'),
   })
   .meta({ id: 'Desired' })
 
@@ -57,7 +57,7 @@ export function desiredRoutes({ environments, desiredStates, packages, reports }
 
   async function changed(organisation: string, last: Desired, wanted: z.infer<typeof NewDesired>) {
     if (wanted.number !== undefined && wanted.number !== last.number) {
-      const message = `Somebody changed this environment meanwhile: its number is ${last.number}. Look at it again.`
+      const message = `The environment has changed in the meantime: its number is now ${last.number}. Get the current state and try again.`
       throw new PlatformError('ERR_CHANGED_MEANWHILE', message)
     }
     const solutions =
@@ -85,7 +85,7 @@ export function desiredRoutes({ environments, desiredStates, packages, reports }
     route(
       'GET /organisations/:organisation/environments/:environment/desired',
       {
-        summary: 'What the environment is to run, and what its Satellites say',
+        summary: 'Get the desired state of the environment, and what its Satellites report',
         right: 'read',
         answers: { 200: DesiredAnswer },
       },
@@ -97,7 +97,7 @@ export function desiredRoutes({ environments, desiredStates, packages, reports }
     route(
       'PUT /organisations/:organisation/environments/:environment/desired',
       {
-        summary: 'Ask for other versions or settings; Satellites that wait get them at once',
+        summary: 'Change versions or settings; waiting Satellites get them immediately',
         right: 'rollouts',
         act: 'desired-change',
         names,
@@ -109,7 +109,7 @@ export function desiredRoutes({ environments, desiredStates, packages, reports }
     route(
       'PUT /organisations/:organisation/environments/:environment/desired/settings',
       {
-        summary: 'Ask for other settings; versions stay as they are',
+        summary: 'Change the settings; versions stay unchanged',
         right: 'rollouts',
         act: 'desired-change',
         names,

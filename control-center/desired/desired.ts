@@ -117,7 +117,7 @@ export function createDesiredStates(
         changed(environment, done.number)
         return done
       }
-      throw new PlatformError('ERR_REQUEST_INVALID', 'Others change this environment all the time: try again.')
+      throw new PlatformError('ERR_REQUEST_INVALID', 'Other requests changed this environment at the same time. Try again.')
     },
     async statement(environment) {
       const query = db.selectFrom('desired_states').select(['number', 'statement'])
@@ -134,7 +134,7 @@ export function createDesiredStates(
       const isHeld = ({ content }: { content: string }) =>
         (JSON.parse(content) as DesiredContent).solutions[name]?.sha256 === sha256
       const holding = rows.find(isHeld)
-      return holding === undefined ? null : `the environment "${holding.name}" is to run it`
+      return holding === undefined ? null : `it is in the desired state of the environment "${holding.name}"`
     },
     async numbers() {
       const rows = await db.selectFrom('desired_states').select(['environment', 'number']).execute()

@@ -28,7 +28,7 @@ const DesiredQuery = z.strictObject({
     .min(0)
     .max(Number.MAX_SAFE_INTEGER)
     .default(0)
-    .describe('the highest number that is known'),
+    .describe('the highest number that the node knows'),
   wait: z.coerce.number().int().min(0).max(LONGEST_WAIT).default(0).describe('seconds'),
 })
 
@@ -53,7 +53,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
       ctx.set('Retry-After', String(Math.max(1, Math.ceil(refused.msBeforeNext / 1000))))
       throw new PlatformError(
         'ERR_THROTTLED',
-        'The reports of this environment are too many or too large. Wait a moment, then retry.',
+        'This environment sends too many or too large reports. Wait a moment, then try again.',
       )
     }
   }
@@ -80,7 +80,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     satelliteRoute(
       'GET /key',
       {
-        summary: 'The Ed25519 key that statements are signed with',
+        summary: 'Get the public Ed25519 key that verifies statements',
         right: null,
         answers: { 200: KeyAnswer },
       },
@@ -89,10 +89,10 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     satelliteRoute(
       'GET /desired',
       {
-        summary: 'What the environment is to run: a compact JWS of a DesiredState, as soon as there is a newer one',
+        summary: 'Get the desired state as a compact JWS of a DesiredState, as soon as there is a newer one (long polling)',
         right: null,
         query: DesiredQuery,
-        answers: { 200: DesiredAnswer, 204: { description: 'there was none within the time' } },
+        answers: { 200: DesiredAnswer, 204: { description: 'there was no newer state before the time limit' } },
       },
       async ({ who: { id }, query: { after, wait }, ctx }) => {
         const found = (await newer(id, after)) ?? (await waitForNewer(ctx, id, after, wait))
@@ -103,7 +103,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     satelliteRoute(
       'GET /bundles/:sha256',
       {
-        summary: 'A bundle that the desired state names',
+        summary: 'Download a bundle that the desired state names',
         right: null,
         answers: { 200: { description: 'the bundle', type: 'application/zip' } },
       },
@@ -114,7 +114,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
         const name = Object.keys(solutions).find((one) => solutions[one]?.sha256 === sha256)
         const bundle = name === undefined ? null : await packages.bundle(organisation, name, sha256)
         if (bundle === null) {
-          throw new PlatformError('ERR_NOT_FOUND', 'The desired state of this environment names no such bundle.')
+          throw new PlatformError('ERR_NOT_FOUND', 'The desired state of this environment does not contain this bundle.')
         }
         ctx.type = 'application/zip'
         return Buffer.from(bundle)
@@ -123,7 +123,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     satelliteRoute(
       'POST /report',
       {
-        summary: 'What a node is and runs',
+        summary: 'Report what a node is and which solutions it runs',
         right: null,
         before: ({ ctx }) => countReport(ctx),
         body: Report,

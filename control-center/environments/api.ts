@@ -37,11 +37,11 @@ const Environment = z
   .meta({ id: 'Environment' })
 
 const EnvironmentDetails = Environment.extend({
-  solutions: z.array(z.string()).describe('those that its tokens may read of and sign users in to'),
+  solutions: z.array(z.string()).describe('solutions that its tokens can read and sign users in to'),
 }).meta({ id: 'EnvironmentDetails' })
 
 const ConfirmQuery = z.object({
-  confirm: z.string().optional().describe('its name once more; mandatory'),
+  confirm: z.string().optional().describe('the name of the environment again; required'),
 })
 
 export function environmentRoutes({ environments, environmentStates }: EnvironmentApiParts): MemberRoute[] {
@@ -49,7 +49,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
     route(
       'GET /organisations/:organisation/environments',
       {
-        summary: 'The environments',
+        summary: 'List the environments',
         right: 'read',
         answers: { 200: z.object({ items: z.array(Environment) }) },
       },
@@ -62,7 +62,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
     route(
       'POST /organisations/:organisation/environments',
       {
-        summary: 'Make one',
+        summary: 'Create an environment',
         right: 'environments',
         act: 'environment-create',
         body: NewEnvironment,
@@ -77,7 +77,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
     ),
     route(
       'GET /organisations/:organisation/environments/:environment',
-      { summary: 'One environment', right: 'read', answers: { 200: EnvironmentDetails } },
+      { summary: 'Get an environment', right: 'read', answers: { 200: EnvironmentDetails } },
       async ({ who: { organisation }, params }) => {
         const environment = await environments.need(organisation.id, params.environment)
         const state = await environmentStates.find(environment.id)
@@ -87,7 +87,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
     route(
       'DELETE /organisations/:organisation/environments/:environment',
       {
-        summary: 'Delete it with its tokens and all that is kept of it',
+        summary: 'Delete an environment with its tokens and all its data',
         right: 'environments',
         act: 'environment-delete',
         names: ({ params }) => ({ target: params.environment }),
@@ -99,7 +99,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
         if (query.confirm !== name) {
           throw new PlatformError(
             'ERR_REQUEST_INVALID',
-            `To delete the environment, confirm its name: ?confirm=${name}`,
+            `To delete the environment, repeat its name: ?confirm=${name}`,
           )
         }
         await environments.remove(organisation.id, name)
@@ -115,7 +115,7 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
     route(
       'PUT /organisations/:organisation/environments/:environment/solutions/:solution',
       {
-        summary: 'Let its tokens sign users in to a solution',
+        summary: 'Allow its tokens to sign users in to a solution',
         right: 'environments',
         act: 'environment-solution-add',
         async before({ who, params }) {
@@ -129,7 +129,7 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
       async ({ found: { id }, params: { solution } }) => {
         const others = (await environments.solutions(id)).filter((other) => other !== solution)
         if (others.length >= MOST_SOLUTIONS) {
-          throw new PlatformError('ERR_REQUEST_INVALID', `An environment has at most ${MOST_SOLUTIONS} solutions.`)
+          throw new PlatformError('ERR_REQUEST_INVALID', `An environment can have at most ${MOST_SOLUTIONS} solutions. Remove one first.`)
         }
         await environments.addSolution(id, solution)
       },
@@ -137,7 +137,7 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
     route(
       'DELETE /organisations/:organisation/environments/:environment/solutions/:solution',
       {
-        summary: 'Let them no longer',
+        summary: 'Stop its tokens from signing users in to a solution',
         right: 'environments',
         act: 'environment-solution-remove',
         before: ({ who, params }) => environments.need(who.organisation.id, params.environment),
@@ -146,7 +146,7 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
       },
       async ({ found: { id, name }, params: { solution } }) => {
         if (await environments.removeSolution(id, solution)) return
-        throw new PlatformError('ERR_NOT_FOUND', `"${solution}" is no solution of the environment "${name}".`)
+        throw new PlatformError('ERR_NOT_FOUND', `The environment "${name}" has no solution "${solution}".`)
       },
     ),
   ]

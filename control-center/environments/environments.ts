@@ -84,7 +84,7 @@ export function createEnvironments(db: CenterDatabase, now: () => number = Date.
       const environment = { id: randomUUID(), organisation, name, type, createdAt: now() }
       const { createdAt, ...row } = environment
       if (await insertOnce(db, 'environments', { ...row, created_at: createdAt })) return environment
-      throw new PlatformError('ERR_NAME_EXISTS', `There is an environment "${name}" already; choose another name.`)
+      throw new PlatformError('ERR_NAME_EXISTS', `There is already an environment "${name}". Choose another name.`)
     },
     async list(organisation) {
       const rows = await db

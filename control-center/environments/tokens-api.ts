@@ -24,7 +24,7 @@ const EnvironmentToken = z
     name: z.string(),
     createdAt: z.int(),
     lastUsedAt: z.int().nullable(),
-    token: z.string().optional().describe('in the answers to POST alone'),
+    token: z.string().optional().describe('only in the responses to POST'),
   })
   .meta({ id: 'EnvironmentToken' })
 
@@ -48,7 +48,7 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
     const environment = await need(asking)
     const token = (await environmentTokens.list(environment.id)).find((one) => one.id === asking.params.id)
     if (token !== undefined) return { environment, token }
-    throw new PlatformError('ERR_NOT_FOUND', 'There is no such token, or no longer.')
+    throw new PlatformError('ERR_NOT_FOUND', 'There is no such token. It may have been revoked.')
   }
 
   function named({ params, found }: OfToken & { readonly found: Found }) {
@@ -59,7 +59,7 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
     if ((await environmentTokens.list(id)).length >= MOST_TOKENS) {
       throw new PlatformError(
         'ERR_REQUEST_INVALID',
-        `An environment has at most ${MOST_TOKENS} tokens; revoke one first.`,
+        `An environment can have at most ${MOST_TOKENS} tokens. Revoke one first.`,
       )
     }
     return environmentTokens.create(id, name)
@@ -69,7 +69,7 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
     route(
       'GET /organisations/:organisation/environments/:environment/tokens',
       {
-        summary: 'Its remote environment tokens',
+        summary: 'List the remote environment tokens',
         right: 'credentials',
         answers: { 200: z.object({ items: z.array(EnvironmentToken) }) },
       },
@@ -78,7 +78,7 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
     route(
       'POST /organisations/:organisation/environments/:environment/tokens',
       {
-        summary: 'Make one; it is shown this once',
+        summary: 'Create a remote environment token, which is shown only once',
         right: 'credentials',
         act: 'environment-token-create',
         before: need,
@@ -93,7 +93,7 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
     route(
       'POST /organisations/:organisation/environments/:environment/tokens/:id/rotate',
       {
-        summary: 'Make its successor, shown this once; the old one works until it is revoked',
+        summary: 'Create a replacement, which is shown only once; the old token works until you revoke it',
         right: 'credentials',
         act: 'environment-token-rotate',
         before: needToken,
@@ -105,7 +105,7 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
     route(
       'DELETE /organisations/:organisation/environments/:environment/tokens/:id',
       {
-        summary: 'Revoke one, at once',
+        summary: 'Revoke a token immediately',
         right: 'credentials',
         act: 'environment-token-revoke',
         before: needToken,

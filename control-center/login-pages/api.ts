@@ -13,7 +13,7 @@ export type LoginPageApiParts = { readonly loginPages: LoginPages }
 const NewLoginPage = z
   .strictObject({
     design: Design,
-    base: z.int().min(0).optional().describe('the version that it was begun from; refused where another came since'),
+    base: z.int().min(0).optional().describe('the version that the design is based on; refused if there is a newer one'),
   })
   .meta({ id: 'NewLoginPage' })
 
@@ -27,7 +27,7 @@ const LoginPageVersion = z
 
 const LoginPage = z
   .object({
-    number: z.int().describe('0: nobody has designed it yet'),
+    number: z.int().describe('0: not designed yet'),
     design: Design,
     history: z.array(LoginPageVersion).describe('the last ten, the newest first'),
   })
@@ -37,7 +37,7 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
   return [
     route(
       'GET /organisations/:organisation/solutions/:solution/login-page',
-      { summary: 'The login page of a solution, with ETag', right: 'login-pages', answers: { 200: LoginPage } },
+      { summary: 'Get the login page of a solution, with an ETag', right: 'login-pages', answers: { 200: LoginPage } },
       async (asked) => {
         const place = placeOf(asked)
         const { number, design } = await loginPages.published(place)
@@ -68,7 +68,7 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
     route(
       'PUT /organisations/:organisation/solutions/:solution/login-page/draft',
       {
-        summary: 'Keep what you are at work on, for the preview',
+        summary: 'Save a draft for the preview',
         right: 'login-pages',
         before: placeOf,
         body: LoginPageDraft,
@@ -82,18 +82,18 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
     ),
     route(
       'DELETE /organisations/:organisation/solutions/:solution/login-page/draft',
-      { summary: 'Drop it', right: 'login-pages', answers: DONE },
+      { summary: 'Discard the draft', right: 'login-pages', answers: DONE },
       (asked) => loginPages.dropDraft(placeOf(asked), personOf(asked.who)),
     ),
     route(
       'GET /organisations/:organisation/solutions/:solution/login-page/versions/:number',
-      { summary: 'The design of a version', right: 'login-pages', answers: { 200: Design } },
+      { summary: 'Get the design of a version', right: 'login-pages', answers: { 200: Design } },
       (asked) => loginPages.version(placeOf(asked), readWith(VersionNumber, asked.params.number)),
     ),
     route(
       'POST /organisations/:organisation/solutions/:solution/login-page/versions/:number/use',
       {
-        summary: 'Publish that design again, as a new version',
+        summary: 'Publish the design of a version again, as a new version',
         right: 'login-pages',
         act: 'login-page-use-again',
         before: placeOf,

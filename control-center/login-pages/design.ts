@@ -48,15 +48,15 @@ const Labels = z
     Object.fromEntries(TEXT_LOCALES.map((locale) => [locale, z.string().max(200)])) as Record<TextLocale, z.ZodString>,
   )
   .partial()
-  .refine((labels) => (labels.default ?? '').trim() !== '', 'must have a text under "default"')
+  .refine((labels) => (labels.default ?? '').trim() !== '', 'must have a text for "default"')
 
 const Field = z.strictObject({
   name: z
     .string()
-    .regex(/^custom_[a-z0-9_]{1,40}$/, 'must be custom_ and 1 to 40 lower-case letters, digits and underscores'),
+    .regex(/^custom_[a-z0-9_]{1,40}$/, 'must be custom_ followed by 1 to 40 lower-case letters, digits and underscores'),
   type: z.enum(['text', 'select']),
   required: z.boolean().default(false),
-  isTenant: z.boolean().default(false).describe('what is entered must be one of the user’s tenant values'),
+  isTenant: z.boolean().default(false).describe('whether the entered value must be one of the user’s tenant values'),
   labels: Labels,
   options: z
     .array(
@@ -69,7 +69,7 @@ const Field = z.strictObject({
     )
     .max(30)
     .default([])
-    .describe('of a select'),
+    .describe('for a select'),
 })
 export type DesignedField = z.infer<typeof Field>
 
@@ -84,10 +84,10 @@ const Logo = z
 /** The appearance and texts of a login page. Nothing in it is markup or CSS: see template.ts. */
 export const Design = z
   .strictObject({
-    logo: Logo.nullable().default(null).describe('a data: address of a PNG, JPEG or WebP'),
+    logo: Logo.nullable().default(null).describe('a PNG, JPEG or WebP as a data: URL'),
     colours: z.strictObject({
       light: Palette,
-      dark: Palette.nullable().describe('null: the light ones, whatever the browser prefers'),
+      dark: Palette.nullable().describe('null: always use the light colours'),
     }),
     texts: z
       .strictObject(
@@ -110,20 +110,20 @@ export const Design = z
         const path = ['colours', scheme, colour]
         // Rounded down: 4.4999 is not 4.5.
         const shown = (Math.floor(ratio * 100) / 100).toFixed(2)
-        const message = `has a contrast of ${shown} to the background, and needs ${LEAST_CONTRAST} (WCAG AA)`
+        const message = `has a contrast ratio of ${shown} to the background; at least ${LEAST_CONTRAST} is required (WCAG AA)`
         addIssue({ code: 'custom', path, message })
       }
     }
     fields.forEach(({ name, type, options }, at) => {
       const path = ['fields', at]
       const isTwice = fields.findIndex((one) => one.name === name) !== at
-      if (isTwice) addIssue({ code: 'custom', path: [...path, 'name'], message: `"${name}" is there twice` })
+      if (isTwice) addIssue({ code: 'custom', path: [...path, 'name'], message: `"${name}" is used twice` })
       if ((type === 'select') !== options.length > 0) {
-        const message = 'must have values for a select, and none for a text'
+        const message = 'must have values for a select, and no values for a text'
         addIssue({ code: 'custom', path: [...path, 'options'], message })
       }
       if (new Set(options.map(({ value }) => value)).size < options.length) {
-        addIssue({ code: 'custom', path: [...path, 'options'], message: 'must have each value once' })
+        addIssue({ code: 'custom', path: [...path, 'options'], message: 'must not have a value twice' })
       }
     })
   })
@@ -152,7 +152,7 @@ function logoFault(text: string): string | null {
   const [, type = '', data = ''] = /^data:image\/(png|jpeg|webp);base64,([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? []
   const bytes = Buffer.from(data, 'base64')
   const isImage = STARTS[type]?.(bytes) === true
-  if (!isImage) return 'must be a PNG, JPEG or WebP as a data: address in base64 (SVG can hold scripts)'
+  if (!isImage) return 'must be a PNG, JPEG or WebP as a data: URL in base64 (SVG can contain scripts)'
   if (bytes.length <= LARGEST_LOGO) return null
-  return `has ${bytes.length} bytes; ${LARGEST_LOGO} are allowed`
+  return `has ${bytes.length} bytes; at most ${LARGEST_LOGO} are allowed`
 }

@@ -75,7 +75,7 @@ export function createLoginPages(db: CenterDatabase, now: () => number = Date.no
     async version(place, number) {
       const row = await versions(place).select('design').where('number', '=', number).executeTakeFirst()
       if (row !== undefined) return JSON.parse(row.design) as Design
-      throw new PlatformError('ERR_VERSION_NOT_FOUND', `The login page has no version ${number}, or no longer.`)
+      throw new PlatformError('ERR_VERSION_NOT_FOUND', `The login page has no version ${number}. Old versions are deleted.`)
     },
     async publish({ organisation, solution }, design, by, base) {
       const place = { organisation, solution }
@@ -84,7 +84,7 @@ export function createLoginPages(db: CenterDatabase, now: () => number = Date.no
         if (base !== undefined && base !== newest) {
           throw new PlatformError(
             'ERR_CHANGED_MEANWHILE',
-            `Version ${newest} was published since you began from version ${base}: load the page anew.`,
+            `Version ${newest} was published after you started from version ${base}. Reload the page and make your changes again.`,
           )
         }
         const made = { number: newest + 1, publishedAt: now(), publishedBy: by }

@@ -73,7 +73,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     if (askerOf(ctx)?.kind !== 'person' || !isFrameOfOurs(ctx)) {
       throw new PlatformError(
         'ERR_NOT_A_NAVIGATION',
-        'The preview is shown in its frame on the page "Login page" only.',
+        'The preview is shown only in its frame on the page "Login page".',
       )
     }
     const { member, place } = await ofSolution(ctx, access, 'login-pages')

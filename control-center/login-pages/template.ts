@@ -75,12 +75,12 @@ export function compileDesign(design: Design, forgot: string | null): { template
   if (source.length > LONGEST_TEMPLATE) {
     throw new PlatformError(
       'ERR_REQUEST_INVALID',
-      `The page has ${source.length} characters; ${LONGEST_TEMPLATE} are allowed: take a smaller logo or fewer fields.`,
+      `The page has ${source.length} characters; at most ${LONGEST_TEMPLATE} are allowed. Use a smaller logo or fewer fields.`,
     )
   }
   const { template, warnings } = compileTemplate(source, 'login.html')
   if (template !== null && warnings.length === 0) return { template, texts }
-  throw new TypeError(`a designed login page breaks the rules of templates: ${JSON.stringify(warnings)}`)
+  throw new TypeError(`a designed login page violates the template rules: ${JSON.stringify(warnings)}`)
 }
 
 function stylesOf({ colours: { light, dark } }: Design): string {

@@ -53,7 +53,7 @@ export function mailSettingsOf(values: Values): MailSettings | null {
 
 export function mailFaults(values: Partial<Values>): readonly string[] {
   const isWanting = values.SMTP_URL !== null && values.MAIL_FROM === null
-  return isWanting ? [`MAIL_FROM must be ${MAIL_PROPERTIES.MAIL_FROM.form}, since SMTP_URL is set, but is empty`] : []
+  return isWanting ? [`MAIL_FROM must be ${MAIL_PROPERTIES.MAIL_FROM.form}, because SMTP_URL is set, but is empty`] : []
 }
 
 function readServer(text: string): Server | undefined {

@@ -46,8 +46,8 @@ export function createMailShares(
     if (Number(waiting) < MOST_WAITING) return
     throw new PlatformError(
       'ERR_THROTTLED',
-      `${MOST_WAITING} mails of the organisation wait to be sent: try again when some of them are, or ask whoever runs the ` +
-        'control center, whose log says why the mail server takes none.',
+      `${MOST_WAITING} mails of the organisation are waiting to be sent. Try again later. If the problem persists, ask the ` +
+        'operator of the control center: its log says why the mail server does not accept mails.',
       { retryAfter: AGAIN },
     )
   }
@@ -57,13 +57,13 @@ export function createMailShares(
     if (said.get(key) !== hour) {
       for (const [other, before] of said) if (before !== hour) said.delete(other)
       said.set(key, hour)
-      log.warn({ organisation, askedBy, hourly }, 'an organisation has sent its mails of this hour: see MAILS_HOURLY')
+      log.warn({ organisation, askedBy, hourly }, 'an organisation has reached its limit of mails per hour (MAILS_HOURLY)')
     }
     const left = hour + HOUR - now()
     return new PlatformError(
       'ERR_THROTTLED',
-      `The organisation has sent ${hourly} mails in this hour, which is the most: go on in ${Math.ceil(left / 60_000)} ` +
-        'minutes, or ask whoever runs the control center for more (MAILS_HOURLY).',
+      `The organisation has sent ${hourly} mails in this hour, which is the maximum. Try again in ${Math.ceil(left / 60_000)} ` +
+        'minutes, or ask the operator of the control center to raise MAILS_HOURLY.',
       { retryAfter: Math.ceil(left / 1000) },
     )
   }

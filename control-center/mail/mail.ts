@@ -93,7 +93,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
       return remove(id)
     }
     const wait = Math.min(FIRST_WAIT * 2 ** Math.min(attempts, 20), LONGEST_WAIT)
-    log.warn({ mail: id, reason: end.reason, wait }, 'a mail could not be sent; it is tried again')
+    log.warn({ mail: id, reason: end.reason, wait }, 'a mail could not be sent and will be retried')
     const later = db.updateTable('mails').set({ attempts: attempts + 1, next_at: now() + wait })
     await later.where('id', '=', id).execute()
   }
@@ -125,7 +125,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     const wait = await deliverDue()
       .then(() => (isStarted ? nextLook() : LOOK_EVERY))
       .catch((error: Error) => {
-        log.error({ stack: error.stack }, 'mails could not be looked for')
+        log.error({ stack: error.stack }, 'waiting mails could not be read from the database')
         return LOOK_EVERY
       })
     if (!isStarted) return
@@ -140,7 +140,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     needShare: (origin) => shares.need(origin),
     async send(mail, origin) {
       if (handOver === null) {
-        throw new PlatformError('ERR_MAIL_UNAVAILABLE', 'No mail server is set up: set SMTP_URL and MAIL_FROM.')
+        throw new PlatformError('ERR_MAIL_UNAVAILABLE', 'No mail server is set up. Set SMTP_URL and MAIL_FROM.')
       }
       const { waiting } = await db
         .selectFrom('mails')
@@ -149,7 +149,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
       if (Number(waiting) >= MOST_WAITING) {
         throw new PlatformError(
           'ERR_MAIL_UNAVAILABLE',
-          `${MOST_WAITING} mails wait for the mail server; look into the log, and try again when it takes mails.`,
+          `${MOST_WAITING} mails are waiting for the mail server. Check the log, and try again when the mail server accepts mails.`,
         )
       }
       if (origin !== undefined) await shares.take(origin)

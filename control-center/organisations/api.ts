@@ -7,7 +7,7 @@ export type OrganisationApiParts = { readonly organisations: Organisations }
 
 const NewOrganisation = z
   .strictObject({
-    name: OrganisationName.describe('part of addresses; it never changes'),
+    name: OrganisationName.describe('part of addresses; cannot be changed'),
     title: OrganisationTitle,
   })
   .meta({ id: 'NewOrganisation' })
@@ -21,7 +21,7 @@ export function ownOrganisationRoutes({ organisations }: OrganisationApiParts): 
     personRoute(
       'GET /organisations',
       {
-        summary: 'The organisations that you are a member of',
+        summary: 'List the organisations that you are a member of',
         right: 'person',
         answers: { 200: z.object({ items: z.array(Organisation) }) },
       },
@@ -30,7 +30,7 @@ export function ownOrganisationRoutes({ organisations }: OrganisationApiParts): 
     personRoute(
       'POST /organisations',
       {
-        summary: 'Make an organisation; you are its owner',
+        summary: 'Create an organisation, of which you become an owner',
         right: 'person',
         act: 'organisation-create',
         body: NewOrganisation,
@@ -50,13 +50,13 @@ export function organisationRoutes({ organisations }: OrganisationApiParts): Mem
   return [
     route(
       'GET /organisations/:organisation',
-      { summary: 'One of them, with your role', right: 'read', answers: { 200: Organisation } },
+      { summary: 'Get an organisation, with your role', right: 'read', answers: { 200: Organisation } },
       ({ who: { organisation, role } }) => ({ ...organisation, role }),
     ),
     route(
       'PATCH /organisations/:organisation',
       {
-        summary: 'Give it another title',
+        summary: 'Change the title',
         right: 'organisation',
         act: 'organisation-change',
         body: OrganisationChange,

@@ -88,7 +88,7 @@ export function createInvitations(db: CenterDatabase, now: () => number = Date.n
       if (others.length >= MOST_OPEN) {
         throw new PlatformError(
           'ERR_REQUEST_INVALID',
-          `At most ${MOST_OPEN} invitations are open at a time; revoke one first.`,
+          `There can be at most ${MOST_OPEN} open invitations. Revoke one first.`,
         )
       }
       const { token, hash } = FORM.make()

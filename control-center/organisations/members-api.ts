@@ -40,13 +40,13 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
   return [
     route(
       'GET /organisations/:organisation/members',
-      { summary: 'The members', right: 'members', answers: { 200: z.object({ items: z.array(Member) }) } },
+      { summary: 'List the members', right: 'members', answers: { 200: z.object({ items: z.array(Member) }) } },
       async ({ who }) => ({ items: await organisations.members(who.organisation.id) }),
     ),
     route(
       'PATCH /organisations/:organisation/members/:uid',
       {
-        summary: 'Give a member another role; one owner always stays',
+        summary: 'Change a member’s role; one owner must remain',
         right: 'members',
         act: 'member-role',
         names: named,
@@ -61,7 +61,7 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
     route(
       'DELETE /organisations/:organisation/members/:uid',
       {
-        summary: 'Take a member out, or leave; one owner always stays',
+        summary: 'Remove a member, or leave; one owner must remain',
         // Any member may leave.
         right: 'read',
         before: ({ who, params, ctx }) => (who.uid === params.uid ? undefined : access.need(ctx, 'members')),
@@ -90,8 +90,8 @@ const Invitation = z
     invitedBy: z.string(),
     createdAt: z.int(),
     expiresAt: z.int(),
-    link: z.string().optional().describe('in the answer to POST alone, where it was not sent'),
-    isMailed: z.boolean().optional().describe('in the answer to POST alone: whether the link was sent by mail'),
+    link: z.string().optional().describe('only in the response to POST, if it was not sent by mail'),
+    isMailed: z.boolean().optional().describe('only in the response to POST: whether the link was sent by mail'),
   })
   .meta({ id: 'Invitation' })
 
@@ -103,7 +103,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
   ) {
     const members = await organisations.members(organisation.id)
     if (members.some(({ username }) => username.toLowerCase() === wanted.email.toLowerCase())) {
-      throw new PlatformError('ERR_NAME_EXISTS', `"${wanted.email}" is a member already.`)
+      throw new PlatformError('ERR_NAME_EXISTS', `"${wanted.email}" is already a member.`)
     }
     const origin = { organisation: organisation.id, askedBy: 'member' } as const
     // Check this first: if the organisation has no mails left, it must not get to see links instead.
@@ -135,7 +135,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
     route(
       'GET /organisations/:organisation/invitations',
       {
-        summary: 'Invitations that are open',
+        summary: 'List the open invitations',
         right: 'members',
         answers: { 200: z.object({ items: z.array(Invitation) }) },
       },
@@ -144,7 +144,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
     route(
       'POST /organisations/:organisation/invitations',
       {
-        summary: 'Invite somebody; the link is sent by mail; where that is not set up, it is shown this once',
+        summary: 'Invite somebody; the link is sent by mail, or shown once if mail is not set up',
         right: 'members',
         act: 'invitation-create',
         body: NewInvitation,
@@ -157,12 +157,12 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
     ),
     route(
       'DELETE /organisations/:organisation/invitations/:id',
-      { summary: 'Revoke one, at once', right: 'members', act: 'invitation-revoke', answers: DONE },
+      { summary: 'Revoke an invitation immediately', right: 'members', act: 'invitation-revoke', answers: DONE },
       async ({ who: { organisation }, params: { id }, names }) => {
         const invitation = (await invitations.list(organisation.id)).find((one) => one.id === id)
         names.target = invitation?.email ?? id
         if ((await invitations.remove(organisation.id, id)) !== null) return
-        throw new PlatformError('ERR_NOT_FOUND', 'There is no such invitation, or no longer.')
+        throw new PlatformError('ERR_NOT_FOUND', 'There is no such invitation. It may have been revoked or accepted.')
       },
     ),
   ]

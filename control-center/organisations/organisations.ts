@@ -68,7 +68,7 @@ export function createOrganisations(db: CenterDatabase, now: () => number = Date
       if ((await owners.where('role', '=', 'owner').executeTakeFirst()) !== undefined) return
       throw new PlatformError(
         'ERR_LAST_OWNER',
-        'An organisation has at least one owner: make somebody else an owner first.',
+        'An organisation must have at least one owner. Make another member an owner first.',
         { uid },
       )
     })
@@ -108,14 +108,14 @@ export function createOrganisations(db: CenterDatabase, now: () => number = Date
       if (owned.length >= MOST_OWNED) {
         throw new PlatformError(
           'ERR_REQUEST_INVALID',
-          `You are the owner of ${MOST_OWNED} organisations, which is the most.`,
+          `You own ${MOST_OWNED} organisations, which is the maximum.`,
         )
       }
       const organisation = { id: randomUUID(), name, title }
       await db.transaction().execute(async (transaction) => {
         const row = { ...organisation, created_at: now() }
         if (!(await insertOnce(transaction, 'organisations', row))) {
-          throw new PlatformError('ERR_NAME_EXISTS', `There is an organisation "${name}" already; choose another name.`)
+          throw new PlatformError('ERR_NAME_EXISTS', `There is already an organisation "${name}". Choose another name.`)
         }
         const member = { organisation: organisation.id, uid, role: 'owner', created_at: now() }
         await transaction.insertInto('members').values(member).execute()

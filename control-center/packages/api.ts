@@ -24,7 +24,7 @@ const PackageVersion = z.object({
   title: z.string(),
   authenticator: z.string(),
   bytes: z.int(),
-  stamp: BuildStamp.nullable().describe('of the last pipeline run'),
+  stamp: BuildStamp.nullable().describe('stamp of the last pipeline run'),
   uploadedAt: z.int(),
   uploadedBy: z.string(),
 })
@@ -68,7 +68,7 @@ export function packageRoutes({ packages, bundleChecks, limits }: PackageApiPart
     route(
       'GET /organisations/:organisation/packages',
       {
-        summary: 'The packages, each with its newest version',
+        summary: 'List the packages, each with its newest version',
         right: 'read',
         answers: { 200: z.object({ items: z.array(PackageSummary) }) },
       },
@@ -77,7 +77,7 @@ export function packageRoutes({ packages, bundleChecks, limits }: PackageApiPart
     route(
       'POST /organisations/:organisation/packages',
       {
-        summary: 'Upload a bundle under the name in its manifest; 200: it was there',
+        summary: 'Upload a bundle under the name in its manifest; 200 if it already exists',
         right: 'packages',
         act: 'package-upload',
         before: needRoom,
@@ -88,13 +88,13 @@ export function packageRoutes({ packages, bundleChecks, limits }: PackageApiPart
     ),
     route(
       'GET /organisations/:organisation/packages/:name',
-      { summary: 'One with its versions', right: 'read', answers: { 200: Package } },
+      { summary: 'Get a package with its versions', right: 'read', answers: { 200: Package } },
       ({ who, params }) => packages.need(who.organisation.id, packageNameOf(params)),
     ),
     route(
       'PUT /organisations/:organisation/packages/:name',
       {
-        summary: 'Upload a bundle of this package; 200: it was there',
+        summary: 'Upload a bundle of this package; 200 if it already exists',
         right: 'packages',
         act: 'package-upload',
         before: needRoom,
@@ -106,7 +106,7 @@ export function packageRoutes({ packages, bundleChecks, limits }: PackageApiPart
     route(
       'GET /organisations/:organisation/packages/:name/versions/:sha256/bundle',
       {
-        summary: 'The bundle as it was uploaded',
+        summary: 'Download the bundle as it was uploaded',
         right: 'read',
         answers: { 200: { description: 'the zip', type: 'application/zip' } },
       },
@@ -122,7 +122,7 @@ export function packageRoutes({ packages, bundleChecks, limits }: PackageApiPart
     route(
       'DELETE /organisations/:organisation/packages/:name/versions/:sha256',
       {
-        summary: 'Delete a version that nothing needs',
+        summary: 'Delete a version that is not in use',
         right: 'packages',
         act: 'package-version-delete',
         names: ({ params }) => ({

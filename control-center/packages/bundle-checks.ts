@@ -51,7 +51,7 @@ export function createBundleChecks(
   }
 
   function needMade() {
-    if (isStopped) throw new PlatformError('ERR_STOPPING', 'The control center stops: send it again in a moment.')
+    if (isStopped) throw new PlatformError('ERR_STOPPING', 'The control center is stopping. Try again in a moment.')
     made ??= make()
     return made
   }

@@ -103,16 +103,16 @@ export function packageNameOf(params: { readonly name?: string }): string {
 function nameDiffers(name: string, expected: string): PlatformError {
   return new PlatformError(
     'ERR_NAME_DIFFERS',
-    `The bundle is "${name}" by its manifest: upload it as "${name}", or change "name" in solution.json to "${expected}".`,
+    `The bundle’s manifest has the name "${name}". Upload it as "${name}", or change "name" in solution.json to "${expected}".`,
   )
 }
 
 function refused(faults: readonly Fault[], warnings: readonly Warning[]): PlatformError {
   const isTooLarge = faults.every(({ code }) => code === 'too_large' || code === 'too_many_files')
-  const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`
+  const count = faults.length === 1 ? 'one error' : `${faults.length} errors`
   return new PlatformError(
     isTooLarge ? 'ERR_BUNDLE_TOO_LARGE' : 'ERR_BUNDLE_REFUSED',
-    `The bundle was refused for ${count}; nothing was kept of it.`,
+    `The bundle has ${count}, so it was not stored.`,
     { faults, warnings },
   )
 }

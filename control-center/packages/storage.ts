@@ -31,8 +31,8 @@ export function createStorage(db: CenterDatabase, bound: number): Storage {
       if (used + bytes <= bound) return
       throw new PlatformError(
         'ERR_STORAGE_FULL',
-        `Packages and artifacts of the organisation take ${used} bytes of ${bound}, and ${bytes} more do not fit. ` +
-          'Delete artifacts or versions that nobody needs; the operator of the control center can raise ORGANISATION_STORAGE.',
+        `Packages and artifacts of the organisation use ${used} of ${bound} bytes, so ${bytes} more bytes do not fit. ` +
+          'Delete artifacts or versions, or ask the operator of the control center to raise ORGANISATION_STORAGE.',
       )
     },
   }

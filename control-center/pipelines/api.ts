@@ -32,21 +32,21 @@ const PipelineChange = z
   .strictObject({
     registry: z.string().min(1).max(100).describe('the id of a registry of the organisation'),
     repository: RepositoryName.describe('<docker-repo-name>'),
-    baseImage: BaseImage.describe('the image of a host that the solution is baked into'),
+    baseImage: BaseImage.describe('the image of a host to which the solution is added'),
   })
   .meta({ id: 'PipelineChange' })
 
 const NewPipeline = z
   .strictObject({
-    name: PipelineName.describe('part of addresses; it never changes'),
-    package: SolutionName.describe('the package’s name'),
+    name: PipelineName.describe('part of addresses; cannot be changed'),
+    package: SolutionName.describe('the name of the package'),
     ...PipelineChange.shape,
   })
   .meta({ id: 'NewPipeline' })
 
 const NewRun = z
   .strictObject({
-    sha256: Sha256.optional().describe('the version to run it for; absent: the one that was uploaded last'),
+    sha256: Sha256.optional().describe('the version to build; default: the last one uploaded'),
     ...GivenStamp.shape,
   })
   .meta({ id: 'NewPipelineRun' })
@@ -105,7 +105,7 @@ const DockerAnswer = z
     dockerRepoName: z.string(),
     image: z.string(),
     isElastic: z.boolean(),
-    config: z.string().nullable().describe('content of config.json of the container runtime; null: it needs no entry'),
+    config: z.string().nullable().describe('content of the container runtime’s config.json; null if it needs no entry'),
     commands: z.object({ unix: Commands, windows: Commands }),
   })
   .meta({ id: 'DockerInformation' })
@@ -141,7 +141,7 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
     route(
       'GET /organisations/:organisation/pipeline-registries',
       {
-        summary: 'Registries that a pipeline can push to',
+        summary: 'List the registries that a pipeline can push to',
         right: 'read',
         answers: { 200: z.object({ items: z.array(PipelineRegistry) }) },
       },
@@ -149,13 +149,13 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
     ),
     route(
       'GET /organisations/:organisation/pipelines',
-      { summary: 'The pipelines', right: 'read', answers: { 200: z.object({ items: z.array(PipelineAnswer) }) } },
+      { summary: 'List the pipelines', right: 'read', answers: { 200: z.object({ items: z.array(PipelineAnswer) }) } },
       async ({ who }) => ({ items: await pipelines.list(who.organisation.id) }),
     ),
     route(
       'POST /organisations/:organisation/pipelines',
       {
-        summary: 'Make one',
+        summary: 'Create a pipeline',
         right: 'pipelines',
         act: 'pipeline-create',
         body: NewPipeline,
@@ -178,7 +178,7 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
     route(
       'PUT /organisations/:organisation/pipelines/:pipeline',
       {
-        summary: 'Change it',
+        summary: 'Change a pipeline',
         right: 'pipelines',
         act: 'pipeline-change',
         names: named,
@@ -193,7 +193,7 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
     route(
       'DELETE /organisations/:organisation/pipelines/:pipeline',
       {
-        summary: 'Delete it with its runs; artifacts stay',
+        summary: 'Delete a pipeline and its runs; artifacts are not deleted',
         right: 'pipelines',
         act: 'pipeline-delete',
         names: named,
@@ -202,19 +202,19 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
       async ({ who: { organisation }, params }) => {
         const pipeline = await pipelines.need(organisation.id, params.pipeline)
         if (await runs.isGoingOn(pipeline.id)) {
-          throw new PlatformError('ERR_RUN_GOING_ON', `A run of "${pipeline.name}" goes on: wait for it, or cancel it.`)
+          throw new PlatformError('ERR_RUN_GOING_ON', `A run of "${pipeline.name}" is in progress. Wait until it ends, or cancel it.`)
         }
         await pipelines.remove(organisation.id, pipeline.name)
       },
     ),
     route(
       'GET /organisations/:organisation/pipelines/:pipeline/docker-information',
-      { summary: 'How its image is deployed', right: 'read', answers: { 200: DockerAnswer } },
+      { summary: 'Get the commands that deploy its image', right: 'read', answers: { 200: DockerAnswer } },
       async ({ who, params, ctx }) => {
         const pipeline = await pipelines.need(who.organisation.id, params.pipeline)
         const information = await dockerInformation(ctx, pipeline)
         if (information !== null) return information
-        throw new PlatformError('ERR_NOT_FOUND', 'The pipeline’s registry was deleted: choose another one.')
+        throw new PlatformError('ERR_NOT_FOUND', 'The pipeline’s registry was deleted. Choose another one.')
       },
     ),
     ...runRoutes(parts),
@@ -244,7 +244,7 @@ function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): Mem
     route(
       'GET /organisations/:organisation/pipelines/:pipeline/runs',
       {
-        summary: 'Its runs, newest first',
+        summary: 'List the runs, newest first',
         right: 'read',
         answers: { 200: z.object({ items: z.array(RunAnswer) }) },
       },
@@ -256,7 +256,7 @@ function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): Mem
     route(
       'POST /organisations/:organisation/pipelines/:pipeline/runs',
       {
-        summary: 'Run it for a version',
+        summary: 'Start a run for a version',
         right: 'pipelines',
         act: 'pipeline-run',
         names: ({ params }) => ({ target: params.pipeline }),
@@ -277,7 +277,7 @@ function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): Mem
     route(
       'GET /organisations/:organisation/pipelines/:pipeline/runs/:number/log',
       {
-        summary: 'Its log; as text/event-stream live: events with `{line}` or `{run}`, until the run ends',
+        summary: 'Get the log of a run; as text/event-stream, live events with `{line}` or `{run}` until the run ends',
         right: 'read',
         answers: { 200: z.object({ items: z.array(RunLine) }) },
       },
@@ -291,7 +291,7 @@ function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): Mem
     route(
       'POST /organisations/:organisation/pipelines/:pipeline/runs/:number/cancel',
       {
-        summary: 'End one that goes on',
+        summary: 'Cancel a run in progress',
         right: 'pipelines',
         act: 'pipeline-cancel',
         names: ({ params }) => ({ target: `${params.pipeline} ${params.number}` }),
@@ -310,7 +310,7 @@ function artifactRoutes({ artifacts }: PipelineApiParts): MemberRoute[] {
     route(
       'GET /organisations/:organisation/packages/:name/artifacts',
       {
-        summary: 'What pipelines made of a package, newest first',
+        summary: 'List the artifacts that pipelines created from a package, newest first',
         right: 'read',
         answers: { 200: z.object({ items: z.array(ArtifactAnswer) }) },
       },
@@ -319,7 +319,7 @@ function artifactRoutes({ artifacts }: PipelineApiParts): MemberRoute[] {
     route(
       'GET /organisations/:organisation/packages/:name/artifacts/:artifact/content',
       {
-        summary: 'A build context',
+        summary: 'Download a build context',
         right: 'read',
         answers: { 200: { description: 'the zip', type: 'application/zip' } },
       },
@@ -333,7 +333,7 @@ function artifactRoutes({ artifacts }: PipelineApiParts): MemberRoute[] {
     route(
       'DELETE /organisations/:organisation/packages/:name/artifacts/:artifact',
       {
-        summary: 'Delete one; an image stays in its registry',
+        summary: 'Delete an artifact; an image stays in its registry',
         right: 'pipelines',
         act: 'artifact-delete',
         async names({ who, params }) {

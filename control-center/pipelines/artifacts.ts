@@ -115,5 +115,5 @@ export function createArtifacts(db: CenterDatabase, storage: Storage, now: () =>
 }
 
 function noArtifact(): PlatformError {
-  return new PlatformError('ERR_NOT_FOUND', 'There is no such artifact to be had here, or no longer.')
+  return new PlatformError('ERR_NOT_FOUND', 'There is no such artifact. It may have been deleted.')
 }

@@ -47,7 +47,7 @@ export function createBuilderHosts(
       throw new PlatformError(
         'ERR_OUTBOUND_PRIVATE',
         `"${place}" is on the control center's machine or in a private network. ` +
-          `Its operator can allow it: ${setting}=${place}.`,
+          `The operator can allow it: ${setting}=${place}.`,
       )
     }
   }
@@ -58,7 +58,7 @@ export function createBuilderHosts(
     isListed: (host, port) => allowed.includes(`${host}:${port}`),
     async needPublic(place) {
       const named = readHostPort(place)
-      if (named === null) throw new PlatformError('ERR_OUTBOUND_PRIVATE', `"${place}" is no name of a registry.`)
+      if (named === null) throw new PlatformError('ERR_OUTBOUND_PRIVATE', `"${place}" is not a valid registry name.`)
       try {
         await addresses(named.host, named.port ?? 443)
       } catch (error) {

@@ -83,7 +83,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     const addresses = await hosts.addresses(host, port).catch((error: unknown) => {
       if (error instanceof PlatformError && error.code === 'ERR_OUTBOUND_PRIVATE') throw error
       if (through !== null) return null
-      throw new PlatformError('ERR_OUTBOUND_FAILED', `The name "${host}" has no address.`)
+      throw new PlatformError('ERR_OUTBOUND_FAILED', `The host name "${host}" could not be resolved.`)
     })
     if (through !== null) return keep(await through.connect(`${host}:${port}`, CONNECT_TIME))
     const bare = host.replace(/^\[|\]$/g, '')
@@ -99,7 +99,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
   /** Returns the status to answer the builder with, and logs the reason in the run's log. */
   function refuse(error: unknown): number {
     if (!(error instanceof PlatformError)) return 502
-    tell(`The builder was kept from a host: ${error.message}`)
+    tell(`The builder was not allowed to reach a host: ${error.message}`)
     return error.code === 'ERR_OUTBOUND_PRIVATE' ? 403 : 502
   }
 
@@ -133,7 +133,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     const { host, port } = { host: named.host, port: named.port ?? 80 }
     try {
       if (!hosts.isListed(host, port)) {
-        const message = `"http://${host}:${port}" is without TLS. Its operator can allow it: REGISTRY_ALLOWED_HOSTS=${host}:${port}.`
+        const message = `"http://${host}:${port}" does not use TLS. The operator can allow it: REGISTRY_ALLOWED_HOSTS=${host}:${port}.`
         throw new PlatformError('ERR_OUTBOUND_PRIVATE', message)
       }
       const far = await reach(host, port)

@@ -68,8 +68,11 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
   try {
     const how = await ended.promise
     signal.throwIfAborted()
-    if (isLate) throw failed(`"${command}" was ended: it took more than ${time / 60_000} minutes`)
-    if (how !== 0) throw failed(`"${command} ${args.find((word) => !word.startsWith('-')) ?? ''}" ended with ${how}`)
+    if (isLate) throw failed(`"${command}" was terminated because it took more than ${time / 60_000} minutes`)
+    if (how !== 0) {
+      const step = args.find((word) => !word.startsWith('-')) ?? ''
+      throw failed(`"${command} ${step}" failed with ${typeof how === 'number' ? 'exit code ' : ''}${how}`)
+    }
   } finally {
     clearTimeout(timer)
     clearTimeout(killing)

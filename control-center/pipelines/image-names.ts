@@ -20,7 +20,7 @@ export const RepositoryName = z
   .string()
   .trim()
   .max(200)
-  .regex(REPOSITORY, 'must be lower-case letters, digits, ".", "_", "-", in parts divided by "/"')
+  .regex(REPOSITORY, 'must be parts of lower-case letters, digits, ".", "_" and "-", separated by "/"')
 
 /** The base image that a solution is baked into. */
 export const BaseImage = z

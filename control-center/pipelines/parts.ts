@@ -43,7 +43,7 @@ export async function createPipelineParts(needs: PipelineNeeds): Promise<Pipelin
   const artifacts = createArtifacts(db, storage)
   const fence = settings.builder === null ? null : await findBuilderFence(settings.builder)
   if (settings.builder !== null && fence === null) {
-    log.warn('the builder runs in the network of the control center: registries may redirect it to loopback')
+    log.warn('the builder runs in the network of the control center, so registries can redirect it to loopback addresses')
   }
   const work = createStepWork({
     packages,
@@ -58,9 +58,9 @@ export async function createPipelineParts(needs: PipelineNeeds): Promise<Pipelin
   })
   const runs = await createRuns({ db, work, log, isShared: settings.database.kind !== 'embedded' })
   packages.heldBy(async (from, organisation, name, sha256) => {
-    if (await runs.uses(from, organisation, name, sha256)) return 'a pipeline run of it goes on'
+    if (await runs.uses(from, organisation, name, sha256)) return 'a pipeline run is using it'
     const count = await artifacts.countOf(from, organisation, name, sha256)
-    return count === 0 ? null : `pipelines made ${count} artifacts of it; delete those first`
+    return count === 0 ? null : `pipelines created ${count} artifacts from it; delete those first`
   })
   return {
     pipelines: createPipelines(db),

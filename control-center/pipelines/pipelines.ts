@@ -59,7 +59,7 @@ export function createPipelines(db: CenterDatabase, now: () => number = Date.now
       .select(({ fn }) => fn.countAll().as('count'))
       .executeTakeFirstOrThrow()
     if (Number(count) < MOST_PIPELINES) return
-    const message = `An organisation has at most ${MOST_PIPELINES} pipelines; delete one first.`
+    const message = `An organisation can have at most ${MOST_PIPELINES} pipelines. Delete one first.`
     throw new PlatformError('ERR_REQUEST_INVALID', message)
   }
 
@@ -70,7 +70,7 @@ export function createPipelines(db: CenterDatabase, now: () => number = Date.now
       const { baseImage, ...rest } = wanted
       const row = { id: randomUUID(), organisation, ...rest, base_image: baseImage, created_at: now() }
       if (await insertOnce(db, 'pipelines', row)) return pipelineOf(row)
-      throw new PlatformError('ERR_NAME_EXISTS', `There is a pipeline "${wanted.name}" already; choose another name.`)
+      throw new PlatformError('ERR_NAME_EXISTS', `There is already a pipeline "${wanted.name}". Choose another name.`)
     },
     async list(organisation) {
       const found = await rows(organisation).selectAll().orderBy('package').orderBy('name').execute()

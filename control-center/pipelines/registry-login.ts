@@ -31,10 +31,10 @@ export async function logInToRegistry(
   })
     .then(async (response) => ({ status: response.status, text: (await response.text()).slice(0, LONGEST) }))
     .catch((error: Error) => refuse(`${place} cannot be reached: ${error.message}`))
-  if (answer.status !== 200) refuse(`${place} answered ${answer.status}: check the registry’s access keys`)
+  if (answer.status !== 200) refuse(`${place} answered with HTTP ${answer.status}. Check the registry’s access keys`)
   const token = tokenOf(answer.text)
   const [username, password] = token?.split(':', 2) ?? []
-  if (!username || !password) return refuse(`${place} gave no login password`)
+  if (!username || !password) return refuse(`${place} did not return a login password`)
   return { username, password }
 }
 
@@ -48,7 +48,7 @@ function tokenOf(text: string): string | null {
 }
 
 function refuse(what: string): never {
-  throw new PlatformError('ERR_REGISTRY_LOGIN', `No sign-in to the registry: ${what}.`)
+  throw new PlatformError('ERR_REGISTRY_LOGIN', `The sign-in to the registry failed: ${what}.`)
 }
 
 export type SignedRequest = {

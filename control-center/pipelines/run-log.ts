@@ -56,7 +56,7 @@ export function createRunLog(
     say(step, text) {
       if (lines.length >= MOST_LINES) return
       const isLast = lines.length === MOST_LINES - 1
-      const told = isLast ? `(more than ${MOST_LINES} lines: what follows is left out)` : text.slice(0, LONGEST_LINE)
+      const told = isLast ? `(more than ${MOST_LINES} lines; the rest is not stored)` : text.slice(0, LONGEST_LINE)
       const line = { number: lines.length + 1, time: now(), step, text: told }
       lines.push(line)
       for (const follower of followers) follower(line)

@@ -141,7 +141,7 @@ export function createRunRows(db: CenterDatabase, leases: RunLeases, now: () => 
     async need(pipeline, number) {
       const row = await runsOf(db, pipeline).selectAll().where('number', '=', number).executeTakeFirst()
       if (row !== undefined) return runOf(row)
-      throw new PlatformError('ERR_NOT_FOUND', `The pipeline has no run ${number}, or no longer.`)
+      throw new PlatformError('ERR_NOT_FOUND', `The pipeline has no run ${number}. Old runs are deleted.`)
     },
     async find(id) {
       const row = await db.selectFrom('pipeline_runs').selectAll().where('id', '=', id).executeTakeFirst()
@@ -215,13 +215,13 @@ async function refuseTooMany(transaction: CenterDatabase, { id, name, organisati
     .where('pipeline_runs.state', '=', 'running')
     .execute()
   if (going.some((one) => one.id === id)) {
-    throw new PlatformError('ERR_RUN_GOING_ON', `A run of "${name}" goes on: wait for it, or cancel it.`)
+    throw new PlatformError('ERR_RUN_GOING_ON', `A run of "${name}" is in progress. Wait until it ends, or cancel it.`)
   }
   if (going.length > MOST_WAITING) {
-    throw new PlatformError('ERR_SANDBOX_BUSY', 'Too many runs wait for their turn.', { retryAfter: 60 })
+    throw new PlatformError('ERR_SANDBOX_BUSY', 'Too many runs are waiting. Try again in a minute.', { retryAfter: 60 })
   }
   if (going.filter((one) => one.organisation === organisation).length >= MOST_OF_ORGANISATION) {
-    const message = `${MOST_OF_ORGANISATION} runs of the organisation go on or wait: start this one when one of them has ended.`
+    const message = `The organisation already has ${MOST_OF_ORGANISATION} runs in progress or waiting. Start this run when one of them has ended.`
     throw new PlatformError('ERR_SANDBOX_BUSY', message, { retryAfter: 60 })
   }
 }

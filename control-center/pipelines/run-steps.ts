@@ -94,14 +94,14 @@ function stepsOf(
   async function needBundle(): Promise<Uint8Array> {
     const found = await packages.bundle(organisation, name, run.sha256)
     if (found !== null) return found
-    throw new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" has no version ${run.sha256} any more.`)
+    throw new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" no longer has a version ${run.sha256}.`)
   }
 
   async function needRegistry(): Promise<{ registry: Registry; login: RegistryLogin }> {
     const registry = await registries.find(organisation, pipeline.registry)
     const keys = registry && (await registries.secret(organisation, pipeline.registry))
     if (registry !== null && keys !== null) return { registry, login: await logInToRegistry(registry, keys) }
-    throw new PlatformError('ERR_REGISTRY_LOGIN', 'The pipeline’s registry was deleted: choose another one.')
+    throw new PlatformError('ERR_REGISTRY_LOGIN', 'The pipeline’s registry was deleted. Choose another one.')
   }
 
   /**
@@ -146,19 +146,19 @@ function stepsOf(
     // Always pull from the registry with the pipeline's own login, so that no run builds on an image that another run
     // left behind.
     await build(['pull', '--quiet', '--policy=always', ...options, baseImage], BUILD_TIME, secrets, { say: hear })
-    if (id === undefined) throw new PlatformError('ERR_BUILDER_FAILED', 'The builder did not say what it pulled.')
+    if (id === undefined) throw new PlatformError('ERR_BUILDER_FAILED', 'The builder did not print the id of the image that it pulled.')
     // In the printed JSON, each key starts a line and no string value can.
-    const told: string[] = []
+    const found: string[] = []
     const look = (line: string) => {
-      if (/^\s*"OnBuild":/.test(line)) told.push(line)
+      if (/^\s*"OnBuild":/.test(line)) found.push(line)
     }
     await build(['inspect', '--type=image', id], REMOVE_TIME, secrets, { say: look })
-    if (told.length === 0) {
-      const message = `The builder does not tell whether "${baseImage}" brings instructions (ONBUILD), as buildah does.`
+    if (found.length === 0) {
+      const message = `The builder does not report whether "${baseImage}" has ONBUILD instructions. Use buildah.`
       throw new PlatformError('ERR_BUILDER_FAILED', message)
     }
-    if (told.every((line) => /:\s*(?:null|\[\s*\])\s*,?\s*$/.test(line))) return id
-    const why = 'brings instructions for whoever builds on it (ONBUILD): they are not done here. Take an image without'
+    if (found.every((line) => /:\s*(?:null|\[\s*\])\s*,?\s*$/.test(line))) return id
+    const why = 'has ONBUILD instructions, which are not supported. Use an image without them'
     throw new PlatformError('ERR_BUILDER_FAILED', `The image "${baseImage}" ${why}.`)
   }
 
@@ -182,9 +182,9 @@ function stepsOf(
       for (const { file, line, message } of [...found.faults, ...found.warnings].slice(0, 100)) {
         say(`${[file, line].filter((part) => part !== undefined).join(':')}: ${message}`)
       }
-      if (found.bundle === null) throw new PlatformError('ERR_BUNDLE_REFUSED', 'The bundle has faults.')
+      if (found.bundle === null) throw new PlatformError('ERR_BUNDLE_REFUSED', 'The bundle has errors.')
       title = found.bundle.manifest.title
-      say(`"${name}" ${run.version} is sound: ${bundle.length} bytes, sha256 ${run.sha256}.`)
+      say(`"${name}" ${run.version} is valid: ${bundle.length} bytes, sha256 ${run.sha256}.`)
     },
     async stamp() {
       await packages.stamp(organisation, name, run.sha256, run.stamp)
@@ -220,7 +220,7 @@ function stepsOf(
         ]
         await build(words, BUILD_TIME, secrets)
       })
-      say(`The image is built on ${pipeline.baseImage}.`)
+      say(`Built the image from ${pipeline.baseImage}.`)
     },
     async push() {
       await withLogin(async (registry, options, secrets) => {
@@ -231,7 +231,7 @@ function stepsOf(
           await build(words, PUSH_TIME, secrets)
           const digest = (await readFile(digestFile, 'utf8')).trim()
           await artifacts.noteImage(origin, reference, /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : null)
-          say(`${reference} is pushed: ${digest}.`)
+          say(`Pushed ${reference}: ${digest}.`)
         }
       })
     },

@@ -87,7 +87,7 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
 
   function every(time: number, look: () => Promise<void>): () => Promise<void> {
     return repeat(time, look, (error) =>
-      log.error({ stack: error.stack }, 'the pipeline runs could not be looked after'),
+      log.error({ stack: error.stack }, 'the state of the pipeline runs could not be updated'),
     )
   }
 
@@ -112,10 +112,10 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
   }
 
   async function waitForTurn({ run, signal, log: runLog }: RunAtWork): Promise<void> {
-    let isTold = false
+    let isLogged = false
     while (!signal.aborted && !(await leases.takePlace(run.id))) {
-      if (!isTold) runLog.say('check', 'Another run goes on: this one waits for its turn.')
-      isTold = true
+      if (!isLogged) runLog.say('check', 'Another run is in progress. This run is waiting.')
+      isLogged = true
       await orSooner(WAIT_EVERY, signal)
     }
   }
@@ -124,13 +124,13 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
   async function orSooner(time: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, time)
-    const goOn = () => resolve()
-    waiting.add(goOn)
-    signal.addEventListener('abort', goOn, { once: true })
+    const wake = () => resolve()
+    waiting.add(wake)
+    signal.addEventListener('abort', wake, { once: true })
     await promise
     clearTimeout(timer)
-    waiting.delete(goOn)
-    signal.removeEventListener('abort', goOn)
+    waiting.delete(wake)
+    signal.removeEventListener('abort', wake)
   }
 
   /** Notifies local followers; those on other control centers poll the database. */
@@ -159,11 +159,11 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
     }
     active.set(run.id, going)
     going.ended = perform(going)
-      .catch((error: Error) => log.error({ run: run.id, stack: error.stack }, 'a pipeline run could not be kept'))
+      .catch((error: Error) => log.error({ run: run.id, stack: error.stack }, 'a pipeline run could not be stored'))
       .finally(() => {
         active.delete(run.id)
         for (const { onEnd } of going.followers) onEnd()
-        for (const goOn of waiting) goOn()
+        for (const wake of waiting) wake()
       })
     return going
   }
@@ -173,7 +173,7 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
    * expires.
    */
   async function cancelElsewhere({ id, number }: Run): Promise<void> {
-    if (!(await leases.askToCancel(id))) throw new PlatformError('ERR_RUN_ENDED', `Run ${number} has ended.`)
+    if (!(await leases.askToCancel(id))) throw new PlatformError('ERR_RUN_ENDED', `Run ${number} has already ended.`)
     const { signal } = new AbortController()
     const until = now() + CANCEL_TIME
     while (!isStopped && now() < until && (await rows.find(id))?.state === 'running') {
@@ -209,7 +209,7 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
     ...rows,
     async start(pipeline, version, stamp, by) {
       if (isStopped)
-        throw new PlatformError('ERR_STOPPING', 'The control center stops: start the run again in a moment.')
+        throw new PlatformError('ERR_STOPPING', 'The control center is stopping. Start the run again in a moment.')
       const run = await rows.add(pipeline, version, stamp, by)
       const going = begin(pipeline, run)
       if (isStopped) {

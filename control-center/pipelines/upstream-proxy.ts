@@ -33,7 +33,7 @@ function connectThrough(url: URL, place: string, time: number): Promise<Socket> 
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const fail = (why: string) =>
     reject(
-      new PlatformError('ERR_OUTBOUND_FAILED', `"${place}" cannot be reached by the proxy of HTTPS_PROXY: ${why}.`),
+      new PlatformError('ERR_OUTBOUND_FAILED', `"${place}" cannot be reached through the proxy HTTPS_PROXY: ${why}.`),
     )
   const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
   const asked = (url.protocol === 'https:' ? httpsRequest : httpRequest)({
@@ -47,7 +47,7 @@ function connectThrough(url: URL, place: string, time: number): Promise<Socket> 
       ...(url.username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` }),
     },
   })
-  const timer = setTimeout(() => asked.destroy(new Error('it takes too long')), time)
+  const timer = setTimeout(() => asked.destroy(new Error('it took too long')), time)
   asked.on('close', () => clearTimeout(timer))
   asked.on('connect', (answer: IncomingMessage, socket: Socket, head: Buffer) => {
     clearTimeout(timer)
@@ -56,11 +56,11 @@ function connectThrough(url: URL, place: string, time: number): Promise<Socket> 
       return resolve(socket)
     }
     socket.destroy()
-    fail(`it answered ${answer.statusCode}`)
+    fail(`it answered with HTTP ${answer.statusCode}`)
   })
   asked.on('response', (answer) => {
     answer.destroy()
-    fail(`it answered ${answer.statusCode}`)
+    fail(`it answered with HTTP ${answer.statusCode}`)
   })
   asked.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.name))
   asked.end()

@@ -17,19 +17,19 @@ const PASSWORD = /^[\t\n\r\x20-\x7e]{1,8192}$/
 
 const RegistryInput = z
   .strictObject({
-    name: z.string().trim().min(1).max(100).describe('for people'),
+    name: z.string().trim().min(1).max(100).describe('display name'),
     host: z
       .string()
       .trim()
       .max(255)
       .regex(HOST, 'must be a host name in lower case, with a port if needed, such as registry.example.org')
-      .describe('{registry_host} of the deployment procedure, such as ghcr.io; docker.io for Docker Hub'),
+      .describe('host of the registry, such as ghcr.io; docker.io for Docker Hub'),
     namespace: z
       .string()
       .trim()
       .max(200)
-      .regex(NAMESPACE, 'must be lower-case letters, digits, ".", "_", "-", in parts divided by "/"')
-      .describe('<namespace-name>: the account, group or project that the repositories are in'),
+      .regex(NAMESPACE, 'must be parts of lower-case letters, digits, ".", "_" and "-", separated by "/"')
+      .describe('the account, group or project that contains the repositories'),
     username: z
       .string()
       .trim()
@@ -41,20 +41,20 @@ const RegistryInput = z
       .trim()
       .regex(PASSWORD, 'must be 1 to 8192 ASCII characters')
       .optional()
-      .describe('the password or token of that user; it is never shown again'),
-    region: z.string().trim().max(63).optional().describe('<region-name>, for Amazon ECR alone; the host contains it'),
+      .describe('the password or token of that user; never shown again'),
+    region: z.string().trim().max(63).optional().describe('only for Amazon ECR; part of the host name'),
     accessKeyId: z
       .string()
       .trim()
       .regex(/^\w{16,128}$/, 'must be 16 to 128 letters, digits and underscores')
       .optional()
-      .describe('AWS_ACCESS_KEY_ID, for Amazon ECR alone'),
+      .describe('AWS_ACCESS_KEY_ID, only for Amazon ECR'),
     secretAccessKey: z
       .string()
       .trim()
       .regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 ASCII characters without spaces')
       .optional()
-      .describe('AWS_SECRET_ACCESS_KEY, for Amazon ECR alone; it is never shown again'),
+      .describe('AWS_SECRET_ACCESS_KEY, only for Amazon ECR; never shown again'),
   })
   .superRefine((input, ctx) => {
     const isOfElastic = isElastic(input.host)
@@ -68,7 +68,7 @@ const RegistryInput = z
       refuse(field, `${input.host} is ${what}: send ${needed.join(' and ')} instead`)
     }
     const region = regionOf(input.host)
-    if (isOfElastic && (input.region ?? region) !== region) refuse('region', `must be ${region}, as in the host`)
+    if (isOfElastic && (input.region ?? region) !== region) refuse('region', `must be ${region}, as in the host name`)
   })
   .meta({ id: 'RegistryInput' })
 
@@ -86,7 +86,7 @@ const Registry = z
     id: z.string(),
     name: z.string(),
     host: z.string(),
-    region: z.string().describe("of Amazon ECR; '' for others"),
+    region: z.string().describe("region of Amazon ECR; '' for others"),
     namespace: z.string(),
     username: z.string().nullable().describe('null for Amazon ECR'),
     keyEnd: z.string().nullable().describe('the last 4 characters of AWS_ACCESS_KEY_ID; null for others'),
@@ -105,7 +105,7 @@ export function registryRoutes({ registries }: RegistryApiParts): MemberRoute[] 
     route(
       'GET /organisations/:organisation/registries',
       {
-        summary: 'Image registries; nothing of their secrets',
+        summary: 'List the image registries, without their secrets',
         right: 'credentials',
         answers: { 200: z.object({ items: z.array(Registry) }) },
       },
@@ -114,7 +114,7 @@ export function registryRoutes({ registries }: RegistryApiParts): MemberRoute[] 
     route(
       'POST /organisations/:organisation/registries',
       {
-        summary: 'Add one with its user name and password or access keys',
+        summary: 'Add a registry with its user name and password or access keys',
         right: 'credentials',
         act: 'registry-create',
         body: RegistryInput,
@@ -128,7 +128,7 @@ export function registryRoutes({ registries }: RegistryApiParts): MemberRoute[] 
     route(
       'PUT /organisations/:organisation/registries/:registry',
       {
-        summary: 'Replace it and its credentials',
+        summary: 'Replace a registry and its credentials',
         right: 'credentials',
         act: 'registry-replace',
         body: RegistryInput,
@@ -142,7 +142,7 @@ export function registryRoutes({ registries }: RegistryApiParts): MemberRoute[] 
     route(
       'DELETE /organisations/:organisation/registries/:registry',
       {
-        summary: 'Delete it with its user name and password or access keys',
+        summary: 'Delete a registry with its credentials',
         right: 'credentials',
         act: 'registry-delete',
         names: async ({ who, params: { registry } }) => ({

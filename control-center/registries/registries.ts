@@ -90,7 +90,7 @@ export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () =
   async function need(organisation: string, id: string): Promise<Registry> {
     const row = await rowOf(organisation, id).executeTakeFirst()
     if (row !== undefined) return registryOf(row)
-    throw new PlatformError('ERR_NOT_FOUND', 'There is no such registry, or no longer.')
+    throw new PlatformError('ERR_NOT_FOUND', 'There is no such registry. It may have been deleted.')
   }
 
   async function refuseTooMany(organisation: string): Promise<void> {
@@ -102,7 +102,7 @@ export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () =
     if (Number(count) < MOST_REGISTRIES) return
     throw new PlatformError(
       'ERR_REQUEST_INVALID',
-      `An organisation has at most ${MOST_REGISTRIES} registries; delete one first.`,
+      `An organisation can have at most ${MOST_REGISTRIES} registries. Delete one first.`,
     )
   }
 
@@ -127,7 +127,7 @@ export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () =
       }
       throw new PlatformError(
         'ERR_PLATFORM_KEY',
-        `The password or access keys of the registry "${row.name}" cannot be read with the platform's key: enter them again.`,
+        `The password or access keys of the registry "${row.name}" cannot be decrypted with the platform's key. Enter them again.`,
       )
     },
     async create(organisation, wanted) {
@@ -163,5 +163,5 @@ function purposeOf(id: string, part: 'id' | 'secret'): string {
 }
 
 function nameExists(name: string): PlatformError {
-  return new PlatformError('ERR_NAME_EXISTS', `There is a registry "${name}" already; choose another name.`)
+  return new PlatformError('ERR_NAME_EXISTS', `There is already a registry "${name}". Choose another name.`)
 }

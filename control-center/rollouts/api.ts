@@ -38,16 +38,16 @@ const NewRollout = z
       .array(EnvironmentName)
       .min(1)
       .max(200)
-      .refine((names) => new Set(names).size === names.length, 'must name no environment twice')
-      .describe('in their order'),
-    pace: z.enum(PACES).default('one-by-one').describe('all: at the same time'),
+      .refine((names) => new Set(names).size === names.length, 'must not name an environment twice')
+      .describe('names of the environments, in the order of the rollout'),
+    pace: z.enum(PACES).default('one-by-one').describe('all: all environments at the same time'),
     patience: z.coerce
       .number()
       .int()
       .min(10)
       .max(86_400)
       .default(DEFAULT_PATIENCE)
-      .describe('seconds within which an environment must answer'),
+      .describe('seconds that an environment has to respond'),
   })
   .meta({ id: 'NewRollout' })
 
@@ -78,10 +78,10 @@ const RolloutAnswer = z
       z.object({
         environment: z.string(),
         state: z.enum(STEP_STATES),
-        number: z.int().nullable().describe('of the desired state that it must answer'),
+        number: z.int().nullable().describe('number of the desired state that the environment must report'),
         startedAt: z.int().nullable(),
         endedAt: z.int().nullable(),
-        before: z.string().nullable().describe('the version that it had before'),
+        before: z.string().nullable().describe('the previous version'),
         failure: Failure.nullable(),
       }),
     ),
@@ -89,9 +89,9 @@ const RolloutAnswer = z
   .meta({ id: 'Rollout' })
 
 const SAYS: Readonly<Record<Move, string>> = {
-  continue: 'After a halt: try the failed environments again, then go on',
-  cancel: 'Change no further environment',
-  'roll-back': 'Give those that were changed back what they had',
+  continue: 'After a halt, retry the failed environments and continue',
+  cancel: 'Stop, without changing further environments',
+  'roll-back': 'Restore the previous versions of the changed environments',
 }
 
 export function rolloutRoutes({ environments, packages, rollouts, rolloutRunner }: RolloutApiParts): MemberRoute[] {
@@ -161,7 +161,7 @@ export function rolloutRoutes({ environments, packages, rollouts, rolloutRunner 
     route(
       'GET /organisations/:organisation/rollouts',
       {
-        summary: 'The rollouts, newest first',
+        summary: 'List the rollouts, newest first',
         right: 'read',
         answers: { 200: z.object({ items: z.array(RolloutAnswer) }) },
       },
@@ -170,7 +170,7 @@ export function rolloutRoutes({ environments, packages, rollouts, rolloutRunner 
     route(
       'POST /organisations/:organisation/rollouts',
       {
-        summary: 'Bring a version of a package to several environments',
+        summary: 'Start a rollout of a package version to several environments',
         right: 'rollouts',
         act: 'rollout-create',
         body: NewRollout,
@@ -186,7 +186,7 @@ export function rolloutRoutes({ environments, packages, rollouts, rolloutRunner 
     ),
     route(
       'GET /organisations/:organisation/rollouts/:rollout',
-      { summary: 'How it goes', right: 'read', answers: { 200: RolloutAnswer } },
+      { summary: 'Get a rollout and its progress', right: 'read', answers: { 200: RolloutAnswer } },
       async ({ who, params }) => answerOf(await rollouts.need(who.organisation.id, params.rollout)),
     ),
     ...moves,
@@ -198,7 +198,7 @@ function refuseFrom({ state }: Rollout, move: Move): void {
 }
 
 function notNow(move: Move, state: RolloutState): PlatformError {
-  const message = `"${move}" needs a rollout that is ${MOVES[move].join(' or ')}; this one was ${state}. Look at it again.`
+  const message = `"${move}" is possible only for a rollout that is ${MOVES[move].join(' or ')}, but this one is ${state}. Get its current state and try again.`
   return new PlatformError('ERR_CHANGED_MEANWHILE', message)
 }
 

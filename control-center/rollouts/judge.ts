@@ -46,7 +46,7 @@ function failureOf({ solution, sha256, number, since }: Asked, node: NodeReport)
 
 export const CHANGED: StepFailure = {
   code: 'changed',
-  message: 'Somebody asked for another version of the solution meanwhile.',
+  message: 'Another version of the solution was requested in the meantime.',
   faults: [],
 }
 
@@ -54,6 +54,6 @@ export const CHANGED: StepFailure = {
 export function silence(nodes: readonly NodeReport[]): StepFailure {
   const words = nodes.map(({ reason }) => reason).find((reason) => reason !== undefined)
   const message =
-    nodes.length === 0 ? 'No Satellite of the environment is connected.' : (words ?? 'It did not answer in time.')
+    nodes.length === 0 ? 'No Satellite of the environment is connected.' : (words ?? 'The environment did not respond in time.')
   return { code: 'silent', message, faults: [] }
 }

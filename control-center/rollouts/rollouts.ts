@@ -145,7 +145,7 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
       .where('rollout_steps.environment', 'in', [...environments])
       .executeTakeFirst()
     if (taken === undefined) return
-    const message = `Another rollout of "${name}" is under way in "${taken.name}": continue, cancel or roll it back first.`
+    const message = `Another rollout of "${name}" is in progress in "${taken.name}". Continue, cancel or roll it back first.`
     throw new PlatformError('ERR_ROLLOUT_RUNNING', message)
   }
 

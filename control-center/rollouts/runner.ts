@@ -38,7 +38,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     for (const rollout of await rollouts.active()) {
       // A rollout that fails to advance does not block the others.
       await takeForward(rollout).catch((error: Error) =>
-        log.error({ rollout: rollout.id, stack: error.stack }, 'a rollout could not be taken forward'),
+        log.error({ rollout: rollout.id, stack: error.stack }, 'a rollout could not be continued'),
       )
     }
   }
@@ -153,7 +153,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     }
     isAsked = false
     looking = lookAtAll()
-      .catch((error: Error) => log.error({ stack: error.stack }, 'the rollouts could not be looked at'))
+      .catch((error: Error) => log.error({ stack: error.stack }, 'the rollouts could not be read'))
       .finally(() => {
         looking = null
         if (isAsked) look()

@@ -59,7 +59,7 @@ function refusal(ctx: Context): PlatformError {
     'ERR_UNAUTHENTICATED',
     givenToken(ctx) === undefined
       ? 'Send the remote environment token (Bearer) in the header Authorization.'
-      : 'The remote environment token is unknown or was revoked: set REMOTE_ENVIRONMENT_TOKEN to one of the Credentials page.',
+      : 'The remote environment token is unknown or was revoked. Create one on the Credentials page, and set REMOTE_ENVIRONMENT_TOKEN to it.',
   )
 }
 
@@ -68,6 +68,6 @@ type State = { environment?: Environment }
 /** The environment of the request's token. @throws TypeError before `requireSatellite` */
 export function environmentOf(ctx: Context): Environment {
   const { environment } = ctx.state as State
-  if (environment === undefined) throw new TypeError('the request went through no requireSatellite')
+  if (environment === undefined) throw new TypeError('requireSatellite was not called for this request')
   return environment
 }

@@ -44,7 +44,7 @@ export async function openSigning(db: CenterDatabase, key: PlatformKey): Promise
         .setProtectedHeader({ alg: 'EdDSA', typ: DESIRED_TYPE })
         .sign(secret)
       if (statement.length <= LONGEST_STATEMENT) return statement
-      const message = `The desired state would have ${statement.length} characters; ${LONGEST_STATEMENT} are allowed. Name fewer solutions or settings.`
+      const message = `The desired state would have ${statement.length} characters; at most ${LONGEST_STATEMENT} are allowed. Use fewer solutions or settings.`
       throw new PlatformError('ERR_REQUEST_INVALID', message)
     },
   }
@@ -57,7 +57,7 @@ async function kept(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeo
   if (read.success) return read.data
   throw new PlatformError(
     'ERR_PLATFORM_KEY',
-    'The key that signs for Satellites cannot be read: bring the control center’s database back from a backup.',
+    'The signing key for Satellites cannot be decrypted. Restore the control center’s database from a backup.',
   )
 }
 

@@ -43,7 +43,7 @@ export function solutionRoutes({ access, knownSolutions }: SolutionUserApiParts)
     route(
       'GET /organisations/:organisation/solutions',
       {
-        summary: 'Solutions that have a package, users or a login page',
+        summary: 'List the solutions that have a package, users or a login page',
         right: 'read',
         answers: { 200: z.object({ items: z.array(Solution) }) },
       },
@@ -56,7 +56,7 @@ export function solutionRoutes({ access, knownSolutions }: SolutionUserApiParts)
     route(
       'POST /organisations/:organisation/solutions',
       {
-        summary: 'Name a solution before there is a package of it',
+        summary: 'Add a solution that has no package yet',
         right: 'read',
         // Anyone who may manage one part of a solution (its users or its login page) may name a solution.
         before: ({ who, ctx }) =>
@@ -75,7 +75,7 @@ export function solutionRoutes({ access, knownSolutions }: SolutionUserApiParts)
     route(
       'DELETE /organisations/:organisation/solutions/:solution',
       {
-        summary: 'Delete its users, roles and login page; packages stay',
+        summary: 'Delete the users, roles and login page of a solution; packages are not deleted',
         right: 'login-pages',
         before: ({ ctx }) => access.need(ctx, 'solution-users'),
         act: 'solution-delete',
@@ -108,7 +108,7 @@ export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: Solut
     route(
       'GET /organisations/:organisation/solutions/:solution/users',
       {
-        summary: 'Its users, by name',
+        summary: 'List the users, sorted by name',
         right: 'solution-users',
         query: SolutionUserQuery,
         answers: { 200: pageOf(SolutionUser) },
@@ -137,13 +137,13 @@ export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: Solut
     ),
     route(
       'GET /organisations/:organisation/solutions/:solution/users/:uid',
-      { summary: 'One user', right: 'solution-users', answers: { 200: SolutionUser } },
+      { summary: 'Get a user', right: 'solution-users', answers: { 200: SolutionUser } },
       (asked) => solutionUsers.need(placeOf(asked), asked.params.uid),
     ),
     route(
       'PATCH /organisations/:organisation/solutions/:solution/users/:uid',
       {
-        summary: 'Change what the body has',
+        summary: 'Change the properties in the body',
         right: 'solution-users',
         act: 'solution-user-change',
         before: need,
@@ -156,7 +156,7 @@ export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: Solut
     route(
       'DELETE /organisations/:organisation/solutions/:solution/users/:uid',
       {
-        summary: 'Delete one',
+        summary: 'Delete a user',
         right: 'solution-users',
         act: 'solution-user-delete',
         before: need,
@@ -168,7 +168,7 @@ export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: Solut
     route(
       'POST /organisations/:organisation/solutions/:solution/users/:uid/links',
       {
-        summary: 'Make a link: an invitation, for a new password, or to confirm the e-mail address',
+        summary: 'Create a link: an invitation, a password reset, or a confirmation of the e-mail address',
         right: 'solution-users',
         act: 'solution-user-link',
         before: need,
@@ -194,7 +194,7 @@ export function solutionRoleRoutes({ solutionRoles }: SolutionUserApiParts): Mem
     route(
       'GET /organisations/:organisation/solutions/:solution/roles',
       {
-        summary: 'Its roles',
+        summary: 'List the roles',
         right: 'solution-users',
         answers: { 200: z.object({ items: z.array(Role) }) },
       },
@@ -203,7 +203,7 @@ export function solutionRoleRoutes({ solutionRoles }: SolutionUserApiParts): Mem
     route(
       'PUT /organisations/:organisation/solutions/:solution/roles/:role',
       {
-        summary: 'Make a role, or give it other permissions',
+        summary: 'Create a role, or change its permissions',
         right: 'solution-users',
         act: 'solution-role-put',
         before: named,
@@ -216,7 +216,7 @@ export function solutionRoleRoutes({ solutionRoles }: SolutionUserApiParts): Mem
     route(
       'DELETE /organisations/:organisation/solutions/:solution/roles/:role',
       {
-        summary: 'Delete one, also from users',
+        summary: 'Delete a role, and remove it from users',
         right: 'solution-users',
         act: 'solution-role-delete',
         names: named,
@@ -225,7 +225,7 @@ export function solutionRoleRoutes({ solutionRoles }: SolutionUserApiParts): Mem
       async (asked) => {
         const [place, role] = [placeOf(asked), roleIn(asked)]
         if (await solutionRoles.remove(place, role)) return
-        throw new PlatformError('ERR_NOT_FOUND', `"${place.solution}" has no role "${role}", or no longer.`)
+        throw new PlatformError('ERR_NOT_FOUND', `"${place.solution}" has no role "${role}". It may have been deleted.`)
       },
     ),
   ]

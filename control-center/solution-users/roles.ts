@@ -56,7 +56,7 @@ export function createSolutionRoles(db: CenterDatabase): SolutionRoles {
       if (known === undefined && roles.length >= MOST_ROLES) {
         throw new PlatformError(
           'ERR_REQUEST_INVALID',
-          `"${place.solution}" has ${MOST_ROLES} roles; delete some first.`,
+          `"${place.solution}" already has ${MOST_ROLES} roles, which is the maximum. Delete one first.`,
         )
       }
       const { organisation, solution } = place

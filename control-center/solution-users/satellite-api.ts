@@ -63,7 +63,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
       await note(ctx, asked, 'solution-sign-in', { outcome: 'throttled', user: null })
     }
     ctx.set('Retry-After', String(wait))
-    throw new PlatformError('ERR_THROTTLED', `Too many attempts; try again in ${wait} seconds.`, { retryAfter: wait })
+    throw new PlatformError('ERR_THROTTLED', `Too many attempts. Try again in ${wait} seconds.`, { retryAfter: wait })
   }
 
   function giveBack(id: string): Promise<void> {
@@ -93,9 +93,9 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
     satelliteRoute(
       'GET /solutions/:solution/login-page',
       {
-        summary: 'The login page that was designed for a solution, with ETag',
+        summary: 'Get the designed login page of a solution, with an ETag',
         right: null,
-        answers: { 200: LoginPageAnswer, 304: { description: 'it is still the one of If-None-Match' } },
+        answers: { 200: LoginPageAnswer, 304: { description: 'it still matches If-None-Match' } },
       },
       async (given) => {
         const asked = await askedFor(given, parts)
@@ -117,7 +117,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
     satelliteRoute(
       'POST /solutions/:solution/authenticate',
       {
-        summary: 'Whether a user may sign in; a refusal is an answer',
+        summary: 'Check whether a user may sign in; a refusal is also a 200',
         right: null,
         before,
         body: AuthenticateRequest,
@@ -152,7 +152,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
     satelliteRoute(
       'POST /solutions/:solution/refresh',
       {
-        summary: 'Whether a remembered user may still sign in',
+        summary: 'Check whether a remembered user may still sign in',
         right: null,
         before,
         body: RefreshRequest,
@@ -190,7 +190,7 @@ async function askedFor(
   if (organisation === null || !(await environments.solutions(environment.id)).includes(solution)) {
     throw new PlatformError(
       'ERR_SOLUTION_NOT_FOUND',
-      `The environment "${environment.name}" has no solution "${solution.slice(0, 100)}": roll it out, or add it there.`,
+      `The environment "${environment.name}" has no solution "${solution.slice(0, 100)}". Roll it out, or add it to the environment.`,
     )
   }
   const place = { organisation: organisation.id, solution }

@@ -27,7 +27,7 @@ const UserFields = {
   username: z.string().min(1).max(200),
   displayName: z.string().max(200).nullable(),
   email: MailAddress.nullable(),
-  mustVerifyEmail: z.boolean().describe('nobody signs in before the e-mail address was confirmed'),
+  mustVerifyEmail: z.boolean().describe('users can sign in only after they confirmed their e-mail address'),
   locale: z.enum(PLATFORM_LOCALES).describe('the language of mails'),
   enabled: z.boolean(),
   tenant: z
@@ -35,9 +35,9 @@ const UserFields = {
     .min(1)
     .max(100)
     .nullable()
-    .describe('as security.setTenantValue takes it'),
+    .describe('as accepted by security.setTenantValue'),
   roles: z.array(RoleNameOfSolution).max(MOST_ROLES_OF_USER),
-  permissions: Permissions(MOST_DIRECT).describe('besides those of the roles'),
+  permissions: Permissions(MOST_DIRECT).describe('in addition to those of the roles'),
   password: z.string().max(1000),
 }
 
@@ -47,21 +47,21 @@ export const NewSolutionUser = z
   .strictObject({
     ...z.object(others).partial().shape,
     username,
-    invite: z.boolean().default(false).describe('makes a link to choose a password by: mailed, else in the answer'),
+    invite: z.boolean().default(false).describe('create a link for choosing a password: sent by mail if possible, otherwise returned'),
   })
   .meta({ id: 'NewSolutionUser' })
 
 export const SolutionUserChange = z
   .strictObject({
     ...z.object(UserFields).partial().shape,
-    emailVerified: z.boolean().optional().describe('says that the address is known to be the user’s, or no longer'),
+    emailVerified: z.boolean().optional().describe('whether the address is confirmed to be the user’s'),
   })
   .meta({ id: 'SolutionUserChange' })
 
 export const SolutionUserQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
-  after: z.string().max(200).optional().describe('the `next` of an earlier answer'),
-  search: z.string().max(254).optional().describe('what the user name or the e-mail address begins with'),
+  after: z.string().max(200).optional().describe('`next` from the previous response'),
+  search: z.string().max(254).optional().describe('the beginning of the user name or e-mail address'),
 })
 
 export const RoleInput = z
@@ -73,8 +73,8 @@ export const NewLink = z.strictObject({ kind: z.enum(LINK_KINDS) }).meta({ id: '
 
 export const LinkAnswer = z
   .object({
-    mailedTo: z.string().optional().describe('the e-mail address that it went to'),
-    link: z.string().optional().describe('shown this once, where no mail could be sent'),
+    mailedTo: z.string().optional().describe('the e-mail address that it was sent to'),
+    link: z.string().optional().describe('returned only once, if no mail could be sent'),
     expiresAt: z.int(),
   })
   .meta({ id: 'LinkAnswer' })
@@ -84,12 +84,12 @@ export const SolutionUser = z
     uid: z.string(),
     ...z.object(UserFields).omit({ password: true }).shape,
     emailVerifiedAt: z.int().nullable(),
-    passwordChangedAt: z.int().nullable().describe('null: no password was chosen yet'),
+    passwordChangedAt: z.int().nullable().describe('null: no password chosen yet'),
     lastLoginAt: z.int().nullable(),
     createdAt: z.int(),
     mailedTo: LinkAnswer.shape.mailedTo,
     link: LinkAnswer.shape.link,
-    expiresAt: z.int().optional().describe('of the invitation, in the answer to POST with `invite` alone'),
+    expiresAt: z.int().optional().describe('expiry of the invitation, only in the response to POST with `invite`'),
   })
   .meta({ id: 'SolutionUser' })
 
@@ -100,7 +100,7 @@ export const Role = z
 export const Solution = z
   .object({
     name: z.string(),
-    users: z.int().optional().describe('for whom the right "solution-users" has'),
+    users: z.int().optional().describe('only with the right "solution-users"'),
     loginPage: z.int().nullable().describe('the number of the published login page; null: the default one'),
   })
   .meta({ id: 'Solution' })

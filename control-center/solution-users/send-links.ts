@@ -119,8 +119,8 @@ function refuseNonsense(kind: LinkKind, { enabled, email, username }: SolutionUs
   const refuse = (why: string) => {
     throw new PlatformError('ERR_REQUEST_INVALID', `${JSON.stringify(username)} ${why}`)
   }
-  if (!enabled) refuse('is disabled: enable the user first.')
+  if (!enabled) refuse('is disabled. Enable the user first.')
   if (kind !== 'verification') return
   if (email === null) refuse('has no e-mail address to confirm.')
-  if (!isSetUp) refuse('can be sent no mail: set SMTP_URL and MAIL_FROM, or set "emailVerified" yourself.')
+  if (!isSetUp) refuse('cannot be sent a mail. Set SMTP_URL and MAIL_FROM, or set "emailVerified" instead.')
 }

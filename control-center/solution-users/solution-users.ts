@@ -77,7 +77,7 @@ export function createSolutionUsers(
   async function needRow(place: Place, uid: string): Promise<SolutionUserRow> {
     const row = await rowsOf(place).where('uid', '=', uid.slice(0, 100)).executeTakeFirst()
     if (row !== undefined) return row
-    throw new PlatformError('ERR_USER_NOT_FOUND', `"${place.solution}" has no such user, or no longer.`)
+    throw new PlatformError('ERR_USER_NOT_FOUND', `"${place.solution}" has no such user. The user may have been deleted.`)
   }
 
   async function refuseUnknownRoles({ organisation, solution }: Place, roles: readonly string[]): Promise<void> {
@@ -91,7 +91,7 @@ export function createSolutionUsers(
       .execute()
     const unknown = roles.find((role) => !known.some(({ name }) => name === role))
     if (unknown === undefined) return
-    throw new PlatformError('ERR_REQUEST_INVALID', `"${solution}" has no role "${unknown}": make it first.`)
+    throw new PlatformError('ERR_REQUEST_INVALID', `"${solution}" has no role "${unknown}". Create it first.`)
   }
 
   function refuseFaults(change: Change, owner: { readonly username: string; readonly email: string | null }): void {
@@ -158,7 +158,7 @@ export function createSolutionUsers(
 
   function nameExists(username: string): PlatformError {
     const name = JSON.stringify(tidyName(username))
-    return new PlatformError('ERR_NAME_EXISTS', `There is a user ${name} already, in this or another case.`)
+    return new PlatformError('ERR_NAME_EXISTS', `There is already a user ${name} (upper and lower case are the same). Choose another name.`)
   }
 
   return {

@@ -33,13 +33,13 @@ export function telemetryRoutes(parts: TelemetryApiParts): MemberRoute[] {
   return [
     route(
       'GET /organisations/:organisation/analysis',
-      { summary: 'Figures of what Satellites did', right: 'read', query: FiguresQuery, answers: { 200: Figures } },
+      { summary: 'Get metrics of Satellites', right: 'read', query: FiguresQuery, answers: { 200: Figures } },
       ({ who, query }) => figures(who, query),
     ),
     route(
       'GET /organisations/:organisation/analysis/page',
       {
-        summary: 'The same as the parts of the page, for the page itself',
+        summary: 'Get the same as HTML for the page',
         right: 'read',
         query: FiguresQuery,
         answers: { 200: z.object({ html: z.string() }) },
@@ -73,8 +73,8 @@ function logRoutes({ access, environments, telemetry }: TelemetryApiParts): Memb
       'GET /organisations/:organisation/logs',
       {
         summary:
-          'The newest lines, the oldest of them first; with Accept: text/event-stream each new line as an event, from now on (10 ' +
-          'at a time of one person or token, 50 of one environment; else 429)',
+          'Get the newest lines, in order of time; with Accept: text/event-stream, each new line as an event (at most 10 ' +
+          'streams per person or token, and 50 per environment; otherwise 429)',
         right: 'read',
         query: LogQuery,
         answers: { 200: pageOf(LogLine) },
@@ -96,12 +96,12 @@ function logRoutes({ access, environments, telemetry }: TelemetryApiParts): Memb
     ),
     route(
       'GET /organisations/:organisation/logs/:id',
-      { summary: 'One line', right: 'read', answers: { 200: LogLine } },
+      { summary: 'Get a line', right: 'read', answers: { 200: LogLine } },
       async ({ who, params }) => {
         const asked = await environmentsAsked(environments, who.organisation.id, undefined)
         const id = Number(params.id)
         const line = Number.isSafeInteger(id) && id > 0 ? await telemetry.logs.find(asked.ids, id) : null
-        if (line === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such line, or it is kept no longer.')
+        if (line === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such line. It may have been deleted because of its age.')
         return shownLine(line, asked)
       },
     ),
@@ -113,7 +113,7 @@ function traceRoutes({ environments, telemetry: { traces } }: TelemetryApiParts)
     route(
       'GET /organisations/:organisation/traces',
       {
-        summary: 'Requests that were traced',
+        summary: 'List the traced requests',
         right: 'read',
         query: TraceQuery,
         answers: { 200: z.object({ items: z.array(TracedRequest) }) },
@@ -127,7 +127,7 @@ function traceRoutes({ environments, telemetry: { traces } }: TelemetryApiParts)
     ),
     route(
       'GET /organisations/:organisation/traces/:trace',
-      { summary: 'One request with its parts', right: 'read', answers: { 200: Trace } },
+      { summary: 'Get a request with its spans', right: 'read', answers: { 200: Trace } },
       async ({ who, params: { trace } }) => {
         const asked = await environmentsAsked(environments, who.organisation.id, undefined)
         const found = /^[0-9a-f]{32}$/.test(trace) ? await traces.find(asked.ids, trace) : null
@@ -139,5 +139,5 @@ function traceRoutes({ environments, telemetry: { traces } }: TelemetryApiParts)
 }
 
 export function noTrace(): PlatformError {
-  return new PlatformError('ERR_NOT_FOUND', 'There is no such request, or it is kept no longer.')
+  return new PlatformError('ERR_NOT_FOUND', 'There is no such request. It may have been deleted because of its age.')
 }

@@ -32,7 +32,7 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
   const tooSlow = () =>
     new PlatformError(
       'ERR_BODY_SLOW',
-      `The body arrives too slowly. Send at least ${rate} bytes per second, or smaller bodies.`,
+      `The body arrives too slowly. Send at least ${rate} bytes per second, or send smaller bodies.`,
     )
 
   /** One buffer, because a list of chunks as small as one byte would use many times the memory. */

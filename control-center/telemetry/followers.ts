@@ -36,7 +36,7 @@ export function createFollowers(): Followers {
     const all = [...followers]
     if (all.filter((one) => one.who === who).length >= MOST_OF_ONE) {
       throw refusal(
-        `You follow ${MOST_OF_ONE} logs already: close a page or a program that follows one, and try again.`,
+        `You already follow ${MOST_OF_ONE} logs. Close a page or a program that follows one, then try again.`,
       )
     }
     const counts = new Map<string, number>()
@@ -44,7 +44,7 @@ export function createFollowers(): Followers {
     const full = environments.find((id) => (counts.get(id) ?? 0) >= MOST_OF_ENVIRONMENT)
     if (full === undefined) return
     throw refusal(
-      `The log of "${nameOf(full)}" is followed ${MOST_OF_ENVIRONMENT} times already: follow the log of another ` +
+      `The log of "${nameOf(full)}" is already followed ${MOST_OF_ENVIRONMENT} times. Follow the log of another ` +
         'environment, or read this one without following it, and try again later.',
     )
   }

@@ -13,27 +13,27 @@ const Time = z.coerce.number().int().min(0)
 
 export const FiguresQuery = z.strictObject({
   range: RangeName.default('24h'),
-  environment: optional(EnvironmentName).describe('its name; all by default'),
-  solution: optional(SolutionLabel).describe('its name; all by default'),
+  environment: optional(EnvironmentName).describe('its name; default: all'),
+  solution: optional(SolutionLabel).describe('its name; default: all'),
 })
 
 export const LogQuery = z.strictObject({
-  environment: optional(EnvironmentName).describe('its name; all by default'),
-  solution: optional(SolutionLabel).describe('its name; all by default'),
-  level: optional(LevelName).describe('the lowest'),
-  words: optional(z.string().max(500)).describe('all are in the line; with * at its end the start of a word'),
+  environment: optional(EnvironmentName).describe('its name; default: all'),
+  solution: optional(SolutionLabel).describe('its name; default: all'),
+  level: optional(LevelName).describe('the lowest level'),
+  words: optional(z.string().max(500)).describe('all words must be in the line; a word that ends with * matches the start of a word'),
   range: optional(RangeName),
   from: optional(Time).describe('epoch ms'),
   to: optional(Time).describe('epoch ms'),
-  before: optional(z.coerce.number().int().min(1)).describe('the `next` of an earlier answer'),
+  before: optional(z.coerce.number().int().min(1)).describe('`next` from the previous response'),
   limit: z.coerce.number().int().min(1).max(1000).default(100),
 })
 export type LogQuery = z.infer<typeof LogQuery>
 
 export const TraceQuery = z.strictObject({
   range: RangeName.default('24h'),
-  environment: optional(EnvironmentName).describe('its name; all by default'),
-  solution: optional(SolutionLabel).describe('its name; all by default'),
+  environment: optional(EnvironmentName).describe('its name; default: all'),
+  solution: optional(SolutionLabel).describe('its name; default: all'),
   only: optional(z.enum(['slow', 'failed'])),
   limit: z.coerce.number().int().min(1).max(500).default(100),
 })
@@ -41,7 +41,7 @@ export const TraceQuery = z.strictObject({
 export const Figures = z
   .object({
     range: RangeName,
-    times: z.array(z.int()).describe('beginnings of the slots, epoch ms'),
+    times: z.array(z.int()).describe('start of each slot, epoch ms'),
     charts: z.array(
       z.object({
         key: z.enum(['sessions', 'logins', 'scripts', 'memory', 'kills']),
@@ -49,11 +49,11 @@ export const Figures = z
         lines: z.array(
           z.object({
             name: z.string(),
-            values: z.array(z.number().nullable()).describe('of a gauge the highest of each slot'),
-            last: z.number().nullable().describe('what a gauge was when it was told last'),
+            values: z.array(z.number().nullable()).describe('for a gauge, the maximum of each slot'),
+            last: z.number().nullable().describe('the last reported value of a gauge'),
           }),
         ),
-        isOfSolution: z.boolean().describe('false: it tells of all solutions together'),
+        isOfSolution: z.boolean().describe('false: it covers all solutions together'),
       }),
     ),
     entries: z.array(
@@ -62,7 +62,7 @@ export const Figures = z
         count: z.number(),
         p50: z.number().nullable().describe('ms'),
         p95: z.number().nullable().describe('ms'),
-        isSlow: z.boolean().describe('p95 is over 500 ms'),
+        isSlow: z.boolean().describe('whether p95 is over 500 ms'),
       }),
     ),
     errors: z.array(

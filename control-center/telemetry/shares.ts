@@ -37,13 +37,13 @@ export function createShares(most: MostOf): Shares {
         if ((used.get(owner) ?? 0) + bytes <= bound) continue
         throw new PlatformError(
           'ERR_THROTTLED',
-          `The ${name} has too much telemetry in progress. Wait a moment, then retry.`,
+          `The ${name} has too much telemetry in progress. Wait a moment, then try again.`,
         )
       }
       if (all + bytes > most.all) {
         throw new PlatformError(
           'ERR_TELEMETRY_BUSY',
-          'The control center receives more telemetry than it can store. Wait a moment, then retry.',
+          'The control center receives more telemetry than it can store. Wait a moment, then try again.',
         )
       }
     },

@@ -89,7 +89,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     await page.selectOption('select[aria-label="Role of owner@example.org"]', 'viewer')
     await page.click('button[aria-label="Save role of owner@example.org"]')
     await page.waitForSelector('.problem:not([hidden])')
-    expect(await page.textContent('.problem')).toContain('make somebody else an owner first')
+    expect(await page.textContent('.problem')).toContain('Make another member an owner first')
     await expectSound()
   })
 

@@ -86,7 +86,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
 
     // Insufficient contrast is reported, and the preview stays.
     await page.fill('#light-text', '#dddddd')
-    await expect.poll(() => page.locator('#design-problem').textContent()).toContain('contrast of 1.')
+    await expect.poll(() => page.locator('#design-problem').textContent()).toContain('contrast ratio of 1.')
     await page.fill('#light-text', '#222222')
     await page.locator('#design-problem').waitFor({ state: 'hidden' })
 

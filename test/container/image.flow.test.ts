@@ -300,7 +300,7 @@ describe.skipIf(isSkipped)(title, () => {
       })
 
     await start('center-one')
-    expect(await engine.ask('logs', 'center-one')).toContain(`the set-up code is in ${HOME}/set-up-code`)
+    expect(await engine.ask('logs', 'center-one')).toContain(`The set-up code is in ${HOME}/set-up-code`)
     const code = await engine.ask('exec', 'center-one', 'cat', `${HOME}/set-up-code`)
     const owner = { username: 'owner@example.org', password: 'a long test password' }
     expect((await post('/set-up', { title: 'Acme', organisation: 'acme', ...owner, code })).status).toBe(303)

@@ -127,7 +127,7 @@ describe('analysis', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '30'])
     expect(await refused.json()).toMatchObject({
       code: 'ERR_THROTTLED',
-      detail: expect.stringMatching(/^You follow 10 logs already: close/),
+      detail: expect.stringMatching(/^You already follow 10 logs\. Close/),
     })
     const others = new AbortController()
     expect((await follow(other, '', center.url, others.signal)).status).toBe(200)
@@ -142,7 +142,7 @@ describe('analysis', () => {
     const enter = (who: string, ...environments: string[]) =>
       followers.enter({ who, environments, nameOf: (id) => `name of ${id}`, end: () => {} })
     const leave = Array.from({ length: 50 }, (_, number) => enter(`user:${number % 25}`, 'east', `own-${number}`))
-    expect(() => enter('user:new', 'west', 'east')).toThrow(/^The log of "name of east" is followed 50 times already/)
+    expect(() => enter('user:new', 'west', 'east')).toThrow(/^The log of "name of east" is already followed 50 times/)
     enter('user:new', 'west')
     leave[0]?.()
     leave[0]?.()

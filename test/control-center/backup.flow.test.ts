@@ -261,7 +261,7 @@ test('backup --without-telemetry --without-key, restore: they work on the comman
   const file = at('small.zip')
   const made = await run(['backup', file, '--without-key', '--without-telemetry'], source)
   expect([made.code, made.err]).toEqual([0, ''])
-  expect(made.out).toMatch(/small\.zip: \d+ rows, without telemetry, \d+ bytes\nThe key is not in it: keep the file/)
+  expect(made.out).toMatch(/small\.zip: \d+ rows, without telemetry, \d+ bytes\nIt does not contain the key. Back up the file/)
   const again = await run(['backup', file], source)
   expect([again.code, again.err]).toEqual([1, expect.stringContaining('it is there already')])
   const home = at('small')
@@ -271,7 +271,7 @@ test('backup --without-telemetry --without-key, restore: they work on the comman
   writeFileSync(join(home, 'platform-key'), readFileSync(join(source, 'platform-key')))
   const put = await run(['restore', file], home)
   expect([put.code, put.err]).toEqual([0, ''])
-  expect(put.out).toMatch(/^The control center of .* is back: \d+ rows, without telemetry\.\nTokens/)
+  expect(put.out).toMatch(/^Restored the control center of .*: \d+ rows, without telemetry\.\nTokens/)
   await expectWorks(home, {}, false)
 })
 

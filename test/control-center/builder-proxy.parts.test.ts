@@ -101,8 +101,8 @@ test.each([
   const statuses = [await connectBy(url, asked), await connectBy(url, asked)].map(({ answer }) => answer.statusCode)
   expect(statuses).toEqual([403, 403])
   expect(said).toEqual([
-    `The builder was kept from a host: "${named}" is on the control center's machine or in a private network. ` +
-      `Its operator can allow it: REGISTRY_ALLOWED_HOSTS=${named}.`,
+    `The builder was not allowed to reach a host: "${named}" is on the control center's machine or in a private network. ` +
+      `The operator can allow it: REGISTRY_ALLOWED_HOSTS=${named}.`,
   ])
 })
 
@@ -116,7 +116,7 @@ test('the proxy: a client without its password gets no information; a target wit
 test('the proxy: an unknown host name is logged; the number of logged refusals is limited', async () => {
   const { url, said } = await openProxy()
   expect((await connectBy(url, 'nowhere.example.test:443')).answer.statusCode).toBe(502)
-  expect(said).toEqual(['The builder was kept from a host: The name "nowhere.example.test" has no address.'])
+  expect(said).toEqual(['The builder was not allowed to reach a host: The host name "nowhere.example.test" could not be resolved.'])
   for (let port = 1; port <= 40; port++) await connectBy(url, `10.0.0.7:${port}`)
   expect(said).toHaveLength(20)
 })
@@ -135,7 +135,7 @@ test('the proxy: requests without TLS can only reach listed hosts', async () => 
   expect(await getBy(url, `http://${place}/v2/?a=b`)).toEqual({ status: 200, text: 'an answer' })
   expect(asked).toEqual(['/v2/?a=b', place, undefined])
   expect((await getBy(url, 'http://public.example.test/v2/')).status).toBe(403)
-  expect(said.join()).toContain('"http://public.example.test:80" is without TLS.')
+  expect(said.join()).toContain('"http://public.example.test:80" does not use TLS.')
 })
 
 test('the proxy: everything that a registry sent before it closed the connection arrives', async () => {

@@ -99,7 +99,7 @@ describe('a design', () => {
 
   test.each([
     [{ colours: { light: { background: '#ffffff;}', text: '#000000', accent: '#000000' }, dark: null } }, 'colour'],
-    [{ logo: 'data:image/svg+xml;base64,PHN2Zy8+' }, 'SVG can hold scripts'],
+    [{ logo: 'data:image/svg+xml;base64,PHN2Zy8+' }, 'SVG can contain scripts'],
     [{ logo: 'https://example.org/logo.png' }, 'must be a PNG'],
     [{ logo: `data:image/png;base64,${Buffer.from('<svg onload=x>').toString('base64')}` }, 'must be a PNG'],
     [{ logo: PIXEL.replace('png', 'jpeg') }, 'must be a PNG'],
@@ -142,8 +142,8 @@ describe('a design', () => {
   test('colors with too little contrast are refused, with the contrast', () => {
     const light = { background: '#ffffff', text: '#777777', accent: '#ffcc00' }
     expect(faultsOf({ colours: { light, dark: null } })).toEqual([
-      'colours.light.text has a contrast of 4.47 to the background, and needs 4.5 (WCAG AA)',
-      'colours.light.accent has a contrast of 1.51 to the background, and needs 4.5 (WCAG AA)',
+      'colours.light.text has a contrast ratio of 4.47 to the background; at least 4.5 is required (WCAG AA)',
+      'colours.light.accent has a contrast ratio of 1.51 to the background; at least 4.5 is required (WCAG AA)',
     ])
     expect(
       faultsOf({ colours: { light: { ...light, text: '#767676', accent: '#000000' }, dark: null } }),
@@ -232,7 +232,7 @@ describe('publishing', () => {
       colours: { light: { background: '#fff000', text: '#ffffff', accent: '#000000' }, dark: null },
     }
     const refusal = await browser.api('PUT', `${PAGE}/draft`, { design: weak })
-    expect([refusal.status, refusal.body.detail]).toEqual([422, expect.stringContaining('has a contrast of 1.18')])
+    expect([refusal.status, refusal.body.detail]).toEqual([422, expect.stringContaining('has a contrast ratio of 1.18')])
     expect((await browser.api('DELETE', `${PAGE}/draft`)).status).toBe(204)
   })
 })

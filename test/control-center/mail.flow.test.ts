@@ -217,7 +217,7 @@ function testShares(properties: () => Record<string, string>): void {
     await mail.send(LETTER, of('acme'))
     await expect(mail.send(LETTER, of('acme'))).rejects.toMatchObject({
       code: 'ERR_THROTTLED',
-      message: expect.stringMatching(/^1000 mails of the organisation wait to be sent/),
+      message: expect.stringMatching(/^1000 mails of the organisation are waiting to be sent/),
     })
     await expect(mail.needShare(of('acme', 'anybody'))).rejects.toMatchObject({ code: 'ERR_THROTTLED' })
     await mail.send(LETTER, of('other'))

@@ -35,7 +35,7 @@ test('request queue: requests beyond 200 waiting ones are dropped; later ones ar
   const queue = createRequestQueue<number>(async () => void done++, log)
   for (let each = 0; each < 201; each++) queue.take(each)
   await queue.settle()
-  expect([done, warnings]).toEqual([200, ['a request for a new password was dropped: too many wait']])
+  expect([done, warnings]).toEqual([200, ['a request for a new password was dropped because too many are waiting']])
   queue.take(201)
   await queue.settle()
   expect(done).toBe(201)

@@ -116,7 +116,7 @@ class ThreadConnection implements DatabaseConnection {
   }
 
   streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new TypeError('rows of the telemetry are read at once')
+    throw new TypeError('rows of the telemetry cannot be streamed')
   }
 
   hasFailed(): boolean {

@@ -59,11 +59,11 @@ export function readRequest(signal: Signal, body: Uint8Array, format: Format): M
     if (
       format === 'pb' ? countMessages(request, body, MOST_MESSAGES) > MOST_MESSAGES : countValues(body) > MOST_VALUES
     ) {
-      throw new PlatformError('ERR_BODY_TOO_LARGE', 'The request has too many parts: send fewer at once.')
+      throw new PlatformError('ERR_BODY_TOO_LARGE', 'The request has too many parts. Send fewer per request.')
     }
     if (format === 'pb') return plain(request, request.decode(body))
     const json: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
-    if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new TypeError('it is no object')
+    if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new TypeError('it is not an object')
     withIds(json as Record<string, unknown>, bytesOfHex)
     return plain(request, request.fromObject(json as Record<string, unknown>))
   } catch (error) {
@@ -71,7 +71,7 @@ export function readRequest(signal: Signal, body: Uint8Array, format: Format): M
     const what = format === 'pb' ? 'protobuf' : 'JSON'
     throw new PlatformError(
       'ERR_BAD_REQUEST',
-      `The body is no OTLP request of ${signal} in ${what}.`,
+      `The body is not an OTLP request for ${signal} in ${what}.`,
       {},
       { cause: error },
     )
@@ -136,7 +136,7 @@ function withIds(from: Record<string, unknown>, change: (value: unknown, bytes: 
 function bytesOfHex(value: unknown, bytes: number): Uint8Array {
   if (value === '') return new Uint8Array()
   if (typeof value !== 'string' || value.length !== 2 * bytes || !/^[0-9a-fA-F]+$/.test(value)) {
-    throw new TypeError(`an id is no text of ${2 * bytes} hexadecimal digits`)
+    throw new TypeError(`an id is not a string of ${2 * bytes} hexadecimal digits`)
   }
   return Buffer.from(value, 'hex')
 }

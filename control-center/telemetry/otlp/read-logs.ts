@@ -52,7 +52,7 @@ export function readLogs(request: Message, now: number): ReadItems<LogLine> {
       return listOf(logRecords).map((record) => ({ record, scope: name }))
     })
   const items = records.slice(0, MOST_LINES).map(({ record, scope }) => lineOf(record, scope, now))
-  return { items, rejected: records.length - items.length, why: `of one request ${MOST_LINES} log records are taken` }
+  return { items, rejected: records.length - items.length, why: `at most ${MOST_LINES} log records are accepted per request` }
 }
 
 function lineOf(record: Message, scope: string, now: number): LogLine {

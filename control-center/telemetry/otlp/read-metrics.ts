@@ -56,11 +56,11 @@ export function readMetrics(request: Message, now: number): ReadItems<MetricPoin
       const time = millisecondsOf(point.timeUnixNano)
       const common = { ...read.common, instance, attributes, time, started: millisecondsOf(point.startTimeUnixNano) }
       const one = read.point(common, point)
-      if (items.length >= MOST_POINTS) reject(1, `of one request ${MOST_POINTS} data points are taken`)
-      else if (time === 0 || time > now + AHEAD) reject(1, 'a data point has no time, or one that is still to come')
+      if (items.length >= MOST_POINTS) reject(1, `at most ${MOST_POINTS} data points are accepted per request`)
+      else if (time === 0 || time > now + AHEAD) reject(1, 'a data point has no time, or a time in the future')
       else if (JSON.stringify(attributes).length > LONGEST_ATTRIBUTES)
         reject(1, 'attributes of a data point are too long')
-      else if (one === null) reject(1, 'a data point has no value, or one that is no number')
+      else if (one === null) reject(1, 'a data point has no value, or a value that is not a number')
       else items.push(one)
     }
   }
@@ -80,14 +80,14 @@ function readerOf(metric: Message) {
     const { isMonotonic, aggregationTemporality } = messageOf(sum)
     const isDelta = aggregationTemporality === DELTA
     const kind = isMonotonic === true ? 'counter' : 'gauge'
-    if (kind === 'gauge' && isDelta) return 'a sum that goes up and down is told as differences'
+    if (kind === 'gauge' && isDelta) return 'a non-monotonic sum has delta temporality'
     return { common: { ...common, isDelta }, point: (all: Common, point: Message) => numberPoint(all, kind, point) }
   }
   if (histogram !== undefined) {
     const isDelta = messageOf(histogram).aggregationTemporality === DELTA
     return { common: { ...common, isDelta }, point: histogramPoint }
   }
-  return 'summaries and exponential histograms are not kept'
+  return 'summaries and exponential histograms are not supported'
 }
 
 function numberPoint(common: Common, kind: 'gauge' | 'counter', point: Message): MetricPoint | null {

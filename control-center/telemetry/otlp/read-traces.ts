@@ -33,7 +33,7 @@ export function readTraces(request: Message, now: number): ReadItems<Span> {
     .slice(0, MOST_SPANS)
     .map((span) => spanOf(span, now))
     .filter((span) => span !== null)
-  const why = `a span has no ids or no fitting time, or there are more than ${MOST_SPANS} of them`
+  const why = `a span has no ids or no valid time, or the request has more than ${MOST_SPANS} spans`
   return { items, rejected: given.length - items.length, why }
 }
 

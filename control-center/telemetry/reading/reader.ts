@@ -92,7 +92,7 @@ export function createBodyReader(deadline: number = DEADLINE): BodyReader {
     },
     async stop() {
       for (const { reject } of waiting.clear())
-        reject(new PlatformError('ERR_TELEMETRY_BUSY', 'The control center is stopping. Retry in a moment.'))
+        reject(new PlatformError('ERR_TELEMETRY_BUSY', 'The control center is stopping. Try again in a moment.'))
       await thread?.terminate()
     },
   }
