@@ -88,9 +88,9 @@ export function exchange(socket: Socket, bytes: Buffer): Promise<string> {
       if (answerEnd(text) === text.length) end(() => resolve(text))
     }
     const onClose = () => end(() => reject(new Error('a connection was closed')))
-    function end(tell: () => void): void {
+    function end(settle: () => void): void {
       socket.off('data', onData).off('close', onClose)
-      tell()
+      settle()
     }
     socket.on('data', onData).on('close', onClose)
     socket.write(bytes)

@@ -65,8 +65,8 @@ async function longestDelay(host: RealHost): Promise<number> {
   const before = host.output().length
   host.signal('SIGUSR2')
   for (;;) {
-    const told = /longest delay ([\d.]+) ms\n/.exec(host.output().slice(before))?.[1]
-    if (told !== undefined) return Number(told)
+    const delay = /longest delay ([\d.]+) ms\n/.exec(host.output().slice(before))?.[1]
+    if (delay !== undefined) return Number(delay)
     await pause(5)
   }
 }

@@ -15,19 +15,19 @@ for (const name of readdirSync(parent)) {
   if (built !== undefined && built < Date.now() - KEPT) rmSync(path, { recursive: true, force: true })
 }
 
-const made = mkdtempSync(join(parent, '.'))
+const created = mkdtempSync(join(parent, '.'))
 await build({
   input: main,
   platform: 'node',
   external: ['isolated-vm'],
-  output: { dir: made, format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: '[name].cjs' },
+  output: { dir: created, format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: '[name].cjs' },
 })
 // The user that starts the host may not be the one that built it.
-chmodSync(made, 0o755)
+chmodSync(created, 0o755)
 try {
-  renameSync(made, folder)
+  renameSync(created, folder)
 } catch (error) {
-  rmSync(made, { recursive: true })
+  rmSync(created, { recursive: true })
   // Another process built the same program in the meantime.
   if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
 }

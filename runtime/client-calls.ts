@@ -87,7 +87,7 @@ export function createClientCalls(
 
   function killHung(call: ClientCall): void {
     if (end.killed() !== null) return
-    if (call.clock.startedAt() === null) end.kill('for fault')
+    if (call.clock.startedAt() === null) end.kill('error')
     else end.killFor(call, timedOut(call))
   }
 

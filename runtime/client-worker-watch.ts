@@ -56,7 +56,7 @@ export function createClientWorkerWatch(
       return
     }
     const culprit = latestStarted(calls.running())
-    if (culprit === null) end.kill('for fault')
+    if (culprit === null) end.kill('error')
     else end.killFor(culprit, { ...failure, milliseconds: culprit.clock.elapsed() })
   }
 
@@ -64,7 +64,7 @@ export function createClientWorkerWatch(
   function killHung(): void {
     if (end.killed() !== null) return
     blamed = lastMemory
-    end.kill('for fault')
+    end.kill('error')
   }
 
   /**

@@ -63,7 +63,7 @@ export function createClientWorker(
   process.allowLargeFrames(MAX_CALL_FRAME + 3 * limits.CLIENT_COMMANDS_SIZE)
   process.onMessage = receive
   process.onEnd = lose
-  process.onExit = () => events.exited(made)
+  process.onExit = () => events.exited(created)
   process.send({ kind: 'serve', solution, ...(process.debug === null ? {} : { debug: true }) })
 
   function receive(message: FromSandbox): void {
@@ -111,10 +111,10 @@ export function createClientWorker(
         const { promise, resolve } = Promise.withResolvers<ClientOutcome>()
         const id = ++lastId
         const message = { kind: 'enter', client: client.id, id, call } as const
-        const made = clientCall(message, handlers, call.timeLimit, resolve, limits)
-        if (client.isGone) resolve(goneOutcome(made, 'the client is gone'))
+        const created = clientCall(message, handlers, call.timeLimit, resolve, limits)
+        if (client.isGone) resolve(goneOutcome(created, 'the client is gone'))
         else if (client.waiting.length >= MOST_WAITING) resolve(tooMany())
-        else calls.add(client, made)
+        else calls.add(client, created)
         return promise
       },
       close() {
@@ -153,7 +153,7 @@ export function createClientWorker(
     const culprits = end.failed.size > 0 ? [...end.failed.keys()] : suspects(running)
     for (const id of [...clients.keys()]) loseClient(id, 'the sandbox process of the client ended')
     events.gone(
-      made,
+      created,
       wentWell,
       culprits.map(({ handlers }) => handlers),
     )
@@ -165,7 +165,7 @@ export function createClientWorker(
     return blamed === null ? running : [blamed]
   }
 
-  const made: ClientWorker = {
+  const created: ClientWorker = {
     key,
     pid: process.pid,
     clientCount: () => clients.size,
@@ -181,12 +181,12 @@ export function createClientWorker(
     isEnding: process.ended,
     debug: process.debug,
     checkHeartbeat() {
-      if (watch.isSilent()) return end.kill('for fault')
+      if (watch.isSilent()) return end.kill('error')
       watch.watchMemory()
       watch.ask()
     },
   }
-  return made
+  return created
 }
 
 function goneOutcome({ clock, changedSomething }: ClientCall, message: string): ClientGone {

@@ -2,7 +2,7 @@ import type { Failed } from './outcome.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
 /** `well`: no call is to blame. */
-export type KillCause = 'well' | 'for fault'
+export type KillCause = 'well' | 'error'
 
 /** Why a sandbox process was killed, and how the calls that caused it fail. */
 export interface ProcessEnd<Call> {
@@ -36,7 +36,7 @@ export function createProcessEnd<Call>(process: SandboxProcess): ProcessEnd<Call
     kill,
     killFor(call, failure) {
       failed.set(call, failure)
-      kill('for fault')
+      kill('error')
     },
     crashedThrough: (call) => void failed.set(call, CRASHED),
   }

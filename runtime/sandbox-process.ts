@@ -111,20 +111,20 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
     },
   )
   if ('failure' in started) return notStarted(started.failure)
-  const made = wrap(started.child, started.channel, options.debugNode !== undefined)
-  startBehind(made.pid)
+  const created = wrap(started.child, started.channel, options.debugNode !== undefined)
+  startBehind(created.pid)
   started.channel.write(prepareFrame(options.trusted))
-  return made
+  return created
 }
 
 const prepareFrames = new WeakMap<Trusted, Buffer>()
 
 /** Cached: it is about 200 kB, and every process gets the same. */
 function prepareFrame(trusted: Trusted): Buffer {
-  const made =
+  const created =
     prepareFrames.get(trusted) ?? encodeFrame(JSON.stringify({ kind: 'prepare', trusted } satisfies ToSandbox))
-  prepareFrames.set(trusted, made)
-  return made
+  prepareFrames.set(trusted, created)
+  return created
 }
 
 /** Behaves like a process that exited before it was ready. */
@@ -132,7 +132,7 @@ function notStarted(failure: Promise<Error>): SandboxProcess {
   const ready = failure.then(({ message }) => {
     throw new Error(`the sandbox process could not be started: ${message}`)
   })
-  const made: SandboxProcess = {
+  const created: SandboxProcess = {
     pid: -1,
     ready,
     send: () => {},
@@ -145,10 +145,10 @@ function notStarted(failure: Promise<Error>): SandboxProcess {
     debug: null,
   }
   ready.catch(() => {
-    made.onEnd?.(false)
-    made.onExit?.()
+    created.onEnd?.(false)
+    created.onExit?.()
   })
-  return made
+  return created
 }
 
 function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): SandboxProcess {
@@ -168,14 +168,14 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): Sandbo
     ready.reject(new Error('the sandbox process ended before it was ready'))
     channel.destroy()
     debug?.end()
-    made.onEnd?.(byOthers)
+    created.onEnd?.(byOthers)
   }
 
   function exited(signal: NodeJS.Signals | null): void {
     if (isGone) return
     isGone = true
     end(signal === 'SIGKILL')
-    made.onExit?.()
+    created.onExit?.()
   }
 
   function becomeReady(): void {
@@ -202,7 +202,7 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): Sandbo
       else if (message.kind === 'ready') becomeReady()
       else if (message.kind === 'unready') fail(message.message)
       else if (message.kind === 'inspected' || message.kind === 'detached') debug?.take(message)
-      else made.onMessage?.(message)
+      else created.onMessage?.(message)
     },
   )
   channel.on('data', (chunk: Buffer) => {
@@ -225,7 +225,7 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): Sandbo
     if (!over) channel.write(encodeFrame(JSON.stringify(message)))
   }
 
-  const made: SandboxProcess = {
+  const created: SandboxProcess = {
     pid: child.pid ?? -1,
     ready: ready.promise,
     send,
@@ -239,5 +239,5 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): Sandbo
     ended: () => over,
     debug,
   }
-  return made
+  return created
 }

@@ -76,7 +76,7 @@ export function createWorkerCalls(
     givenUp.add(pending)
     pending.settle(waitedTooLong())
     // Nothing with a deadline runs, and yet nothing starts: the process hangs.
-    if (running() === null) end.kill('for fault')
+    if (running() === null) end.kill('error')
     else process.send({ kind: 'cancel', id: pending.id })
   }
 

@@ -94,7 +94,7 @@ export function createWorker(
 
   process.onMessage = receive
   process.onEnd = lose
-  process.onExit = () => events.exited(made)
+  process.onExit = () => events.exited(created)
   process.send({ kind: 'load', solution, ...(process.debug === null ? {} : { debug: true }) })
 
   function receive(message: FromSandbox): void {
@@ -123,7 +123,7 @@ export function createWorker(
   /** Top-level code that runs ahead of a call has no call to fail. */
   function killHung(): void {
     hungAfter = lastEnded
-    end.kill('for fault')
+    end.kill('error')
   }
 
   function isIdle(): boolean {
@@ -137,10 +137,10 @@ export function createWorker(
 
   function lose(byOthers: boolean): void {
     watch.stop()
-    events.gone(made, calls.lose(byOthers), end.failed)
+    events.gone(created, calls.lose(byOthers), end.failed)
   }
 
-  const made: Worker = {
+  const created: Worker = {
     key,
     pid: process.pid,
     ...use.facts,
@@ -173,7 +173,7 @@ export function createWorker(
       else watch.ask()
     },
   }
-  return made
+  return created
 }
 
 /** The usage data by which the supervisor chooses processes. */

@@ -21,7 +21,7 @@ export type Member = {
   readonly role: Role
 }
 
-/** Who sends the request: a user signed in to the pages, or the bearer of an access token. */
+/** The sender of a request: a user signed in to the pages, or the bearer of an access token. */
 export type Asker =
   | { readonly kind: 'person'; readonly user: User; readonly browser: BrowserSession }
   | { readonly kind: 'token'; readonly token: AccessToken }

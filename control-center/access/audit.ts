@@ -52,7 +52,7 @@ export function createAudit(db: CenterDatabase, kept: number, now: () => number 
   }
 }
 
-/** Who performs the action, and in which organisation: a member or another actor. */
+/** The actor of an action, a member or another one, and the organisation. */
 export type Actor = { readonly name: string; readonly organisation?: { readonly id: string } }
 
 /** Runs `work` and records the action, even if it is refused. `work` may set `named.target` once it knows it. */

@@ -18,7 +18,7 @@ export interface DesiredStates {
   get(environment: string): Promise<Desired>
   /**
    * Applies `change` to the last statement, then signs and stores the result in one transaction; concurrent changes are
-   * applied one after another. The environment's token gets read access to the solutions in it.
+   * applied sequentially. The environment's token gets read access to the solutions in it.
    * @param change returns null to change and write nothing
    * @param isBack the change restores earlier versions, which may no longer be packages
    * @throws ERR_REQUEST_INVALID when the statement would be too long, or name too many solutions

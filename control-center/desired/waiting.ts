@@ -21,7 +21,7 @@ const LOOK_EVERY = 1000
  */
 const MOST_WAITING = 100
 
-type Waiter = { readonly after: number; readonly goOn: () => void }
+type Waiter = { readonly after: number; readonly wake: () => void }
 
 /** @param numbers queries all environments in the database; retried if it fails */
 export function createWaiting(
@@ -32,13 +32,13 @@ export function createWaiting(
   let timer: NodeJS.Timeout | null = null
   let isStopped = false
 
-  function wake(environment: string, number: number): void {
-    for (const waiter of waiters.get(environment) ?? []) if (number > waiter.after) waiter.goOn()
+  function changed(environment: string, number: number): void {
+    for (const waiter of waiters.get(environment) ?? []) if (number > waiter.after) waiter.wake()
   }
 
   async function look(): Promise<void> {
     try {
-      for (const [environment, number] of await numbers()) wake(environment, number)
+      for (const [environment, number] of await numbers()) changed(environment, number)
     } catch {
       // The database is unreachable: requests that time out query it themselves and report the error.
     }
@@ -56,30 +56,30 @@ export function createWaiting(
     async wait(environment, after, patience, signal) {
       if (isStopped || signal.aborted) return
       const { promise, resolve } = Promise.withResolvers<void>()
-      const goOn = () => resolve()
-      const waiter = { after, goOn }
+      const wake = () => resolve()
+      const waiter = { after, wake }
       const ofEnvironment = waiters.get(environment) ?? new Set()
       const [oldest] = ofEnvironment
       if (oldest !== undefined && ofEnvironment.size >= MOST_WAITING) {
         ofEnvironment.delete(oldest)
-        oldest.goOn()
+        oldest.wake()
       }
       waiters.set(environment, ofEnvironment.add(waiter))
-      const timeout = setTimeout(goOn, patience)
+      const timeout = setTimeout(wake, patience)
       timeout.unref()
-      signal.addEventListener('abort', goOn, { once: true })
+      signal.addEventListener('abort', wake, { once: true })
       lookLater()
       await promise
       clearTimeout(timeout)
-      signal.removeEventListener('abort', goOn)
+      signal.removeEventListener('abort', wake)
       ofEnvironment.delete(waiter)
       if (ofEnvironment.size === 0 && waiters.get(environment) === ofEnvironment) waiters.delete(environment)
     },
-    changed: wake,
+    changed,
     stop() {
       isStopped = true
       if (timer !== null) clearTimeout(timer)
-      for (const ofEnvironment of waiters.values()) for (const { goOn } of ofEnvironment) goOn()
+      for (const ofEnvironment of waiters.values()) for (const { wake } of ofEnvironment) wake()
     },
   }
 }

@@ -87,11 +87,11 @@ export function createLoginPages(db: CenterDatabase, now: () => number = Date.no
             `Version ${newest} was published after you started from version ${base}. Reload the page and make your changes again.`,
           )
         }
-        const made = { number: newest + 1, publishedAt: now(), publishedBy: by }
-        const row = { ...place, number: made.number, published_at: made.publishedAt, published_by: by.slice(0, 200) }
+        const created = { number: newest + 1, publishedAt: now(), publishedBy: by }
+        const row = { ...place, number: created.number, published_at: created.publishedAt, published_by: by.slice(0, 200) }
         if (!(await insertOnce(db, 'login_pages', { ...row, design: JSON.stringify(design) }))) continue
-        await removeOld(place, made.number)
-        return made
+        await removeOld(place, created.number)
+        return created
       }
     },
     async draft({ organisation, solution }, person) {

@@ -120,7 +120,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
   }
 
   /** Only the database can fail here, and then other work fails too: the next run retries. */
-  async function goOn(): Promise<void> {
+  async function deliverAndSchedule(): Promise<void> {
     clearTimeout(timer)
     const wait = await deliverDue()
       .then(() => (isStarted ? nextLook() : LOOK_EVERY))
@@ -130,7 +130,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
       })
     if (!isStarted) return
     clearTimeout(timer)
-    timer = setTimeout(goOn, wait)
+    timer = setTimeout(deliverAndSchedule, wait)
     timer.unref()
   }
 
@@ -164,12 +164,12 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
         attempts: 0,
       }
       await db.insertInto('mails').values(row).execute()
-      if (isStarted) void goOn()
+      if (isStarted) void deliverAndSchedule()
     },
     start() {
       isStarted = true
       isStopped = false
-      void goOn()
+      void deliverAndSchedule()
       return async () => {
         isStarted = false
         isStopped = true

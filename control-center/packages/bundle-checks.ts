@@ -39,7 +39,7 @@ export function createBundleChecks(
 ): BundleChecks {
   const needRoom: Supervisor['needRoom'] = (bytes) => needMade().supervisor.needRoom(bytes)
   const inTurn = createBundleTurns('bundles', needRoom, limits)
-  let made: ReturnType<typeof make> | null = null
+  let created: ReturnType<typeof make> | null = null
   let isStopped = false
 
   function make() {
@@ -52,8 +52,8 @@ export function createBundleChecks(
 
   function needMade() {
     if (isStopped) throw new PlatformError('ERR_STOPPING', 'The control center is stopping. Try again in a moment.')
-    made ??= make()
-    return made
+    created ??= make()
+    return created
   }
 
   async function checkNow(packed: Uint8Array): Promise<BundleFindings> {
@@ -73,7 +73,7 @@ export function createBundleChecks(
     needRoom,
     stop() {
       isStopped = true
-      made?.supervisor.stop()
+      created?.supervisor.stop()
     },
   }
 }

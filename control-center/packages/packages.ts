@@ -34,7 +34,7 @@ export type Packages = Pick<PackageRows, 'list' | 'find' | 'findVersion' | 'bund
   /**
    * Checks a bundle as a host does, and stores it.
    * @param expectedName the name in the address; null: the one in the bundle's manifest
-   * @throws ERR_NAME_DIFFERS, ERR_BUNDLE_TOO_LARGE, ERR_BUNDLE_REFUSED with every fault, ERR_MEMORY_FULL,
+   * @throws ERR_NAME_DIFFERS, ERR_BUNDLE_TOO_LARGE, ERR_BUNDLE_REFUSED with every error, ERR_MEMORY_FULL,
    *   ERR_SANDBOX_BUSY
    */
   upload(organisation: string, packed: Uint8Array, expectedName: string | null, by: string): Promise<UploadedPackage>

@@ -46,7 +46,7 @@ const MOST_CONNECTIONS = 64
 const IDLE_TIME = 5 * 60_000
 const CONNECT_TIME = 30_000
 /** Maximum refusals reported: a hostile registry could flood the log. */
-const MOST_TOLD = 20
+const MOST_REPORTED = 20
 
 /** Hop-by-hop headers. @see RFC 9110, 7.6.1 */
 const OF_CONNECTION = [
@@ -59,7 +59,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
   const password = randomBytes(24).toString('base64url')
   const login = Buffer.from(`run:${password}`).toString('base64')
   const sockets = new Set<Duplex>()
-  const told = new Set<string>()
+  const reported = new Set<string>()
   let isClosed = false
 
   function keep(socket: Socket): Socket {
@@ -71,15 +71,15 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     return socket
   }
 
-  function tell(line: string): void {
-    if (told.has(line) || told.size >= MOST_TOLD) return
-    told.add(line)
+  function report(line: string): void {
+    if (reported.has(line) || reported.size >= MOST_REPORTED) return
+    reported.add(line)
     say(line)
   }
 
   /** Connects to a host after checking it. @throws PlatformError whose message may be shown */
   async function reach(host: string, port: number): Promise<Socket> {
-    const through = upstream?.leadsTo(host, port) ? upstream : null
+    const through = upstream?.handles(host, port) ? upstream : null
     const addresses = await hosts.addresses(host, port).catch((error: unknown) => {
       if (error instanceof PlatformError && error.code === 'ERR_OUTBOUND_PRIVATE') throw error
       if (through !== null) return null
@@ -99,7 +99,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
   /** Returns the status to answer the builder with, and logs the reason in the run's log. */
   function refuse(error: unknown): number {
     if (!(error instanceof PlatformError)) return 502
-    tell(`The builder was not allowed to reach a host: ${error.message}`)
+    report(`The builder was not allowed to reach a host: ${error.message}`)
     return error.code === 'ERR_OUTBOUND_PRIVATE' ? 403 : 502
   }
 

@@ -90,7 +90,7 @@ function sayLines(stream: Readable, secrets: readonly string[], say: (line: stri
   const longestSecret = Math.max(0, ...secrets.map(({ length }) => length))
   const most = LONGEST_LINE + longestSecret
   let text = ''
-  function told(line: string): void {
+  function write(line: string): void {
     const shown = withoutSecrets(readable(line), secrets)
     // If the line was cut, its last characters may be part of a secret.
     const whole = line.length < most ? shown : shown.slice(0, Math.max(0, shown.length - longestSecret))
@@ -99,9 +99,9 @@ function sayLines(stream: Readable, secrets: readonly string[], say: (line: stri
   stream.setEncoding('utf8').on('data', (chunk: string) => {
     const lines = (text + chunk).split(/\r?\n|\r/)
     text = (lines.pop() ?? '').slice(0, most)
-    for (const line of lines) told(line.slice(0, most))
+    for (const line of lines) write(line.slice(0, most))
   })
-  stream.on('end', () => told(text))
+  stream.on('end', () => write(text))
 }
 
 function handedOn(): Record<string, string> {

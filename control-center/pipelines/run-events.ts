@@ -24,7 +24,7 @@ export async function followStored(
   { onEvent, onEnd }: Follower,
 ): Promise<() => void> {
   let last = after
-  let told = ''
+  let sent = ''
   let isOver = false
   let stopLooking = async () => {}
 
@@ -43,8 +43,8 @@ export async function followStored(
       onEvent({ line })
     }
     const { state, steps } = found ?? { state: null, steps: [] }
-    if (state !== null && told !== JSON.stringify([state, steps])) onEvent({ run: { state, steps } })
-    told = JSON.stringify([state, steps])
+    if (state !== null && sent !== JSON.stringify([state, steps])) onEvent({ run: { state, steps } })
+    sent = JSON.stringify([state, steps])
     if (state === 'running') return
     unfollow()
     onEnd()

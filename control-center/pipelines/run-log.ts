@@ -56,8 +56,8 @@ export function createRunLog(
     say(step, text) {
       if (lines.length >= MOST_LINES) return
       const isLast = lines.length === MOST_LINES - 1
-      const told = isLast ? `(more than ${MOST_LINES} lines; the rest is not stored)` : text.slice(0, LONGEST_LINE)
-      const line = { number: lines.length + 1, time: now(), step, text: told }
+      const shown = isLast ? `(more than ${MOST_LINES} lines; the rest is not stored)` : text.slice(0, LONGEST_LINE)
+      const line = { number: lines.length + 1, time: now(), step, text: shown }
       lines.push(line)
       for (const follower of followers) follower(line)
       writeSoon()

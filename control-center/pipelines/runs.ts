@@ -134,17 +134,17 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
   }
 
   /** Notifies local followers; those on other control centers poll the database. */
-  function tell(going: Active): void {
+  function notify(going: Active): void {
     for (const { onEvent } of going.followers) onEvent({ run: { state: going.state, steps: stepsOf(going.states) } })
   }
 
   async function perform(going: Active): Promise<void> {
     const onStep = async () => {
-      tell(going)
+      notify(going)
       await rows.note(going.run.id, stepsOf(going.states))
     }
     going.state = await performRun(going, { work, log, waitForTurn, onStep })
-    tell(going)
+    notify(going)
     await rows.end(going.run.id, going.state, stepsOf(going.states))
   }
 

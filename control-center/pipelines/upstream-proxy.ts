@@ -7,7 +7,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 /** The operator's own proxy, for networks without direct internet access. */
 export interface UpstreamProxy {
   /** Whether connections to this host use the proxy: false for hosts in `NO_PROXY`. */
-  leadsTo(host: string, port: number): boolean
+  handles(host: string, port: number): boolean
   /**
    * Connects to a host through the proxy.
    * @param place `host:port`
@@ -24,7 +24,7 @@ export function readUpstreamProxy(environment: NodeJS.ProcessEnv): UpstreamProxy
   if (named === '' || url === null || !/^https?:$/.test(url.protocol)) return null
   const left = (environment.NO_PROXY ?? environment.no_proxy ?? '').split(',').map((entry) => entry.trim())
   return {
-    leadsTo: (host, port) => !left.some((entry) => isNamed(entry.toLowerCase(), host, port)),
+    handles: (host, port) => !left.some((entry) => isNamed(entry.toLowerCase(), host, port)),
     connect: (place, time) => connectThrough(url, place, time),
   }
 }

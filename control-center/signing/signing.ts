@@ -66,9 +66,9 @@ async function make(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeo
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
   const value = key.encrypt(PLACE, JSON.stringify(await exportJWK(privateKey)))
   await insertOnce(db, 'platform', { key: PLACE, value })
-  const made = await kept(db, key)
-  if (made === null) throw new TypeError('the key was inserted')
-  return made
+  const created = await kept(db, key)
+  if (created === null) throw new TypeError('the key was inserted')
+  return created
 }
 
 function parsed(text: string | null): unknown {

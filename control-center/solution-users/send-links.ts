@@ -72,9 +72,9 @@ export function createSendLinks(links: UserLinks, mail: Mail): SendLinks {
     if (!mail.isSetUp || user.email === null || !user.enabled) return
     await mail.needShare({ organisation: organisation.id, askedBy: 'anybody' })
     const lifetime = ASKED_FOR[kind]
-    const made = await links.create(user.uid, { kind, proves: user.email, lifetime })
-    if (made === null) return
-    await post(kind, recipient, { to: user.email, link: linkTo(origin, made.token), lifetime }, 'anybody')
+    const created = await links.create(user.uid, { kind, proves: user.email, lifetime })
+    if (created === null) return
+    await post(kind, recipient, { to: user.email, link: linkTo(origin, created.token), lifetime }, 'anybody')
   }
 
   async function needShare({ id }: Pick<Organisation, 'id'>, email: string | null): Promise<void> {
@@ -91,9 +91,9 @@ export function createSendLinks(links: UserLinks, mail: Mail): SendLinks {
       await needShare(organisation, to)
       await links.revoke(user.uid, kind)
       const lifetime = LIFETIMES[kind]
-      const made = await links.create(user.uid, { kind, proves: to, lifetime })
-      if (made === null) throw new TypeError('a link was refused after the others were revoked')
-      const { token, expiresAt } = made
+      const created = await links.create(user.uid, { kind, proves: to, lifetime })
+      if (created === null) throw new TypeError('a link was refused after the others were revoked')
+      const { token, expiresAt } = created
       const link = linkTo(origin, token)
       if (to === null) return { link, expiresAt }
       await post(kind, recipient, { to, link, lifetime }, 'member')

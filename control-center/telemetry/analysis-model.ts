@@ -31,7 +31,7 @@ function shownChart({ key, unit, lines, isOfSolution }: Chart, times: readonly n
     }
   })
   const rows = times.map((at, index) => ({ at, values: lines.map(({ values }) => values[index] ?? null) }))
-  const told = rows.filter(({ values }) => values.some((value) => value !== null && value !== 0))
+  const filled = rows.filter(({ values }) => values.some((value) => value !== null && value !== 0))
   const drawn = JSON.stringify({ unit, times: times.map((at) => at / 1000), lines })
-  return { key, unit, lines, isOfSolution, isEmpty, sums, rows: told.toReversed(), drawn }
+  return { key, unit, lines, isOfSolution, isEmpty, sums, rows: filled.toReversed(), drawn }
 }

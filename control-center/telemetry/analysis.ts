@@ -93,11 +93,11 @@ function gaugeLines(
   nameOf: (attributes: Attributes) => string,
   times: readonly number[],
 ): readonly ChartLine[] {
-  const told = gauges.filter(({ values }) => values.size > 0)
+  const reported = gauges.filter(({ values }) => values.size > 0)
   const last = new Map<string, number>()
-  for (const { attributes, last: value } of told) {
+  for (const { attributes, last: value } of reported) {
     const name = nameOf(attributes)
     if (value !== null) last.set(name, (last.get(name) ?? 0) + value)
   }
-  return linesOf(told, nameOf, times, null).map((line) => ({ ...line, last: last.get(line.name) ?? null }))
+  return linesOf(reported, nameOf, times, null).map((line) => ({ ...line, last: last.get(line.name) ?? null }))
 }

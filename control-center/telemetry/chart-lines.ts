@@ -9,7 +9,7 @@ export type ChartLine = {
 }
 
 /** A metric's values for these attributes, by slot start. */
-export type ToldValues = { readonly attributes: Attributes; readonly values: ReadonlyMap<number, number> }
+export type ReportedValues = { readonly attributes: Attributes; readonly values: ReadonlyMap<number, number> }
 
 /** Maximum lines per chart; the rest are summed up as `others`. */
 const MOST_LINES = 6
@@ -19,13 +19,13 @@ const MOST_LINES = 6
  * @param empty value of a slot without data: 0 for a count, null for a gauge
  */
 export function linesOf(
-  told: readonly ToldValues[],
+  reported: readonly ReportedValues[],
   nameOf: (attributes: Attributes) => string,
   times: readonly number[],
   empty: 0 | null,
 ): readonly ChartLine[] {
   const sums = new Map<string, Map<number, number>>()
-  for (const { attributes, values } of told) {
+  for (const { attributes, values } of reported) {
     const name = nameOf(attributes)
     const sum = sums.get(name) ?? new Map<number, number>()
     sums.set(name, sum)

@@ -28,12 +28,12 @@ export function followLogs(
     let after = await logs.last()
     let isOver = false
     let isLooking = false
-    let isNews = false
+    let hasNewLines = false
     let timer: NodeJS.Timeout | null = null
 
     /** Sends all new lines in order. */
     async function look(): Promise<void> {
-      isNews = false
+      hasNewLines = false
       const last = await logs.last()
       for (let from = after; from < last; ) {
         const until = Math.min(last, from + LINES)
@@ -50,11 +50,11 @@ export function followLogs(
       isLooking = true
       await look().catch(end)
       isLooking = false
-      if (isNews) later()
+      if (hasNewLines) later()
     }
 
     function later(): void {
-      isNews = true
+      hasNewLines = true
       if (isOver) return
       timer ??= setTimeout(() => {
         timer = null

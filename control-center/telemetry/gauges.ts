@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { ToldValues } from './chart-lines.ts'
+import type { ReportedValues } from './chart-lines.ts'
 import { isOneOf } from './database/many-rows.ts'
 import type { TelemetryDatabase } from './database/tables.ts'
 import { WHOLE } from './metric-store.ts'
@@ -8,7 +8,7 @@ import type { Slots } from './ranges.ts'
 import { intervalOf, type State, totalOf } from './series-changes.ts'
 
 /** A gauge of one environment, summed over its processes. */
-export type Gauge = ToldValues & {
+export type Gauge = ReportedValues & {
   /** The last reported value; null if it is no longer reported. */
   readonly last: number | null
 }
@@ -41,21 +41,21 @@ export async function readGauges(
   if (environments.length === 0) return []
   const sources = await readSources(reading, environments, metric)
   const longest = Math.max(LEAST_PATIENCE, ...[...sources.values()].map(({ patience }) => patience))
-  const told = await readTold(reading, environments, metric, slots)
+  const reported = await readReported(reading, environments, metric, slots)
   const before = await readBefore(reading, environments, metric, slots, longest)
-  const newest = Math.min(now, Math.max(...[...sources.values()].map(({ toldAt }) => toldAt)))
-  return [...sources].map(([series, { attributes, patience, toldAt, total }]) => {
-    const isThere = toldAt >= slots.from && toldAt >= newest - patience
-    const values = carriedOn(slots, told.get(series) ?? new Map(), before.get(series), patience)
+  const newest = Math.min(now, Math.max(...[...sources.values()].map(({ reportedAt }) => reportedAt)))
+  return [...sources].map(([series, { attributes, patience, reportedAt, total }]) => {
+    const isThere = reportedAt >= slots.from && reportedAt >= newest - patience
+    const values = carriedOn(slots, reported.get(series) ?? new Map(), before.get(series), patience)
     return { attributes, values, last: isThere ? total : null }
   })
 }
 
-/** `patience`: how long a last value counts, in ms. `toldAt`: last report in epoch ms; 0 if unknown. */
+/** `patience`: how long a last value counts, in ms. `reportedAt`: last report in epoch ms; 0 if unknown. */
 type Source = {
   readonly attributes: Attributes
   readonly patience: number
-  readonly toldAt: number
+  readonly reportedAt: number
   readonly total: number
 }
 
@@ -89,20 +89,20 @@ async function readSources(
 }
 
 function sourceOf(attributes: string, states: ReadonlyMap<string, SourceRow>): Source {
-  const toldAt = Math.max(0, ...[...states.values()].map(({ time }) => time))
-  const interval = Math.min(LONGEST_INTERVAL, intervalOf(states, toldAt))
+  const reportedAt = Math.max(0, ...[...states.values()].map(({ time }) => time))
+  const interval = Math.min(LONGEST_INTERVAL, intervalOf(states, reportedAt))
   return {
     attributes: JSON.parse(attributes) as Attributes,
     patience: Math.max(LEAST_PATIENCE, INTERVALS * interval),
-    toldAt,
-    total: totalOf(states, toldAt),
+    reportedAt,
+    total: totalOf(states, reportedAt),
   }
 }
 
 /** `time` is the start of its step, in epoch ms. */
-type Told = { readonly time: number; readonly highest: number; readonly last: number }
+type Reported = { readonly time: number; readonly highest: number; readonly last: number }
 
-type ToldRow = {
+type ReportedRow = {
   readonly series: number
   readonly slot: number
   readonly time: number
@@ -112,14 +112,14 @@ type ToldRow = {
 }
 
 /** By series and slot start. */
-async function readTold(
+async function readReported(
   reading: TelemetryDatabase,
   environments: readonly string[],
   metric: string,
   { from, slot, step }: Slots,
-): Promise<ReadonlyMap<number, ReadonlyMap<number, Told>>> {
+): Promise<ReadonlyMap<number, ReadonlyMap<number, Reported>>> {
   const at = sql`points.time - points.time % ${sql.lit(slot)}`
-  const { rows } = await sql<ToldRow>`select slots.series, slots.slot, slots.time, slots.highest, slots.mean, ends.last
+  const { rows } = await sql<ReportedRow>`select slots.series, slots.slot, slots.time, slots.highest, slots.mean, ends.last
     from (select points.series, ${at} as slot, max(points.time) as time, max(points.highest) as highest,
         sum(points.sum) / sum(points.count) as mean
       from metric_series as series join metric_points as points on points.series = series.id
@@ -129,13 +129,13 @@ async function readTold(
       group by points.series, ${at}) as slots
     join metric_points as ends on ends.series = slots.series and ends.step = ${sql.lit(step)}
       and ends.bucket = ${sql.lit(WHOLE)} and ends.time = slots.time`.execute(reading)
-  const told = new Map<number, Map<number, Told>>()
+  const reported = new Map<number, Map<number, Reported>>()
   for (const row of rows) {
-    const ofSeries = told.get(row.series) ?? new Map<number, Told>()
-    told.set(row.series, ofSeries)
-    ofSeries.set(row.slot, toldOf(row))
+    const ofSeries = reported.get(row.series) ?? new Map<number, Reported>()
+    reported.set(row.series, ofSeries)
+    ofSeries.set(row.slot, reportedOf(row))
   }
-  return told
+  return reported
 }
 
 /** By series: the last value before the first slot, at most `longest` ms older. */
@@ -145,8 +145,8 @@ async function readBefore(
   metric: string,
   { from, step }: Slots,
   longest: number,
-): Promise<ReadonlyMap<number, Told>> {
-  const { rows } = await sql<ToldRow>`select points.series, points.time, points.last, points.highest,
+): Promise<ReadonlyMap<number, Reported>> {
+  const { rows } = await sql<ReportedRow>`select points.series, points.time, points.last, points.highest,
       points.sum / points.count as mean
     from metric_series as series join metric_points as points on points.series = series.id
       and points.step = ${sql.lit(step)} and points.bucket = ${sql.lit(WHOLE)} and points.time =
@@ -154,24 +154,24 @@ async function readBefore(
           and newest.step = ${sql.lit(step)} and newest.bucket = ${sql.lit(WHOLE)}
           and newest.time < ${from} and newest.time >= ${from - longest} and newest.count > 0)
     where ${isOneOf(reading, 'series.environment', environments)} and series.metric = ${metric}`.execute(reading)
-  return new Map(rows.map((row) => [row.series, toldOf(row)]))
+  return new Map(rows.map((row) => [row.series, reportedOf(row)]))
 }
 
 /** Rows written before schema 002-gauges have neither `highest` nor `last`; use their mean. */
-function toldOf({ time, highest, last, mean }: ToldRow): Told {
+function reportedOf({ time, highest, last, mean }: ReportedRow): Reported {
   return { time, highest: highest ?? mean, last: last ?? highest ?? mean }
 }
 
 function carriedOn(
   { times }: Slots,
-  told: ReadonlyMap<number, Told>,
-  before: Told | undefined,
+  reported: ReadonlyMap<number, Reported>,
+  before: Reported | undefined,
   patience: number,
 ): ReadonlyMap<number, number> {
   const values = new Map<number, number>()
   let known = before
   for (const time of times) {
-    const own = told.get(time)
+    const own = reported.get(time)
     if (own !== undefined) values.set(time, own.highest)
     else if (known !== undefined && time - known.time <= patience) values.set(time, known.last)
     known = own ?? known

@@ -24,9 +24,9 @@ export type EntryCalls = {
 const MOST_ENTRIES = 4
 
 /** Sums up each function's calls over all solutions and results; most-called function first. */
-export function byEntry(told: readonly Counted[]): readonly EntryCalls[] {
+export function byEntry(reported: readonly Counted[]): readonly EntryCalls[] {
   const entries = new Map<string, { bySlot: Map<number, Map<number, number>>; edges: Set<number> }>()
-  for (const { attributes, buckets, bounds } of told) {
+  for (const { attributes, buckets, bounds } of reported) {
     const name = String(attributes.entry ?? '')
     const entry = entries.get(name) ?? { bySlot: new Map(), edges: new Set() }
     entries.set(name, entry)

@@ -71,8 +71,8 @@ export function intervalOf(states: States, time: number): number {
 /** By process. */
 type States = ReadonlyMap<string, Pick<State, 'time' | 'every' | 'value'>>
 
-function isThere({ time: toldAt, every }: Pick<State, 'time' | 'every'>, time: number): boolean {
-  return Math.abs(time - toldAt) <= INTERVALS * (every || FIRST_INTERVAL)
+function isThere({ time: reportedAt, every }: Pick<State, 'time' | 'every'>, time: number): boolean {
+  return Math.abs(time - reportedAt) <= INTERVALS * (every || FIRST_INTERVAL)
 }
 
 function countOf(counts: readonly number[]): number {

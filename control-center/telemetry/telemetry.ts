@@ -64,15 +64,15 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
   const metrics = createMetricStore(settings.kept.steps, settings.series, now)
   const logs = createLogStore(reading)
   const traces = createTraceStore(reading)
-  const news = new EventEmitter<{ news: [] }>().setMaxListeners(0)
+  const events = new EventEmitter<{ lines: [] }>().setMaxListeners(0)
   const writer = createTelemetryWriter({
     db: writing,
     log,
     undone: () => metrics.forget(),
-    written: () => void news.emit('news'),
+    written: () => void events.emit('lines'),
     now,
   })
-  const stopLooking = where.database.kind === 'embedded' ? null : repeat(LOOK_EVERY, () => news.emit('news'))
+  const stopLooking = where.database.kind === 'embedded' ? null : repeat(LOOK_EVERY, () => events.emit('lines'))
   const reader = createBodyReader()
   let sweeping: Promise<void> | null = null
 
@@ -109,8 +109,8 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
     analysis: createAnalysis(reading, logs, now),
     followers: createFollowers(),
     onNews(listener) {
-      news.on('news', listener)
-      return () => news.off('news', listener)
+      events.on('lines', listener)
+      return () => events.off('lines', listener)
     },
     async sweep() {
       sweeping ??= sweepTelemetry(writing, settings.kept, environments, now())

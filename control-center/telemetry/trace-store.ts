@@ -146,7 +146,7 @@ function treeOf(rows: readonly Stored[], began: number): readonly SpanNode[] {
   const top: SpanNode[] = []
   for (const { span, parent } of rows) {
     const node = nodes.get(span)
-    const above = leadsTo(isBelow, parent, span) ? undefined : nodes.get(parent)
+    const above = isAncestor(isBelow, parent, span) ? undefined : nodes.get(parent)
     if (node !== undefined) (above?.parts ?? top).push(node)
   }
   return top
@@ -156,7 +156,7 @@ function treeOf(rows: readonly Stored[], began: number): readonly SpanNode[] {
  * Whether `to` is `from` or one of its ancestors: senders may claim parents that form a cycle. True also after 100
  * steps.
  */
-function leadsTo(isBelow: ReadonlyMap<string, string>, from: string, to: string): boolean {
+function isAncestor(isBelow: ReadonlyMap<string, string>, from: string, to: string): boolean {
   let at: string | undefined = from
   for (let steps = 0; at !== undefined && at !== ''; steps++) {
     if (at === to || steps > 100) return true

@@ -10,7 +10,7 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
   const EMPTY: readonly unknown[] = api.list()
   let settings: Settings = { names: [], properties: {} }
   /** By name; each form is created on first use. */
-  const made = api.record<Form>()
+  const usedForms = api.record<Form>()
 
   function isForm(name: string): boolean {
     for (let index = 0; index < settings.names.length; index++) if (settings.names[index] === name) return true
@@ -18,7 +18,7 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
   }
 
   function formOf(name: string): Form {
-    const known = made[name]
+    const known = usedForms[name]
     if (known !== undefined) return known
     const { title, handlers, names } = safe.parse(api.lookUp('forms', name) as string) as Definition
     const state = api.record<unknown>()
@@ -29,11 +29,11 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
       handlers,
       names,
       elements: api.record(),
-      made: api.list(),
+      usedElements: api.list(),
       elementsView: null,
       hasLoaded: false,
     }
-    made[name] = form
+    usedForms[name] = form
     return form
   }
 
@@ -44,7 +44,7 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     if (text === null) return undefined
     const element = createElement(safe.parse(text) as ElementDefinition, `forms.${form.name}.elements.${name}`)
     form.elements[name] = element
-    form.made[form.made.length] = element
+    form.usedElements[form.usedElements.length] = element
     return element
   }
 
@@ -82,7 +82,7 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     isForm,
     read,
     /** A form that was already used. */
-    usedForm: (name: string): Form | undefined => made[name],
+    usedForm: (name: string): Form | undefined => usedForms[name],
     names: () => settings.names,
     /** Settings are null for a version without forms, as in tests and in the check of the guest parts. */
     load(loaded: Settings | null): void {

@@ -262,9 +262,9 @@ function isValue(element: ElementDefinition, value: z.infer<typeof Cell>): boole
 function elementsByName(form: FormDefinition): ReadonlyMap<string, ElementDefinition> {
   const known = knownElements.get(form)
   if (known !== undefined) return known
-  const made = new Map([...elementsOf(form.layout)].map((element) => [element.name, element]))
-  knownElements.set(form, made)
-  return made
+  const created = new Map([...elementsOf(form.layout)].map((element) => [element.name, element]))
+  knownElements.set(form, created)
+  return created
 }
 
 /** What the guest part reads of a form on first use. */

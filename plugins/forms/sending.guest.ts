@@ -15,7 +15,7 @@ export function createSending(api: Api, changes: Changes, { send, sizeOfChanges 
   const known = { shown: null as string | null, listening: '' }
   const sent = { shown: null as string | null, listening: '' }
 
-  function partsOf({ own, made: elements }: Form): Part[] {
+  function partsOf({ own, usedElements: elements }: Form): Part[] {
     const parts = api.list<Part>()
     parts[0] = own
     for (let index = 0; index < elements.length; index++) parts[index + 1] = elements[index] as Element

@@ -38,7 +38,7 @@ export type Form = {
   readonly names: readonly string[]
   /** By name, in the order of first use: an unused element costs a client no memory. */
   readonly elements: Record<string, Element>
-  readonly made: Element[]
+  readonly usedElements: Element[]
   /** `forms.<name>.elements`, created when a script first reads it. */
   elementsView: object | null
   hasLoaded: boolean

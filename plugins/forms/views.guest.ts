@@ -16,9 +16,9 @@ type Parts = {
 export type Views = ReturnType<typeof createViews>
 
 /** The global `forms` for scripts, including the functions of the forms' scripts. */
-export function createViews(api: Api, { strict: made, checks, properties, elements, changes }: Parts) {
+export function createViews(api: Api, { strict: objects, checks, properties, elements, changes }: Parts) {
   const { safe } = api
-  const { strict, readOnly, define } = made
+  const { strict, readOnly, define } = objects
   const { readText } = checks
   const { readProperty } = properties
   const { formOf, elementOf } = elements

@@ -49,9 +49,9 @@ export default function security(api: GuestApi<Settings, State>) {
 
   /** A copy for the script, so that changes to it have no effect here. */
   function copy<T>(values: readonly T[]): T[] {
-    const made: T[] = []
-    for (let index = 0; index < values.length; index++) made[index] = values[index] as T
-    return made
+    const created: T[] = []
+    for (let index = 0; index < values.length; index++) created[index] = values[index] as T
+    return created
   }
 
   /** Calls the users table. Wrong types throw synchronously, with the script's line. */

@@ -133,7 +133,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
       )
     },
     probe(client, call, entries, onLoading) {
-      loader.tell(onLoading)
+      loader.reportTo(onLoading)
       clients.add(client)
       return probeNow(client, call, entries)
     },

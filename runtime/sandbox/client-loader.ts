@@ -120,8 +120,8 @@ export function createClientLoader(options: ClientLoaderOptions) {
       const text = JSON.stringify({ kind: 'script', name: form })
       let reported: string | null
       try {
-        const made = (await script.run(loaded.context, { reference: true, timeout })) as Reference
-        const args = [text, made.derefInto({ release: true })]
+        const created = (await script.run(loaded.context, { reference: true, timeout })) as Reference
+        const args = [text, created.derefInto({ release: true })]
         reported = await watched(call, timeout, loaded.enter.apply(undefined, args, { timeout }) as Promise<string>)
       } catch (error) {
         throw faults.ofTopLevel(file, error, now() >= end - 1)
@@ -140,7 +140,7 @@ export function createClientLoader(options: ClientLoaderOptions) {
     /** The file whose top level ran last. */
     lastFile: () => loading,
     /** Reports each file from now on. */
-    tell(onLoading: Loading): void {
+    reportTo(onLoading: Loading): void {
       reportLoading = onLoading
     },
   }

@@ -80,7 +80,7 @@ export function createClients(
   }
 
   function createIsolate(): ClientIsolate {
-    const made = createClientIsolate({
+    const created = createClientIsolate({
       isolate: inspector?.isolate() ?? prepared.another(),
       debugClock: inspector?.now,
       limits,
@@ -93,11 +93,11 @@ export function createClients(
         started: events.started,
         ended,
         hung: events.hung,
-        lost: () => lost(made),
+        lost: () => lost(created),
       },
     })
-    isolates.add(made)
-    return made
+    isolates.add(created)
+    return created
   }
 
   function ended(call: number, end: CallEnd): void {

@@ -34,7 +34,7 @@ export function createDebuggedLogins(
     const known = units.get(unit)
     if (known !== undefined) return known
     const ofUnit = { ...solution, units: { main: solution.units[unit] ?? [] } }
-    const made = createClients(
+    const created = createClients(
       prepared,
       ofUnit,
       {
@@ -48,8 +48,8 @@ export function createDebuggedLogins(
       },
       inspectorOf(unit),
     )
-    units.set(unit, made)
-    return made
+    units.set(unit, created)
+    return created
   }
 
   function ended(id: number, end: Parameters<IsolateEvents['ended']>[1]): void {

@@ -13,9 +13,9 @@ export function createDebugging(prepared: Pick<PreparedIsolate, 'debugged'>, eve
   const units = new Map<number, Unit>()
 
   function inspectorOf(unit: Unit): Inspector {
-    const made = inspectors.get(unit) ?? createInspector(() => prepared.debugged(unit === 'main'), events)
-    inspectors.set(unit, made)
-    return made
+    const created = inspectors.get(unit) ?? createInspector(() => prepared.debugged(unit === 'main'), events)
+    inspectors.set(unit, created)
+    return created
   }
 
   return {

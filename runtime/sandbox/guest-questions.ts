@@ -30,23 +30,23 @@ export function createFromGuest<C>({ files, contextOf, log, request, done, ...re
 
   return (context, kind, text, key) => {
     try {
-      const made = contextOf(context as number)
-      if (made === undefined) return null
+      const created = contextOf(context as number)
+      if (created === undefined) return null
       if (typeof text !== 'string') return null
       if (kind === 'uuid') return crypto.randomUUID()
       if (kind === 'address') return isAllowedAddress(text) ? '' : null
       if (kind === 'look') return typeof key === 'string' ? (tables.get(text)?.get(key) ?? null) : null
       if (kind === 'done') {
-        done(made, text)
+        done(created, text)
         return null
       }
       const message = JSON.parse(text) as Record<string, unknown>
       if (kind === 'log') {
         const { level, message: line, stack } = message as { level: LogLevel; message: string; stack: string }
-        log(made, level, line, findPosition(stack, files))
+        log(created, level, line, findPosition(stack, files))
       } else if (kind === 'request') {
         const { id, plugin, method, args } = message as { id: number; plugin: string; method: string; args: Json[] }
-        request(made, id, plugin, method, args)
+        request(created, id, plugin, method, args)
       }
       return null
     } catch {

@@ -81,9 +81,9 @@ export default function bootstrap(
   let findEntry: FindEntry = () => undefined
 
   function list<T>(): T[] {
-    const made: T[] = []
-    setPrototypeOf(made, null)
-    return made
+    const created: T[] = []
+    setPrototypeOf(created, null)
+    return created
   }
 
   /** The length of an array or of a Proxy around one, read once. */
@@ -613,7 +613,7 @@ export default function bootstrap(
   }
 
   function consoleOf(): Record<string, unknown> {
-    const made: Record<string, unknown> = record()
+    const created: Record<string, unknown> = record()
     const write =
       (level: string) =>
       (...args: unknown[]): void => {
@@ -624,8 +624,8 @@ export default function bootstrap(
         log(level, text)
       }
     const levels = { debug: 'debug', log: 'info', info: 'info', warn: 'warn', error: 'error', trace: 'debug' }
-    for (const name of keys(levels)) made[name] = write(levels[name as keyof typeof levels])
-    return made
+    for (const name of keys(levels)) created[name] = write(levels[name as keyof typeof levels])
+    return created
   }
 
   /** Binds this context to a solution. Called once, before any of its scripts run. */

@@ -80,10 +80,10 @@ export function createInspector(makeIsolate: () => Isolate, events: InspectorEve
     attach(session) {
       const attached = isolate()
       knocker ??= createKnocker(attached)
-      const made = attached.createInspectorSession()
-      made.onResponse = (_id, message) => notify(session, message)
-      made.onNotification = (message) => notify(session, message)
-      sessions.set(session, made)
+      const created = attached.createInspectorSession()
+      created.onResponse = (_id, message) => notify(session, message)
+      created.onNotification = (message) => notify(session, message)
+      sessions.set(session, created)
     },
     dispatch(session, message) {
       try {

@@ -112,11 +112,11 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
       loading?: Loading,
     ): { found: readonly string[]; fault: LoadFault | null } {
       try {
-        const made = contexts.create(unit, 'onSolutionOpen', NOBODY, loading)
+        const created = contexts.create(unit, 'onSolutionOpen', NOBODY, loading)
         const found = entries.filter((entry) =>
-          made.context.evalSync(`typeof ${entry} === 'function'`, { timeout: 100 }),
+          created.context.evalSync(`typeof ${entry} === 'function'`, { timeout: 100 }),
         )
-        contexts.giveBack(made)
+        contexts.giveBack(created)
         return { found, fault: null }
       } catch (error) {
         return { found: [], fault: faults.of(error) }

@@ -23,7 +23,7 @@ export type LoadedContext = {
   readonly entry: string
   readonly context: Context
   readonly enter: Reference
-  readonly madeAt: number
+  readonly createdAt: number
   readonly lines: (readonly [LogLevel, string, (Position | undefined)?])[]
   /** The call that it serves; `NOBODY` while it waits for one. */
   call: number
@@ -40,7 +40,7 @@ export type LoginListener = {
 
 /**
  * The contexts of logins: each call has a separate one, and the next one is created before its call arrives.
- * @param faults those found when the solution's scripts were loaded
+ * @param faults the errors found when the solution's scripts were loaded
  */
 export function createLoginContexts(
   prepared: PreparedIsolate,
@@ -58,9 +58,9 @@ export function createLoginContexts(
       files,
       tables: solution.tables,
       contextOf: (id) => contexts.get(id),
-      log: (made, ...line) => {
-        if (made.call === NOBODY) made.lines.push(line)
-        else listener.log(made.call, ...line)
+      log: (created, ...line) => {
+        if (created.call === NOBODY) created.lines.push(line)
+        else listener.log(created.call, ...line)
       },
       request: ({ call }, ...request) => listener.request(call, ...request),
       done: ({ call }, text) => listener.done(call, text),
@@ -83,16 +83,16 @@ export function createLoginContexts(
   let mayMakeAhead = true
 
   function takeContext({ unit, entry }: SandboxCall, call: number): LoadedContext {
-    const made = ahead.get(unit)
+    const created = ahead.get(unit)
     ahead.delete(unit)
-    if (made === undefined) return createContext(unit, entry, call)
-    if (made.entry !== entry || performance.now() - made.madeAt > AHEAD_FOR) {
-      giveBack(made)
+    if (created === undefined) return createContext(unit, entry, call)
+    if (created.entry !== entry || performance.now() - created.createdAt > AHEAD_FOR) {
+      giveBack(created)
       return createContext(unit, entry, call)
     }
-    made.call = call
-    for (const line of made.lines.splice(0)) listener.log(call, ...line)
-    return made
+    created.call = call
+    for (const line of created.lines.splice(0)) listener.log(call, ...line)
+    return created
   }
 
   /** If the scripts cannot be loaded, the next call that needs them reports it. */
@@ -122,13 +122,13 @@ export function createLoginContexts(
       result: { reference: true },
     }) as Reference
     start.release()
-    const made: LoadedContext = { id, unit, entry, context, enter, madeAt: performance.now(), lines: [], call }
-    contexts.set(id, made)
+    const created: LoadedContext = { id, unit, entry, context, enter, createdAt: performance.now(), lines: [], call }
+    contexts.set(id, created)
     try {
-      runScripts(made, solution.units[unit] ?? [], loading)
-      return made
+      runScripts(created, solution.units[unit] ?? [], loading)
+      return created
     } catch (error) {
-      giveBack(made)
+      giveBack(created)
       throw error
     }
   }
@@ -136,9 +136,9 @@ export function createLoginContexts(
   function finderOf(entry: string): Script {
     const known = finders.get(entry)
     if (known !== undefined) return known
-    const made = isolate.compileScriptSync(finderSource(entry), { filename: TRUSTED })
-    finders.set(entry, made)
-    return made
+    const created = isolate.compileScriptSync(finderSource(entry), { filename: TRUSTED })
+    finders.set(entry, created)
+    return created
   }
 
   function runScripts({ context, enter }: LoadedContext, indexes: readonly number[], loading?: Loading): void {

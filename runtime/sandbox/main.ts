@@ -70,7 +70,7 @@ function receive(text: string): void {
     case 'open':
     case 'enter':
     case 'close':
-      void clients?.then((served) => tell(served, message))
+      void clients?.then((served) => forward(served, message))
       return
     case 'cancel':
       if (waiting.delete(message.id)) ended(message.id, refused('the call was canceled before it started'))
@@ -180,10 +180,10 @@ function getUuidsReady({ scripts, clients }: SandboxSolution): void {
 
 async function serve(served: SandboxSolution): Promise<Clients> {
   getUuidsReady(served)
-  const made = await clientsOf(served)
+  const created = await clientsOf(served)
   // The isolate created ahead is for logins.
   prepared?.isolate.dispose()
-  return made
+  return created
 }
 
 /** Imported on demand: a process that serves logins has no clients. */
@@ -200,7 +200,7 @@ async function clientsOf(served: SandboxSolution): Promise<Clients> {
   return createClients(prepared, served, events, (await debugging)?.inspectorOf('main'))
 }
 
-function tell(served: Clients, message: Extract<ToSandbox, { kind: 'open' | 'enter' | 'close' }>): void {
+function forward(served: Clients, message: Extract<ToSandbox, { kind: 'open' | 'enter' | 'close' }>): void {
   if (message.kind === 'open') served.open(message.client, message.id)
   else if (message.kind === 'enter') served.enter(message.client, message.id, message.call)
   else served.close(message.client)
@@ -237,14 +237,14 @@ async function loadDebugged(served: SandboxSolution): Promise<DebuggedLogins> {
   getUuidsReady(served)
   const { inspectorOf } = await debugging
   if (prepared === null) throw new TypeError('the process is not prepared')
-  const made = createDebuggedLogins(prepared, served, inspectorOf, {
+  const created = createDebuggedLogins(prepared, served, inspectorOf, {
     ...sharedEvents,
     ended,
     settled: () => send({ kind: 'settled' }),
     hung: (id) => send({ kind: 'hung', id }),
   })
   prepared.isolate.dispose()
-  return made
+  return created
 }
 
 function flush(): void {

@@ -3,12 +3,12 @@ export function takeOverCheckedLists(): void {
   for (const group of document.querySelectorAll<HTMLElement>('[data-checked]')) {
     const field = group.querySelector<HTMLInputElement>('input[type=hidden]')
     if (field === null) continue
-    const tell = () => {
+    const update = () => {
       const checked = group.querySelectorAll<HTMLInputElement>('input[type=checkbox]:checked')
       field.value = JSON.stringify([...checked].map(({ value }) => value))
     }
     // When the user navigates back to the page, the browser restores the checked boxes.
-    tell()
-    group.addEventListener('change', tell)
+    update()
+    group.addEventListener('change', update)
   }
 }
