@@ -37,7 +37,9 @@ if (!process.execArgv.includes('--no-node-snapshot')) throw new Error('run it wi
 const { values, positionals } = parseArgs({ options: { json: { type: 'string' } }, allowPositionals: true })
 const unknown = positionals.filter((name) => !Object.hasOwn(SUBJECTS, name))
 if (unknown.length > 0) {
-  process.stderr.write(`There is no measurement "${unknown[0]}". The measurements are: ${Object.keys(SUBJECTS).join(', ')}.\n`)
+  process.stderr.write(
+    `There is no measurement "${unknown[0]}". The measurements are: ${Object.keys(SUBJECTS).join(', ')}.\n`,
+  )
   process.exit(2)
 }
 // An interrupted run also stops its hosts: they end when this process exits.

@@ -22,7 +22,11 @@ export async function makeNewPassword(settings: CenterSettings, username: string
       eraseFromAudit: async () => {},
     })
     const user = await users.find(username)
-    if (user === null) throw new PlatformError('ERR_USER_NOT_FOUND', `There is no account "${username.slice(0, 200)}". Check the e-mail address.`)
+    if (user === null)
+      throw new PlatformError(
+        'ERR_USER_NOT_FOUND',
+        `There is no account "${username.slice(0, 200)}". Check the e-mail address.`,
+      )
     const password = randomBytes(18).toString('base64url')
     await users.change(user.uid, { password, mustChangePassword: true, enabled: true })
     return password

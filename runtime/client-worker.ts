@@ -90,7 +90,10 @@ export function createClientWorker(
     for (const id of lost) loseClient(id)
   }
 
-  function loseClient(id: number, message = 'the client ended because the isolate that it shares with other clients ended'): void {
+  function loseClient(
+    id: number,
+    message = 'the client ended because the isolate that it shares with other clients ended',
+  ): void {
     const client = clients.get(id)
     if (client === undefined) return
     clients.delete(id)

@@ -84,7 +84,12 @@ export function accessRoutes({ accessTokens, audit }: AccessApiParts): MemberRou
     ),
     route(
       'DELETE /organisations/:organisation/access-tokens/:id',
-      { summary: 'Revoke an access token immediately', right: 'access-tokens', act: 'access-token-delete', answers: DONE },
+      {
+        summary: 'Revoke an access token immediately',
+        right: 'access-tokens',
+        act: 'access-token-delete',
+        answers: DONE,
+      },
       async ({ who: { organisation }, params: { id }, names }) => {
         const token = (await accessTokens.list(organisation.id)).find((one) => one.id === id)
         names.target = token === undefined ? `token:${id}` : tokenTarget(token)

@@ -20,7 +20,10 @@ export function placeOf({
 }): Place {
   const solution = SolutionName.safeParse(params.solution)
   if (!solution.success) {
-    throw new PlatformError('ERR_SOLUTION_NOT_FOUND', `"${params.solution.slice(0, 100)}" is not a valid solution name.`)
+    throw new PlatformError(
+      'ERR_SOLUTION_NOT_FOUND',
+      `"${params.solution.slice(0, 100)}" is not a valid solution name.`,
+    )
   }
   return { organisation: who.organisation.id, solution: solution.data }
 }

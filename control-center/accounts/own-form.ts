@@ -7,7 +7,10 @@ import { originOf } from '../access/browser-sessions.ts'
 export function requireOwnForm(ctx: Context): void {
   requireNavigation(ctx)
   if (sourceOfPost(ctx, originOf(ctx)) === 'same-origin') return
-  throw new PlatformError('ERR_FOREIGN_ORIGIN', 'The form was not sent by a page of the control center. Send it from there.')
+  throw new PlatformError(
+    'ERR_FOREIGN_ORIGIN',
+    'The form was not sent by a page of the control center. Send it from there.',
+  )
 }
 
 /** Returns only addresses of control center pages, however they are spelled. */

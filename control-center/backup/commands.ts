@@ -31,15 +31,17 @@ export async function runBackup(words: readonly string[], terminal: Terminal): P
     progress.end()
     terminal.out(`${printable(file)}: ${contentOf(report.manifest)}, ${report.size} bytes\n`)
     terminal.out(`${KEY_TEXTS[report.key]}\n`)
-    terminal.out(`Next: store it where nobody else can read it. To restore it, run "${CONTROL_CENTER.restoreCommand} …".\n`)
+    terminal.out(
+      `Next: store it where nobody else can read it. To restore it, run "${CONTROL_CENTER.restoreCommand} …".\n`,
+    )
   })
 }
 
 const KEY_TEXTS = {
-  'in the backup': 'It contains the secrets and the key that decrypts them: anyone who has the file can read all of them.',
+  'in the backup':
+    'It contains the secrets and the key that decrypts them: anyone who has the file can read all of them.',
   'left out': 'It does not contain the key. Back up the file platform-key in PLATFORM_HOME separately.',
-  PLATFORM_KEY:
-    'It does not contain PLATFORM_KEY. Back it up separately: without it, the secrets cannot be read.',
+  PLATFORM_KEY: 'It does not contain PLATFORM_KEY. Back it up separately: without it, the secrets cannot be read.',
 }
 
 /** `restore <file>`, into an empty folder and an empty database. @returns null: invalid arguments */

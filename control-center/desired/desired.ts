@@ -117,7 +117,10 @@ export function createDesiredStates(
         changed(environment, done.number)
         return done
       }
-      throw new PlatformError('ERR_REQUEST_INVALID', 'Other requests changed this environment at the same time. Try again.')
+      throw new PlatformError(
+        'ERR_REQUEST_INVALID',
+        'Other requests changed this environment at the same time. Try again.',
+      )
     },
     async statement(environment) {
       const query = db.selectFrom('desired_states').select(['number', 'statement'])

@@ -89,7 +89,8 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     satelliteRoute(
       'GET /desired',
       {
-        summary: 'Get the desired state as a compact JWS of a DesiredState, as soon as there is a newer one (long polling)',
+        summary:
+          'Get the desired state as a compact JWS of a DesiredState, as soon as there is a newer one (long polling)',
         right: null,
         query: DesiredQuery,
         answers: { 200: DesiredAnswer, 204: { description: 'there was no newer state before the time limit' } },
@@ -114,7 +115,10 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
         const name = Object.keys(solutions).find((one) => solutions[one]?.sha256 === sha256)
         const bundle = name === undefined ? null : await packages.bundle(organisation, name, sha256)
         if (bundle === null) {
-          throw new PlatformError('ERR_NOT_FOUND', 'The desired state of this environment does not contain this bundle.')
+          throw new PlatformError(
+            'ERR_NOT_FOUND',
+            'The desired state of this environment does not contain this bundle.',
+          )
         }
         ctx.type = 'application/zip'
         return Buffer.from(bundle)

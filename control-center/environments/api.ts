@@ -97,10 +97,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
       async ({ who: { organisation }, params: { environment: name }, query }) => {
         await environments.need(organisation.id, name)
         if (query.confirm !== name) {
-          throw new PlatformError(
-            'ERR_REQUEST_INVALID',
-            `To delete the environment, repeat its name: ?confirm=${name}`,
-          )
+          throw new PlatformError('ERR_REQUEST_INVALID', `To delete the environment, repeat its name: ?confirm=${name}`)
         }
         await environments.remove(organisation.id, name)
       },
@@ -129,7 +126,10 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
       async ({ found: { id }, params: { solution } }) => {
         const others = (await environments.solutions(id)).filter((other) => other !== solution)
         if (others.length >= MOST_SOLUTIONS) {
-          throw new PlatformError('ERR_REQUEST_INVALID', `An environment can have at most ${MOST_SOLUTIONS} solutions. Remove one first.`)
+          throw new PlatformError(
+            'ERR_REQUEST_INVALID',
+            `An environment can have at most ${MOST_SOLUTIONS} solutions. Remove one first.`,
+          )
         }
         await environments.addSolution(id, solution)
       },

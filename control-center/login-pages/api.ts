@@ -13,7 +13,11 @@ export type LoginPageApiParts = { readonly loginPages: LoginPages }
 const NewLoginPage = z
   .strictObject({
     design: Design,
-    base: z.int().min(0).optional().describe('the version that the design is based on; refused if there is a newer one'),
+    base: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('the version that the design is based on; refused if there is a newer one'),
   })
   .meta({ id: 'NewLoginPage' })
 

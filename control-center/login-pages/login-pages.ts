@@ -75,7 +75,10 @@ export function createLoginPages(db: CenterDatabase, now: () => number = Date.no
     async version(place, number) {
       const row = await versions(place).select('design').where('number', '=', number).executeTakeFirst()
       if (row !== undefined) return JSON.parse(row.design) as Design
-      throw new PlatformError('ERR_VERSION_NOT_FOUND', `The login page has no version ${number}. Old versions are deleted.`)
+      throw new PlatformError(
+        'ERR_VERSION_NOT_FOUND',
+        `The login page has no version ${number}. Old versions are deleted.`,
+      )
     },
     async publish({ organisation, solution }, design, by, base) {
       const place = { organisation, solution }
@@ -88,7 +91,12 @@ export function createLoginPages(db: CenterDatabase, now: () => number = Date.no
           )
         }
         const created = { number: newest + 1, publishedAt: now(), publishedBy: by }
-        const row = { ...place, number: created.number, published_at: created.publishedAt, published_by: by.slice(0, 200) }
+        const row = {
+          ...place,
+          number: created.number,
+          published_at: created.publishedAt,
+          published_by: by.slice(0, 200),
+        }
         if (!(await insertOnce(db, 'login_pages', { ...row, design: JSON.stringify(design) }))) continue
         await removeOld(place, created.number)
         return created

@@ -57,7 +57,10 @@ export function createMailShares(
     if (said.get(key) !== hour) {
       for (const [other, before] of said) if (before !== hour) said.delete(other)
       said.set(key, hour)
-      log.warn({ organisation, askedBy, hourly }, 'an organisation has reached its limit of mails per hour (MAILS_HOURLY)')
+      log.warn(
+        { organisation, askedBy, hourly },
+        'an organisation has reached its limit of mails per hour (MAILS_HOURLY)',
+      )
     }
     const left = hour + HOUR - now()
     return new PlatformError(

@@ -202,7 +202,10 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
       async ({ who: { organisation }, params }) => {
         const pipeline = await pipelines.need(organisation.id, params.pipeline)
         if (await runs.isGoingOn(pipeline.id)) {
-          throw new PlatformError('ERR_RUN_GOING_ON', `A run of "${pipeline.name}" is in progress. Wait until it ends, or cancel it.`)
+          throw new PlatformError(
+            'ERR_RUN_GOING_ON',
+            `A run of "${pipeline.name}" is in progress. Wait until it ends, or cancel it.`,
+          )
         }
         await pipelines.remove(organisation.id, pipeline.name)
       },

@@ -146,7 +146,8 @@ function stepsOf(
     // Always pull from the registry with the pipeline's own login, so that no run builds on an image that another run
     // left behind.
     await build(['pull', '--quiet', '--policy=always', ...options, baseImage], BUILD_TIME, secrets, { say: hear })
-    if (id === undefined) throw new PlatformError('ERR_BUILDER_FAILED', 'The builder did not print the id of the image that it pulled.')
+    if (id === undefined)
+      throw new PlatformError('ERR_BUILDER_FAILED', 'The builder did not print the id of the image that it pulled.')
     // In the printed JSON, each key starts a line and no string value can.
     const found: string[] = []
     const look = (line: string) => {

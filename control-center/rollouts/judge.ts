@@ -54,6 +54,8 @@ export const CHANGED: StepFailure = {
 export function silence(nodes: readonly NodeReport[]): StepFailure {
   const words = nodes.map(({ reason }) => reason).find((reason) => reason !== undefined)
   const message =
-    nodes.length === 0 ? 'No Satellite of the environment is connected.' : (words ?? 'The environment did not respond in time.')
+    nodes.length === 0
+      ? 'No Satellite of the environment is connected.'
+      : (words ?? 'The environment did not respond in time.')
   return { code: 'silent', message, faults: [] }
 }

@@ -47,7 +47,10 @@ export const NewSolutionUser = z
   .strictObject({
     ...z.object(others).partial().shape,
     username,
-    invite: z.boolean().default(false).describe('create a link for choosing a password: sent by mail if possible, otherwise returned'),
+    invite: z
+      .boolean()
+      .default(false)
+      .describe('create a link for choosing a password: sent by mail if possible, otherwise returned'),
   })
   .meta({ id: 'NewSolutionUser' })
 

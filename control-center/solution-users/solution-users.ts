@@ -77,7 +77,10 @@ export function createSolutionUsers(
   async function needRow(place: Place, uid: string): Promise<SolutionUserRow> {
     const row = await rowsOf(place).where('uid', '=', uid.slice(0, 100)).executeTakeFirst()
     if (row !== undefined) return row
-    throw new PlatformError('ERR_USER_NOT_FOUND', `"${place.solution}" has no such user. The user may have been deleted.`)
+    throw new PlatformError(
+      'ERR_USER_NOT_FOUND',
+      `"${place.solution}" has no such user. The user may have been deleted.`,
+    )
   }
 
   async function refuseUnknownRoles({ organisation, solution }: Place, roles: readonly string[]): Promise<void> {
@@ -158,7 +161,10 @@ export function createSolutionUsers(
 
   function nameExists(username: string): PlatformError {
     const name = JSON.stringify(tidyName(username))
-    return new PlatformError('ERR_NAME_EXISTS', `There is already a user ${name} (upper and lower case are the same). Choose another name.`)
+    return new PlatformError(
+      'ERR_NAME_EXISTS',
+      `There is already a user ${name} (upper and lower case are the same). Choose another name.`,
+    )
   }
 
   return {

@@ -101,7 +101,11 @@ function logRoutes({ access, environments, telemetry }: TelemetryApiParts): Memb
         const asked = await environmentsAsked(environments, who.organisation.id, undefined)
         const id = Number(params.id)
         const line = Number.isSafeInteger(id) && id > 0 ? await telemetry.logs.find(asked.ids, id) : null
-        if (line === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such line. It may have been deleted because of its age.')
+        if (line === null)
+          throw new PlatformError(
+            'ERR_NOT_FOUND',
+            'There is no such line. It may have been deleted because of its age.',
+          )
         return shownLine(line, asked)
       },
     ),

@@ -119,7 +119,8 @@ async function readReported(
   { from, slot, step }: Slots,
 ): Promise<ReadonlyMap<number, ReadonlyMap<number, Reported>>> {
   const at = sql`points.time - points.time % ${sql.lit(slot)}`
-  const { rows } = await sql<ReportedRow>`select slots.series, slots.slot, slots.time, slots.highest, slots.mean, ends.last
+  const { rows } =
+    await sql<ReportedRow>`select slots.series, slots.slot, slots.time, slots.highest, slots.mean, ends.last
     from (select points.series, ${at} as slot, max(points.time) as time, max(points.highest) as highest,
         sum(points.sum) / sum(points.count) as mean
       from metric_series as series join metric_points as points on points.series = series.id

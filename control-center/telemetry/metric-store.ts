@@ -156,7 +156,10 @@ export function createMetricStore(kept: KeptSteps, most: number, now: () => numb
         found.map(({ series }) => series),
       )
       const rejected = named.length - found.length
-      return { rejected, why: rejected === 0 ? '' : `the environment has more than ${most} time series (TELEMETRY_SERIES)` }
+      return {
+        rejected,
+        why: rejected === 0 ? '' : `the environment has more than ${most} time series (TELEMETRY_SERIES)`,
+      }
     },
     forget: () => remembered.clear(),
   }

@@ -21,7 +21,9 @@ export const LogQuery = z.strictObject({
   environment: optional(EnvironmentName).describe('its name; default: all'),
   solution: optional(SolutionLabel).describe('its name; default: all'),
   level: optional(LevelName).describe('the lowest level'),
-  words: optional(z.string().max(500)).describe('all words must be in the line; a word that ends with * matches the start of a word'),
+  words: optional(z.string().max(500)).describe(
+    'all words must be in the line; a word that ends with * matches the start of a word',
+  ),
   range: optional(RangeName),
   from: optional(Time).describe('epoch ms'),
   to: optional(Time).describe('epoch ms'),

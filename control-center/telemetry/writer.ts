@@ -106,7 +106,12 @@ export function createTelemetryWriter({ db, log, undone, written, now = Date.now
 
   function notTaken(error: unknown): Error {
     log.error({ stack: (error as Error).stack }, 'telemetry could not be stored')
-    return new PlatformError('ERR_TELEMETRY_BUSY', 'The telemetry cannot be stored at the moment. Try again later.', {}, { cause: error })
+    return new PlatformError(
+      'ERR_TELEMETRY_BUSY',
+      'The telemetry cannot be stored at the moment. Try again later.',
+      {},
+      { cause: error },
+    )
   }
 
   async function run(): Promise<void> {

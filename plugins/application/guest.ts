@@ -62,7 +62,8 @@ export default function application(api: GuestApi<Settings, string>) {
   }
 
   function needClient(method: string): void {
-    if (!api.isClient) throw new safe.TypeError(`application.${method}: works only in an open client, not during a sign-in`)
+    if (!api.isClient)
+      throw new safe.TypeError(`application.${method}: works only in an open client, not during a sign-in`)
   }
 
   function optionalText(value: unknown, what: string, longest: number): string | null {
@@ -90,14 +91,18 @@ export default function application(api: GuestApi<Settings, string>) {
       // A client opens the form through its life cycle; elsewhere the host gets a command.
       const show = api.offered('showForm')
       if (show === null) api.command('showForm', [form])
-      else if (!show(form)) throw new safe.TypeError(`application.showForm: the form ${form} cannot be shown in a client`)
+      else if (!show(form))
+        throw new safe.TypeError(`application.showForm: the form ${form} cannot be shown in a client`)
     },
     closeSolution(solution?: unknown, method?: unknown, argument?: unknown): void {
       needClient('closeSolution')
       const target = optionalText(solution, 'solution', 63)
       const given = optionalText(argument, 'argument', 2048)
       if (method !== undefined && method !== null) {
-        api.log('warn', 'application.closeSolution does not call the method; onSolutionOpen of the solution gets the argument')
+        api.log(
+          'warn',
+          'application.closeSolution does not call the method; onSolutionOpen of the solution gets the argument',
+        )
       }
       api.command('closeSolution', [target, given])
     },

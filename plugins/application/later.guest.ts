@@ -76,7 +76,9 @@ export function createLater(api: GuestApi) {
     const time = readTime(milliseconds)
     const given = copyOf(args)
     if (waitingCount >= MOST_LATER) {
-      throw new safe.RangeError(`application.executeLater: ${MOST_LATER} functions are already waiting, which is the maximum`)
+      throw new safe.RangeError(
+        `application.executeLater: ${MOST_LATER} functions are already waiting, which is the maximum`,
+      )
     }
     const id = lastId + 1
     api.command('executeLater', [{ id, milliseconds: time }])

@@ -72,7 +72,10 @@ export function createFiring(
 
   /** @returns undefined, the listener's result */
   function refusePromise({ name }: EventType): undefined {
-    api.log('error', `a listener of ${name} returned a Promise; listeners must return their result synchronously, so it counts as false`)
+    api.log(
+      'error',
+      `a listener of ${name} returned a Promise; listeners must return their result synchronously, so it counts as false`,
+    )
     return undefined
   }
 

@@ -36,7 +36,9 @@ export function createLife(
       const name = showing.wanted
       showing.wanted = null
       if (shows >= MOST_SHOWS) {
-        throw new safe.RangeError(`application.showForm: forms showed one another more than ${MOST_SHOWS} times in one call`)
+        throw new safe.RangeError(
+          `application.showForm: forms showed one another more than ${MOST_SHOWS} times in one call`,
+        )
       }
       await show(name)
     }

@@ -29,7 +29,8 @@ export default function http(api: GuestApi) {
     const names = safe.keys(value)
     for (let index = 0; index < names.length; index++) {
       const name = names[index] as string
-      if (!isOneOf(name, settings)) throw wrong(`init has no ${safe.describe(name)}; it accepts method, headers and body`)
+      if (!isOneOf(name, settings))
+        throw wrong(`init has no ${safe.describe(name)}; it accepts method, headers and body`)
     }
     // Reads each property once, so that a getter cannot return a different value after the check.
     const { method, headers, body } = value as { method?: unknown; headers?: unknown; body?: unknown }

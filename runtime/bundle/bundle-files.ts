@@ -120,7 +120,11 @@ function warnOfUnused(part: Part, found: Findings): void {
     if (!place.expected) {
       const shown = showName(file)
       const meant = /^(?:modules\/[^/]+\/)?medias\//.test(file) ? '; media files belong in media/' : ''
-      found.warn(shown, 'file_unused', `"${shown}" is not part of the layout of a solution; it is stored but not used${meant}`)
+      found.warn(
+        shown,
+        'file_unused',
+        `"${shown}" is not part of the layout of a solution; it is stored but not used${meant}`,
+      )
     }
   }
 }

@@ -44,9 +44,11 @@ function checkZip64Records(zip: Buffer, file: ZipFile, { start, end, locator }: 
     return 'the length of the zip64 end record differs from its length field'
   const disks = [zip.readUInt32LE(record + 16), zip.readUInt32LE(record + 20), zip.readUInt32LE(locator + 4)]
   // The number of disks is 1, but some programs count from 0.
-  if (disks.some((disk) => disk !== 0) || zip.readUInt32LE(locator + 16) > 1) return 'the zip is one part of a multi-part archive'
+  if (disks.some((disk) => disk !== 0) || zip.readUInt32LE(locator + 16) > 1)
+    return 'the zip is one part of a multi-part archive'
   if (readNumber(zip, record + 24) !== file.entryCount) return 'the end records differ in the number of entries'
-  if (readNumber(zip, record + 40) !== end - start) return 'the size of the directory differs from the size in the end record'
+  if (readNumber(zip, record + 40) !== end - start)
+    return 'the size of the directory differs from the size in the end record'
   return null
 }
 

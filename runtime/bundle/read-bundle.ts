@@ -151,7 +151,8 @@ function checkAuthenticators(
 
 function warnOfOAuth({ authenticator, oauth }: Manifest, places: JsonPlaces, found: Findings): void {
   if (authenticator === 'OAUTH' && oauth === null) {
-    const advice = 'the operator must set them with PUT /admin/api/solutions/{name}/oauth, or you add "oauth" to the manifest'
+    const advice =
+      'the operator must set them with PUT /admin/api/solutions/{name}/oauth, or you add "oauth" to the manifest'
     const message = `"authenticator": "OAUTH" has no "oauth" settings: ${advice}`
     found.warn(MANIFEST, 'oauth_missing', message, places.value(['authenticator']))
   }

@@ -138,7 +138,8 @@ class Reader {
     for (;;) {
       const code = this.text.charCodeAt(this.at)
       if (Number.isNaN(code)) this.refuse('the file ends inside a string')
-      if (code < 0x20) this.refuse('a line break or control character inside a string; write it as an escape such as \\n')
+      if (code < 0x20)
+        this.refuse('a line break or control character inside a string; write it as an escape such as \\n')
       if (code === 0x22 || code === 0x5c) {
         parts.push(this.text.slice(from, this.at))
         this.at++

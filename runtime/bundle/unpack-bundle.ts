@@ -26,7 +26,11 @@ export async function unpackBundle(
     else files.set(entry.name, unpacked.content)
   }
   if (!found.anyFault) return files
-  throw new PlatformError('ERR_BUNDLE_REFUSED', 'The stored bundle exceeds the limits of this host. Raise the limits that "faults" lists, or upload a smaller bundle.', {
-    faults: found.faults,
-  })
+  throw new PlatformError(
+    'ERR_BUNDLE_REFUSED',
+    'The stored bundle exceeds the limits of this host. Raise the limits that "faults" lists, or upload a smaller bundle.',
+    {
+      faults: found.faults,
+    },
+  )
 }

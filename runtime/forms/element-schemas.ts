@@ -65,7 +65,8 @@ function input<Type extends string, Shape extends z.ZodRawShape>(type: Type, wha
     required: whether(false, 'Required', 'Whether a value must be given.'),
     onElementDataChange: Handler.meta({
       title: 'On data change',
-      description: 'Function (oldValue, newValue, event) after the user changed the value; returning false or a string rejects it.',
+      description:
+        'Function (oldValue, newValue, event) after the user changed the value; returning false or a string rejects it.',
     }),
     onElementFocusGained: Handler.meta({
       title: 'On focus gained',
@@ -93,7 +94,11 @@ function textInput<Type extends string, Shape extends z.ZodRawShape>(
     maxLength: whole(1, length.most)
       .default(length.usual)
       .meta({ title: 'Maximum length', description: 'The maximum number of characters of the value.' }),
-    autocomplete: pattern(/^[a-z][a-z0-9-]*( [a-z0-9-]+)*$/, 100, 'tokens of the HTML attribute autocomplete, such as "given-name"')
+    autocomplete: pattern(
+      /^[a-z][a-z0-9-]*( [a-z0-9-]+)*$/,
+      100,
+      'tokens of the HTML attribute autocomplete, such as "given-name"',
+    )
       .optional()
       .meta({
         title: 'Autocomplete',

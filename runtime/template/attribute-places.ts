@@ -48,17 +48,21 @@ export function attributePlace(element: Tree.Element, name: string): AttributePl
   const tag = element.tagName.toLowerCase()
   if (isHandler(lower)) return none('an event handler is code; put it into a script, in a string literal')
   if (lower === 'style') return none('a style attribute is code; use class names and a <style> element')
-  if (UNCHECKED.has(lower)) return none(`a value in ${lower} cannot be checked; write the attribute without placeholders`)
+  if (UNCHECKED.has(lower))
+    return none(`a value in ${lower} cannot be checked; write the attribute without placeholders`)
   if (tag === 'base') return none('the address of <base> affects all others; write it without placeholders')
-  if (isScript(element) && lower === 'type') return none('the type of a script decides whether it runs; write it without placeholders')
-  if (tag === 'meta' && lower === 'http-equiv') return none('it decides what content means; write it without placeholders')
+  if (isScript(element) && lower === 'type')
+    return none('the type of a script decides whether it runs; write it without placeholders')
+  if (tag === 'meta' && lower === 'http-equiv')
+    return none('it decides what content means; write it without placeholders')
   if (
     tag === 'meta' &&
     lower === 'content' &&
     HEADERS.has((attributeValue(element, 'http-equiv') ?? '').trim().toLowerCase())
   )
     return none('it loads another page or sets a policy; write it without placeholders, or use a link')
-  if (tag === 'annotation-xml' && lower === 'encoding') return none('it decides how its content is parsed; write it without placeholders')
+  if (tag === 'annotation-xml' && lower === 'encoding')
+    return none('it decides how its content is parsed; write it without placeholders')
   if (ANIMATIONS.has(tag) && ANIMATED.has(lower)) return none('it may become an address; write it without placeholders')
   if (ADDRESSES.has(lower)) return { kind: 'address', ownOrigin: isScript(element) }
   return { kind: 'text' }

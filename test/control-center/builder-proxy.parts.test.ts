@@ -116,7 +116,9 @@ test('the proxy: a client without its password gets no information; a target wit
 test('the proxy: an unknown host name is logged; the number of logged refusals is limited', async () => {
   const { url, said } = await openProxy()
   expect((await connectBy(url, 'nowhere.example.test:443')).answer.statusCode).toBe(502)
-  expect(said).toEqual(['The builder was not allowed to reach a host: The host name "nowhere.example.test" could not be resolved.'])
+  expect(said).toEqual([
+    'The builder was not allowed to reach a host: The host name "nowhere.example.test" could not be resolved.',
+  ])
   for (let port = 1; port <= 40; port++) await connectBy(url, `10.0.0.7:${port}`)
   expect(said).toHaveLength(20)
 })

@@ -232,7 +232,10 @@ describe('publishing', () => {
       colours: { light: { background: '#fff000', text: '#ffffff', accent: '#000000' }, dark: null },
     }
     const refusal = await browser.api('PUT', `${PAGE}/draft`, { design: weak })
-    expect([refusal.status, refusal.body.detail]).toEqual([422, expect.stringContaining('has a contrast ratio of 1.18')])
+    expect([refusal.status, refusal.body.detail]).toEqual([
+      422,
+      expect.stringContaining('has a contrast ratio of 1.18'),
+    ])
     expect((await browser.api('DELETE', `${PAGE}/draft`)).status).toBe(204)
   })
 })

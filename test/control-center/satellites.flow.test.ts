@@ -100,7 +100,10 @@ test('satellites: a version in a desired state cannot be deleted', async () => {
   await center.environment('holds')
   await desire('holds', { solutions: { crm: { sha256: v2.sha256 } } })
   const answer = await center.api('DELETE', `organisations/acme/packages/crm/versions/${v2.sha256}`)
-  expect([answer.status, answer.body.detail]).toEqual([409, expect.stringContaining('it is in the desired state of the environment "holds"')])
+  expect([answer.status, answer.body.detail]).toEqual([
+    409,
+    expect.stringContaining('it is in the desired state of the environment "holds"'),
+  ])
 })
 
 test('satellites: the reports determine the state of an environment; the worst node counts, and reports add no solutions', async () => {

@@ -52,7 +52,11 @@ export function readLogs(request: Message, now: number): ReadItems<LogLine> {
       return listOf(logRecords).map((record) => ({ record, scope: name }))
     })
   const items = records.slice(0, MOST_LINES).map(({ record, scope }) => lineOf(record, scope, now))
-  return { items, rejected: records.length - items.length, why: `at most ${MOST_LINES} log records are accepted per request` }
+  return {
+    items,
+    rejected: records.length - items.length,
+    why: `at most ${MOST_LINES} log records are accepted per request`,
+  }
 }
 
 function lineOf(record: Message, scope: string, now: number): LogLine {

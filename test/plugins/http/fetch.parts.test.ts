@@ -148,14 +148,8 @@ test.each([
     'the manifest does not list api.example.org:8443: add it to "http" in solution.json',
   ],
   ['https://other.example.org/', 'the manifest does not list other.example.org: add it to "http" in solution.json'],
-  [
-    'https://unasked.example.org/',
-    'the manifest does not list unasked.example.org: add it to "http" in solution.json',
-  ],
-  [
-    'https://sub.api.example.org/',
-    'the manifest does not list sub.api.example.org: add it to "http" in solution.json',
-  ],
+  ['https://unasked.example.org/', 'the manifest does not list unasked.example.org: add it to "http" in solution.json'],
+  ['https://sub.api.example.org/', 'the manifest does not list sub.api.example.org: add it to "http" in solution.json'],
   [
     'https://api.example.org.evil.example/',
     'the manifest does not list api.example.org.evil.example: add it to "http" in solution.json',
