@@ -90,10 +90,7 @@ export function createClientWorker(
     for (const id of lost) loseClient(id)
   }
 
-  function loseClient(
-    id: number,
-    message = 'the client ended because the isolate that it shares with other clients ended',
-  ): void {
+  function loseClient(id: number, message = 'the client ended because its isolate ended'): void {
     const client = clients.get(id)
     if (client === undefined) return
     clients.delete(id)
@@ -114,10 +111,10 @@ export function createClientWorker(
         const { promise, resolve } = Promise.withResolvers<ClientOutcome>()
         const id = ++lastId
         const message = { kind: 'enter', client: client.id, id, call } as const
-        const created = clientCall(message, handlers, call.timeLimit, resolve, limits)
-        if (client.isGone) resolve(goneOutcome(created, 'the client is gone'))
+        const added = clientCall(message, handlers, call.timeLimit, resolve, limits)
+        if (client.isGone) resolve(goneOutcome(added, 'the client is gone'))
         else if (client.waiting.length >= MOST_WAITING) resolve(tooMany())
-        else calls.add(client, created)
+        else calls.add(client, added)
         return promise
       },
       close() {
