@@ -40,7 +40,7 @@ export type LoginListener = {
 
 /**
  * The contexts of logins: each call has a separate one, and the next one is created before its call arrives.
- * @param faults the errors found when the solution's scripts were loaded
+ * The errors come from loading the solution's scripts.
  */
 export function createLoginContexts(
   prepared: PreparedIsolate,

@@ -168,7 +168,7 @@ test('compileTemplate: warnings name what the guide requires and the template la
       [
         2,
         55,
-        'the input "password" shows what is typed; add <input type="password" name="password"> to the login form',
+        'the input "password" is not of type password, so it shows what is typed; add <input type="password" name="password"> to the login form',
       ],
     ].map(([line, column, message]) => [line, column, 'template_element_missing', message]),
   )
