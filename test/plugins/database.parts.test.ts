@@ -68,7 +68,7 @@ test.each([
   ["('crm', 'SELECT ?', [undefined])", 'parameters[0] must be a string, a finite number, a boolean or null'],
   ["('crm', 'SELECT ?', [1, NaN])", 'parameters[1] must be'],
   ["('crm', 'SELECT ?', [10n])", 'parameters[0] must be'],
-  ["('crm', 'SELECT ?', [new Date()])", 'a date or a bigint: give its text'],
+  ["('crm', 'SELECT ?', [new Date()])", 'pass a date or a bigint as a string'],
   ["('crm', 'SELECT ?', [{}])", 'parameters[0] must be'],
   ["('crm', 'SELECT ?', ['\\ud800'])", 'parameters[0] must be'],
 ])('a TypeError says what is wrong: query%s', async (args, text) => {

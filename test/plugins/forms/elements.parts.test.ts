@@ -158,8 +158,11 @@ describe('elements: a value that a property does not accept is a TypeError that 
     ['terms.href = "javascript:alert(1)"', 'terms.href must be an http'],
     ['logo.src = "../x"', 'logo.src must be a path below media/'],
     ['more.href = "/x"', 'forms.orders.elements.more has no href'],
-    ['size.options = [{ value: 1, label: "a" }, { value: "1", label: "b" }]', 'size.options[1].value must be another'],
-    ['lines.rows = [{ id: 1 }, { id: "1" }]', 'lines.rows[1].id must be another'],
+    [
+      'size.options = [{ value: 1, label: "a" }, { value: "1", label: "b" }]',
+      'size.options[1].value must be unique among the options',
+    ],
+    ['lines.rows = [{ id: 1 }, { id: "1" }]', 'lines.rows[1].id must be unique among the rows'],
     ['lines.rows = [{ what: "a" }]', 'lines.rows[0].id must be a string of 1 to 200'],
     ['lines.rows = [{ id: 1, other: 1 }]', 'lines.rows[0].other: the table has no such column'],
     ['lines.rows = [{ id: 1, total: "1" }]', 'lines.rows[0].total must be a number or null'],
