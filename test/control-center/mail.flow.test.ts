@@ -189,7 +189,7 @@ function testShares(properties: () => Record<string, string>): void {
       await expect(refused()).rejects.toMatchObject({
         code: 'ERR_THROTTLED',
         message: expect.stringMatching(
-          /^The organisation has sent 3 mails in this hour, .* go on in 30 minutes, .*MAILS_HOURLY/,
+          /^The organisation has sent 3 mails in this hour, .* Try again in 30 minutes, .*MAILS_HOURLY/,
         ),
         details: { retryAfter: 1800 },
       })

@@ -80,7 +80,7 @@ describe.skipIf(postgresPath === undefined)('pipeline runs of two control center
     // Only one run is active, no matter where it was started.
     await start(second, 'two')
     await expect.poll(() => logOf(first, 'two')).toContain('Another run is in progress')
-    expect(await logOf(first, 'two')).not.toContain('is sound')
+    expect(await logOf(first, 'two')).not.toContain('is valid')
 
     // The other control center can cancel a queued run.
     await start(first, 'three')

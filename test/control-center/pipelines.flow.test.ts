@@ -36,7 +36,7 @@ describe('pipelines', () => {
     const { items } = (await center.api('GET', `${SHOP}/runs/1/log`)).body
     expect(items.map((line: { number: number }) => line.number)).toEqual(items.map((_: object, at: number) => at + 1))
     expect(items[0].text).toBe(
-      `"shop" 1.0.0 is sound: ${bundle.length} bytes, sha256 ${hash('sha256', bundle, 'hex')}.`,
+      `"shop" 1.0.0 is valid: ${bundle.length} bytes, sha256 ${hash('sha256', bundle, 'hex')}.`,
     )
     const { versions } = (await center.api('GET', 'organisations/acme/packages/shop')).body
     expect(versions[0].stamp).toEqual(STAMP)
