@@ -39,7 +39,7 @@ function createKeeper(designer: HTMLElement, published: HTMLInputElement, read: 
     while (isChanged) {
       isChanged = false
       const answer = await askApi('PUT', designer.dataset.draft ?? '', { design: read() })
-      showProblem(
+      showOutdated(
         answer.ok
           ? null
           : (answer.problem.detail ?? scriptText(answer.problem.status === 0 ? 'unreachable' : 'failed')),
@@ -58,7 +58,7 @@ function createKeeper(designer: HTMLElement, published: HTMLInputElement, read: 
 }
 
 /** Shows why the preview is outdated, without moving the focus. */
-function showProblem(problem: string | null): void {
+function showOutdated(problem: string | null): void {
   const place = document.getElementById('design-problem')
   if (place === null) return
   place.hidden = problem === null
@@ -97,7 +97,7 @@ function takeOverLogo(designer: HTMLElement, change: (logo: string | null) => vo
   file.addEventListener('change', () => {
     const [chosen] = file.files ?? []
     if (chosen === undefined) return
-    if (chosen.size > Number(designer.dataset.largest)) return showProblem(designer.dataset.tooLarge ?? '')
+    if (chosen.size > Number(designer.dataset.largest)) return showOutdated(designer.dataset.tooLarge ?? '')
     const reader = new FileReader()
     reader.addEventListener('load', () => show(String(reader.result)))
     reader.readAsDataURL(chosen)
