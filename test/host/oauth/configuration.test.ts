@@ -150,9 +150,7 @@ test.each([
   'id_token_hint',
   'registration',
 ])('configuration: the parameter %s is reserved for the platform', (name) => {
-  expect(refusal({ ...GOOGLE, [name]: 'x' })).toBe(
-    `getOAuthConfig: "${name}" must not be set: the platform sets it`,
-  )
+  expect(refusal({ ...GOOGLE, [name]: 'x' })).toBe(`getOAuthConfig: "${name}" must not be set: the platform sets it`)
 })
 
 test.each([
