@@ -90,6 +90,6 @@ export function describeAdminApi(version: string): object {
 
 /** The required token scope, as text for the API description. */
 function needOf(right: AdminRight): string {
-  if (right === null) return 'For the admin account alone.'
-  return right === 'any' ? 'For the admin account and every token.' : `Needs the scope \`${right}\`.`
+  if (right === null) return 'For the admin account only.'
+  return right === 'any' ? 'For the admin account and any API token.' : `Requires the scope \`${right}\`.`
 }

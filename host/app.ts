@@ -41,7 +41,7 @@ import { solutionList } from './solutions/list-route.ts'
 import type { SolutionLog } from './solutions/solution-log.ts'
 import type { SolutionStore } from './solutions/solution-store.ts'
 import type { Uploads } from './solutions/upload.ts'
-import { tellRequests } from './telemetry/request-telemetry.ts'
+import { measureRequests } from './telemetry/request-telemetry.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 
 /** Dependencies of the middleware; created by `host/main.ts`. */
@@ -128,7 +128,7 @@ export function createRedirectApp(parts: HostParts, port: () => number): Koa {
 function opening(parts: HostParts, port: 'pages' | 'admin' = 'pages'): Middleware[] {
   const { settings, telemetry, isLive } = parts
   const isFromProxy = createProxyCheck(settings.trustedProxies)
-  return openingSteps({ ...parts, errors: { isLive }, measure: tellRequests({ telemetry, port, isFromProxy }) })
+  return openingSteps({ ...parts, errors: { isLive }, measure: measureRequests({ telemetry, port, isFromProxy }) })
 }
 
 function adminApiStep(parts: HostParts): Middleware {

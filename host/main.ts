@@ -9,7 +9,7 @@ import { createDraining } from '../base/http/draining.ts'
 import { createSites } from '../base/http/sites.ts'
 import { keepSweeping } from '../base/work/keep-sweeping.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
-import type { MadePassword } from './access/account.ts'
+import type { GeneratedPassword } from './access/account.ts'
 import { createApiTokens } from './access/api-tokens.ts'
 import { createAudit } from './access/audit.ts'
 import { requireAdmin } from './access/authentication.ts'
@@ -75,7 +75,7 @@ export type HostOptions = {
 export type Host = Addresses & {
   /** The address for browsers: `PUBLIC_URL`, else `url`. */
   readonly publicUrl: string
-  readonly madePassword: MadePassword | null
+  readonly generatedPassword: GeneratedPassword | null
   /** Whether the solutions share one origin. */
   readonly sharedOrigin: boolean
   /** Sandbox processes, for health and tests. */
@@ -98,7 +98,10 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const { settings, version, isLive = false, inspect } = options
   const { limits } = settings
   await using started = new AsyncDisposableStack()
-  const { telemetry, telling, log, certificate, db, key, account, made } = await openPlatform(options, started)
+  const { telemetry, telemetryStarted, log, certificate, db, key, account, newPassword } = await openPlatform(
+    options,
+    started,
+  )
 
   const testing = createTesting(settings.isTesting)
   const store = createSolutionStore(db, limits)
@@ -207,7 +210,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
     audit,
     called: figures.called,
     live: isLive ? { styleHref: (solution) => liveStyleHref(solution, store) } : undefined,
-    onError: (error, of) => log.error({ ...of, err: error }, 'something of a client went wrong'),
+    onError: (error, of) => log.error({ ...of, err: error }, 'a client failed unexpectedly'),
   })
   const credentials = createAdminCredentials({ account, audit, limits })
   const pageSessions = createPageSessions(db, key, account, limits, testing.now)
@@ -273,7 +276,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   if (!isLive) await addBakedIn({ folder: settings.solutionsFolder, store, uploads, limits, log })
 
   started.defer(() => servers.close())
-  await telling
+  await telemetryStarted
   await managed?.start()
   started.defer(async () => managed?.stop())
   const addresses = await servers.open(parts)
@@ -302,12 +305,12 @@ export async function startHost(options: HostOptions): Promise<Host> {
 
   const host = addresses.url.replace(/^https?:\/\//, '')
   const client = { address: '127.0.0.1', protocol: certificate === null ? 'http' : 'https', host } as const
-  const madePassword = made === null ? null : await made.keep()
+  const generatedPassword = newPassword === null ? null : await newPassword.keep()
   const everything = started.move()
   let stopped: Promise<void> | null = null
 
   async function drainAndEnd(): Promise<void> {
-    log.info({ drainTime: settings.drainTime }, 'the host stops')
+    log.info({ drainTime: settings.drainTime }, 'the host is stopping')
     await draining.drain((within) => clients.moveAll(within))
     await everything.disposeAsync()
   }
@@ -315,7 +318,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   return {
     ...addresses,
     publicUrl: settings.publicUrl?.origin ?? addresses.url,
-    madePassword,
+    generatedPassword,
     sharedOrigin: sites.shared,
     processes: supervisor.processes,
     addressOf: (solution) => `${sites.originOf(solution, client)}/solution/${solution}/`,

@@ -36,9 +36,9 @@ export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: read
       response.end(request.method === 'HEAD' ? undefined : text)
     }
     const isPage = request.headers.origin !== undefined || request.headers['sec-fetch-site'] !== undefined
-    if (request.url?.split('?', 1)[0] !== '/metrics') return answer(404, 'There is only /metrics here.\n')
-    if (request.method !== 'GET' && request.method !== 'HEAD') return answer(405, 'Ask by GET.\n')
-    if (isPage) return answer(403, 'Metrics are for tools, not for pages of a browser.\n')
+    if (request.url?.split('?', 1)[0] !== '/metrics') return answer(404, 'This port serves only /metrics.\n')
+    if (request.method !== 'GET' && request.method !== 'HEAD') return answer(405, 'Use GET.\n')
+    if (isPage) return answer(403, 'Metrics are for tools, not for browser pages.\n')
     if (!isOwnName(request.headers.host ?? '', names)) return answer(421, NOT_A_NAME)
     scrape().then(
       (text) => answer(200, text, PROMETHEUS_TYPE),
@@ -47,7 +47,7 @@ export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: read
   })
 }
 
-const NOT_A_NAME = 'Ask by an address or a name of this network, or set ALLOWED_HOSTS to this name.\n'
+const NOT_A_NAME = 'Use an address or a name of this network, or add this name to ALLOWED_HOSTS.\n'
 /** Names that public DNS does not resolve: single labels and the suffixes reserved for private networks. */
 const PRIVATE_NAME = /^[^.]+$|\.(?:internal|local|svc)$/
 

@@ -13,7 +13,7 @@ import { watchQueries } from './telemetry/watch.ts'
 export type Platform = {
   readonly telemetry: Telemetry
   /** Settles once telemetry export has started; settles immediately if no telemetry is configured. */
-  readonly telling: Promise<void>
+  readonly telemetryStarted: Promise<void>
   /** Its lines are sent to the telemetry collector too. */
   readonly log: Logger
   /** Null: TLS is off. */
@@ -22,7 +22,7 @@ export type Platform = {
   readonly key: PlatformKey
   readonly account: AdminAccount
   /** Null: the admin password already existed. */
-  readonly made: NewPassword | null
+  readonly newPassword: NewPassword | null
 }
 
 export type PlatformOptions = {
@@ -53,12 +53,12 @@ export async function openPlatform(options: PlatformOptions, started: AsyncDispo
   started.defer(() => homeLock.release())
   started.defer(() => telemetry.stop())
   // Not awaited, so that the other parts start in parallel.
-  const telling = telemetry.start()
-  telling.catch(() => {})
+  const telemetryStarted = telemetry.start()
+  telemetryStarted.catch(() => {})
   const db = await openDatabase(settings, watchQueries(telemetry))
   started.defer(() => db.destroy())
   const key = await openPlatformKey(db, home, settings.platformKey)
   const { adminName: name, adminPassword: password } = settings
-  const { account, made } = await openAdminAccount(db, { name, password, home, terminal })
-  return { telemetry, telling, log, certificate, db, key, account, made }
+  const { account, newPassword } = await openAdminAccount(db, { name, password, home, terminal })
+  return { telemetry, telemetryStarted, log, certificate, db, key, account, newPassword }
 }

@@ -108,7 +108,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     const solution = await needSolution(ctx)
     const mode = signInModeOf(solution)
     if (mode === 'NONE' || isProviderMode(mode)) {
-      throw new PlatformError('ERR_METHOD_NOT_ALLOWED', 'Nobody signs in by a form here.', { allow: 'HEAD, GET' })
+      throw new PlatformError('ERR_METHOD_NOT_ALLOWED', 'This solution has no sign-in form.', { allow: 'HEAD, GET' })
     }
     await maintenance.refuseNewWork()
     const locale = localeOf(ctx, solution)
@@ -132,7 +132,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   router.get('/session', async (ctx) => {
     requireDataRequest(ctx)
     const found = await findSession(ctx, await needSolution(ctx))
-    if (found === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Nobody is signed in.')
+    if (found === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'You are not signed in.')
     const { username, uid, permissions, tenant, locale, loggedInAt } = found.session
     ctx.body = { username, uid, permissions, tenant, locale, loggedInAt }
   })
@@ -236,7 +236,7 @@ async function readOwnForm(
 }
 
 function notFromPage(): PlatformError {
-  return new PlatformError('ERR_FOREIGN_ORIGIN', 'Signing out works from the page of the solution only.')
+  return new PlatformError('ERR_FOREIGN_ORIGIN', 'You can only sign out from the solution’s own page.')
 }
 
 /** @throws ERR_SOLUTION_NOT_FOUND if the parameter is not a valid solution name */

@@ -33,7 +33,7 @@ function solutionLines(host: Host, names: readonly string[]): string[] {
 function portLines({ metricsUrl, redirectPort }: Host): string[] {
   return [
     ...(metricsUrl === null ? [] : [`Metrics:        ${metricsUrl}`]),
-    ...(redirectPort === null ? [] : [`Port ${redirectPort} leads browsers to https`]),
+    ...(redirectPort === null ? [] : [`Port ${redirectPort} redirects browsers to https`]),
   ]
 }
 
@@ -41,7 +41,7 @@ function portLines({ metricsUrl, redirectPort }: Host): string[] {
 function nextLines(host: Host, { adminName }: Settings): string[] {
   return [
     'Next:',
-    `  ${SOLHOST} init <name>                          (a solution to begin with)`,
+    `  ${SOLHOST} init <name>                          (creates a solution)`,
     `  ${SOLHOST} deploy <folder> ${host.url.startsWith('https:') ? host.publicUrl : host.url} --user ${adminName}`,
     '  or drop its zip on the admin pages',
     '',
@@ -58,31 +58,32 @@ function usersToTry(example: string): string[] {
   }
 }
 
-function passwordLines({ madePassword }: Host, { adminName }: Settings): string[] {
-  if (madePassword === null) return []
-  if ('file' in madePassword) return [`The password of the admin account "${adminName}" is in ${madePassword.file}`, '']
-  return [`The password of the admin account "${adminName}" is shown this once: ${madePassword.password}`, '']
+function passwordLines({ generatedPassword }: Host, { adminName }: Settings): string[] {
+  if (generatedPassword === null) return []
+  if ('file' in generatedPassword)
+    return [`The password of the admin account "${adminName}" is in ${generatedPassword.file}`, '']
+  return [`The password of the admin account "${adminName}" (shown only once): ${generatedPassword.password}`, '']
 }
 
 function warningLines(host: Host, { solutionOrigin, environment, shown }: Settings): string[] {
   const lines: string[] = []
   const isTokenSet = shown.some(({ name, isSet }) => name === 'REMOTE_ENVIRONMENT_TOKEN' && isSet)
   if (isTokenSet && environment !== 'onprem') {
-    lines.push('Note: REMOTE_ENVIRONMENT_TOKEN is not used: it counts with ENVIRONMENT=onprem alone.')
+    lines.push('Note: REMOTE_ENVIRONMENT_TOKEN is ignored: it applies only with ENVIRONMENT=onprem.')
   }
   if (host.sharedOrigin) {
     // With TLS, an address that begins with http: would prevent the start.
     const example = host.publicUrl.startsWith('https:') ? 'https://{name}.apps.example.org' : 'http://{name}.localhost'
     lines.push(
-      'Note: all solutions share one origin, so they must trust one another: a script of one can reach the pages of',
-      `      the others. Set SOLUTION_ORIGIN (such as ${example}) to give each an origin of its own.`,
+      'Note: all solutions share one origin, so they must trust each other: a script of one can access the pages of',
+      `      the others. Set SOLUTION_ORIGIN (such as ${example}) to give each its own origin.`,
     )
   }
   lines.push(...databaseLines(shown))
   const secure = solutionOrigin?.protocol === 'https:' || host.publicUrl.startsWith('https:')
   if (!secure) {
     lines.push(
-      'Note: without TLS use it on this machine only: beyond it cookies and pages are not protected as they should be.',
+      'Note: without TLS, use it only on this machine: over a network, cookies and pages are not fully protected.',
     )
   }
   return lines.length === 0 ? [] : [...lines, '']

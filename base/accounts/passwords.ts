@@ -87,8 +87,12 @@ export function verifyPassword(passwordHash: string, password: string): Promise<
 }
 
 function needsRehash(passwordHash: string): boolean {
-  const made = parseOptions(passwordHash)
-  return made.memoryCost < ARGON2.memoryCost || made.timeCost < ARGON2.timeCost || made.parallelism < ARGON2.parallelism
+  const options = parseOptions(passwordHash)
+  return (
+    options.memoryCost < ARGON2.memoryCost ||
+    options.timeCost < ARGON2.timeCost ||
+    options.parallelism < ARGON2.parallelism
+  )
 }
 
 /**

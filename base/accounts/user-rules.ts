@@ -79,7 +79,7 @@ function permissionFaults(permissions: readonly Permission[], limits: Limits): U
   const field = 'permissions'
   const longest = Math.min(limits.PERMISSION_LENGTH, LONGEST_PERMISSION)
   if (permissions.length > limits.PERMISSIONS) {
-    return [{ field, message: `permissions may be at most ${limits.PERMISSIONS} (PERMISSIONS)` }]
+    return [{ field, message: `permissions must have at most ${limits.PERMISSIONS} entries (PERMISSIONS)` }]
   }
   return permissions.flatMap((permission, at): UserFault[] => {
     const { name, solution } = typeof permission === 'string' ? { name: permission, solution: '' } : permission
@@ -87,7 +87,7 @@ function permissionFaults(permissions: readonly Permission[], limits: Limits): U
       return [{ field, message: `permission ${at + 1} must be ${visible(longest)} (PERMISSION_LENGTH)` }]
     }
     if (typeof permission === 'string' || SOLUTION_NAME.test(solution)) return []
-    return [{ field, message: `permission ${at + 1} must have the name of a solution as its solution` }]
+    return [{ field, message: `the solution of permission ${at + 1} must be the name of a solution` }]
   })
 }
 

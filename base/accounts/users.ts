@@ -292,7 +292,7 @@ function userOf(row: UserRow, permissions: readonly Permission[]): User {
 function refuse(faults: readonly UserFault[]): void {
   if (faults.length === 0) return
   const [{ message }] = faults as [UserFault]
-  const more = faults.length > 1 ? ` (${faults.length} faults)` : ''
+  const more = faults.length > 1 ? ` (${faults.length} errors)` : ''
   throw new PlatformError('ERR_REQUEST_INVALID', `${message}${more}`, { faults: faults.slice(0, 100) })
 }
 
@@ -300,7 +300,7 @@ function nameExists(username: string): PlatformError {
   const name = tidyName(username)
   return new PlatformError(
     'ERR_NAME_EXISTS',
-    `There is a user ${JSON.stringify(name)} already, in this or another case.`,
+    `A user named ${JSON.stringify(name)} already exists. User names are not case-sensitive.`,
   )
 }
 

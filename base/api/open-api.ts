@@ -22,7 +22,7 @@ const Finding = z.looseObject({
   file: z.string().optional(),
   line: z.int().optional(),
   column: z.int().optional(),
-  source: z.string().nullish().describe('the line that it is about'),
+  source: z.string().nullish().describe('the content of that line'),
   advice: z.string().nullish().describe('what to change'),
 })
 
@@ -62,7 +62,7 @@ export function openApi<Right>(
   const named = new Map<string, object>()
   const paths: Record<string, Record<string, unknown>> = {}
   const problem = {
-    description: 'a problem',
+    description: 'an error',
     content: { 'application/problem+json': { schema: reference(Problem, named) } },
   }
   for (const { method, path, definition } of routes) {
@@ -123,7 +123,7 @@ function responses(answers: Answers, named: Map<string, object>): Record<string,
 function response(answer: z.ZodType | Content, named: Map<string, object>): object {
   if (answer instanceof z.ZodType) {
     return {
-      description: answer.meta()?.description ?? 'as it says',
+      description: answer.meta()?.description ?? 'success',
       content: { 'application/json': { schema: reference(answer, named) } },
     }
   }

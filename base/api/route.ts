@@ -245,7 +245,7 @@ function shown(schema: z.ZodType | Content, result: unknown): unknown {
   if (!(schema instanceof z.ZodType)) return result
   const checked = schema.safeParse(result)
   if (checked.success) return checked.data
-  throw new TypeError(`The answer is not what the API describes: ${z.prettifyError(checked.error).slice(0, 2000)}`)
+  throw new TypeError(`The response does not match its schema: ${z.prettifyError(checked.error).slice(0, 2000)}`)
 }
 
 /** For routes without content in the response. */

@@ -152,7 +152,7 @@ async function copySolutionDatabase(file: string, copy: string): Promise<void> {
     const { message } = error as Error
     throw new PlatformError(
       'ERR_BACKUP_FAILED',
-      `${file} cannot be copied: ${message}. Stop the host, and make the backup again.`,
+      `Cannot copy ${file}: ${message}. Stop the host and back up again.`,
       {},
       { cause: error },
     )

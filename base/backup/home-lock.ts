@@ -32,15 +32,17 @@ export function holdHome(home: string, { user, restoreCommand, mayReplace }: Use
   makeHome(home)
   const lock = lockOf(home, 'BEGIN; SELECT count(*) FROM sqlite_schema')
   if (lock === 'taken')
-    throw inUse(`A backup is being restored into ${home}. Start the ${user} when "${restoreCommand}" has ended.`)
+    throw inUse(
+      `A backup is being restored into ${home}. Wait until "${restoreCommand}" finishes, then start the ${user}.`,
+    )
   if (!isRestoreUnfinished(home)) return lock === 'none' ? { release() {} } : lock
   if (lock !== 'none') lock.release()
   throw inUse(
     mayReplace
-      ? `A restore into ${home} was cut off, so its files may belong to two platforms. Run "${restoreCommand}" with ` +
-          '--replace again, and start then. What was there before the restore lies in a folder "replaced-…" beside them.'
-      : `A restore into ${home} was cut off, so its files are not all there. Remove them, run "${restoreCommand}" ` +
-          'again, and start then.',
+      ? `A restore into ${home} was interrupted, so its files may belong to two platforms. Run "${restoreCommand}" again ` +
+          'with --replace, then start. The data from before the restore is in its folder "replaced-…".'
+      : `A restore into ${home} was interrupted, so files are missing there. Remove all of them, run "${restoreCommand}" ` +
+          'again, then start.',
   )
 }
 
@@ -53,7 +55,7 @@ export function takeHome(home: string, { user }: User = PLATFORM): HomeLock {
   const lock = lockOf(home, 'BEGIN EXCLUSIVE')
   if (lock === 'taken')
     throw inUse(
-      `A ${user}, or another restore, uses ${home}. Stop it, run this again, and start the ${user} after that.`,
+      `A ${user} or another restore is using ${home}. Stop it and run this command again. Then start the ${user}.`,
     )
   return lock === 'none' ? { release() {} } : lock
 }
@@ -65,7 +67,7 @@ export function isRestoreUnfinished(home: string): boolean {
 /** Call before the first change to existing files; call `end` after the last. */
 export function markRestore(home: string): { end(): void } {
   const file = join(home, MARKER)
-  writeFileSync(file, 'A restore changes this folder, or was cut off while it did.\n', { mode: 0o600, flush: true })
+  writeFileSync(file, 'A restore is changing this folder, or was interrupted.\n', { mode: 0o600, flush: true })
   return { end: () => rmSync(file) }
 }
 

@@ -66,23 +66,27 @@ export function readManifest(text: string, file: string, saved: Saved = PLATFORM
   try {
     written = JSON.parse(text)
   } catch {
-    throw invalid(file, 'its manifest is no JSON')
+    throw invalid(file, 'its manifest is not valid JSON')
   }
   const format = z.object({ format: z.int() }).safeParse(written).data?.format
   if (format !== undefined && format > FORMAT) {
-    throw invalid(file, `it has the format ${format} of a newer version of Solhost, and this one reads ${FORMAT}`)
+    throw invalid(
+      file,
+      `it has format ${format}, from a newer version of Solhost; this version reads formats up to ${FORMAT}`,
+    )
   }
   const read = Manifest.safeParse(written)
-  if (!read.success) throw invalid(file, `its manifest is not one (${read.error.issues[0]?.path.join('.')})`)
+  if (!read.success) throw invalid(file, `its manifest is invalid (${read.error.issues[0]?.path.join('.')})`)
   const { of = 'platform' } = read.data
-  if (of !== saved.name) throw invalid(file, `it is of a ${of}, and this restores a ${saved.name}`)
+  if (of !== saved.name) throw invalid(file, `it is a backup of a ${of}, and this command restores a ${saved.name}`)
   const odd = Object.keys(read.data.parts).find((name) => kindOfPart(name, saved) === null)
-  if (odd !== undefined) throw invalid(file, `it holds ${JSON.stringify(odd.slice(0, 100))}, which no backup does`)
+  if (odd !== undefined)
+    throw invalid(file, `it contains ${JSON.stringify(odd.slice(0, 100))}, which does not belong in a backup`)
   return read.data
 }
 
 /** @param why the end of the sentence */
 export function invalid(file: string, why: string, cause?: unknown): PlatformError {
-  const text = `${file} is no backup that can be used: ${why}. Nothing was changed. Take another backup.`
+  const text = `Cannot use ${file} as a backup: ${why}. Nothing was changed. Use another backup.`
   return new PlatformError('ERR_BACKUP_INVALID', text, {}, cause === undefined ? {} : { cause })
 }

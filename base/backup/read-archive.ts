@@ -30,7 +30,7 @@ export async function openArchive(file: string, saved: Saved = PLATFORM): Promis
   try {
     const entries = await listEntries(zip, file)
     const listed = entries.get(MANIFEST)
-    if (listed === undefined) throw invalid(file, 'it has no manifest, and so is another zip')
+    if (listed === undefined) throw invalid(file, 'it has no manifest, so it is not a backup')
     if (listed.uncompressedSize > MANIFEST_SIZE) throw invalid(file, 'its manifest is too large')
     entries.delete(MANIFEST)
     const manifest = readManifest(await textOf(zip, listed, file), file, saved)
@@ -51,7 +51,7 @@ async function listEntries(zip: ZipFile, file: string): Promise<Map<string, Entr
   try {
     for await (const entry of zip.eachEntry()) {
       if (entries.size >= MOST_PARTS) throw invalid(file, `it has more than ${MOST_PARTS} parts`)
-      if (entries.has(entry.fileName)) throw invalid(file, 'it has a part twice')
+      if (entries.has(entry.fileName)) throw invalid(file, 'it has two parts with the same name')
       if ((entry.generalPurposeBitFlag & REFUSED_FLAGS) !== 0) throw invalid(file, 'it is encrypted')
       entries.set(entry.fileName, entry)
     }
@@ -68,7 +68,7 @@ function compareParts({ parts }: BackupManifest, entries: ReadonlyMap<string, En
     if (size !== bytes) throw invalid(file, `the part ${name} was changed`)
   }
   const more = [...entries.keys()].find((name) => !Object.hasOwn(parts, name))
-  if (more !== undefined) throw invalid(file, `it holds a part of which its manifest says nothing`)
+  if (more !== undefined) throw invalid(file, `it has a part that its manifest does not list`)
 }
 
 /** Returns at most `bytes` bytes: yauzl fails if a part is larger than its entry states. */
@@ -109,7 +109,7 @@ async function textOf(zip: ZipFile, entry: Entry, file: string): Promise<string>
 function unreadable(file: string, error: unknown): Error {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ERR_BACKUP_INVALID') return error as Error
-  if (code === 'ENOENT') return invalid(file, 'there is no such file', error)
+  if (code === 'ENOENT') return invalid(file, 'the file does not exist', error)
   if (code === 'EACCES' || code === 'EISDIR') return invalid(file, `it cannot be read (${code})`, error)
-  return invalid(file, `it was cut off or changed, or is no zip (${message})`, error)
+  return invalid(file, `it is truncated, changed or not a zip file (${message})`, error)
 }

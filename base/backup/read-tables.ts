@@ -51,7 +51,8 @@ export async function withSnapshot<T>(
         const applied = await readSchema(db, one.schema)
         refuseNewerSchema(applied, `The database "${name}"`, one.schema)
         const version = applied.at(-1)
-        if (version === undefined) throw nothingThere(`The database "${name}" has no tables of Solhost (${one.name})`)
+        if (version === undefined)
+          throw nothingThere(`The database "${name}" does not have Solhost’s tables (${one.name})`)
         schemas[one.name] = version
       }
       return work({ db, schemas, tables: tables.flatMap((one) => tablesAt(one, schemas[one.name] as string)) })
@@ -75,7 +76,7 @@ async function openAsItIs(settings: DatabaseSettings): Promise<Database> {
   const { kind, name } = settings.database
   if (kind === 'embedded') {
     const file = join(settings.home, `${name}.sqlite`)
-    if (!existsSync(file)) throw nothingThere(`There is no platform database ${file}`)
+    if (!existsSync(file)) throw nothingThere(`The platform database ${file} does not exist`)
     return openKysely(embeddedDialect(file))
   }
   const serverKind: ServerKind = SERVER_KINDS[kind]
@@ -94,7 +95,7 @@ async function openAsItIs(settings: DatabaseSettings): Promise<Database> {
 function nothingThere(what: string): PlatformError {
   return new PlatformError(
     'ERR_BACKUP_FAILED',
-    `${what}: there is nothing to back up. Set PLATFORM_HOME and PLATFORM_DATABASE to those of what runs.`,
+    `${what}, so there is nothing to back up. Set PLATFORM_HOME and PLATFORM_DATABASE to the values that the running service has.`,
   )
 }
 

@@ -98,7 +98,8 @@ function versionedTables(
   const versions = new Map([['platform', schema], ...Object.entries(schemas)])
   return tables.flatMap((one) => {
     const version = versions.get(one.name)
-    if (version === undefined && one.isOptional !== true) throw invalid(file, `it has no tables "${one.name}"`)
+    if (version === undefined && one.isOptional !== true)
+      throw invalid(file, `it does not have the tables of "${one.name}"`)
     if (version === undefined) return []
     refuseNewerSchema([version], `The backup ${file}`, one.schema)
     return [{ ...one, version }]
@@ -122,28 +123,31 @@ async function checkKey({ settings, file, archive, saved }: Restoring): Promise<
   const fits = (secret: string) => keyCheck === null || keyCheckOf(secret) === keyCheck
   if (platformKey !== '') {
     if (fits(platformKey)) return false
-    throw wrongKey(`PLATFORM_KEY is not the key of the backup ${file}`, `Set it to the one that the ${saved.name} had`)
+    throw wrongKey(
+      `PLATFORM_KEY is not the key of the backup ${file}`,
+      `Set it to the key of the ${saved.name} that was backed up`,
+    )
   }
   if (Object.hasOwn(manifest.parts, KEY_PART)) {
     const pieces: Buffer[] = []
     for await (const piece of read(KEY_PART)) pieces.push(piece)
     if (fits(Buffer.concat(pieces).toString('utf8').trim())) return true
-    throw wrongKey(`The key in the backup ${file} is not the one of its database`, 'Set PLATFORM_KEY to that')
+    throw wrongKey(`The key in the backup ${file} does not match its database`, 'Set PLATFORM_KEY to the right key')
   }
   const keyFile = join(home, 'platform-key')
   if (keyCheck === null || (existsSync(keyFile) && fits(readFileSync(keyFile, 'utf8').trim()))) return false
   throw wrongKey(
     existsSync(keyFile)
       ? `${keyFile} is not the key of the backup ${file}`
-      : `The backup ${file} holds no key, and there is none in ${home}`,
-    `Set PLATFORM_KEY to the one that the ${saved.name} had, or put its file platform-key into ${home}`,
+      : `The backup ${file} contains no key, and ${home} has none`,
+    `Set PLATFORM_KEY to the key of the ${saved.name} that was backed up, or put its file platform-key into ${home}`,
   )
 }
 
 function wrongKey(what: string, advice: string): PlatformError {
   return new PlatformError(
     'ERR_PLATFORM_KEY',
-    `${what}: its secrets could not be read. ${advice}. Nothing was changed.`,
+    `${what}, so the backup’s secrets cannot be read. ${advice}. Nothing was changed.`,
   )
 }
 
@@ -164,8 +168,8 @@ function checkSpace(home: string, { parts }: BackupManifest): void {
   const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 ** 2)} MB`
   throw new PlatformError(
     'ERR_BACKUP_FAILED',
-    `There is too little room in ${home}: ${megabytes(bavail * bsize)} are free, and the restore may need ` +
-      `${megabytes(needed)}. Nothing was changed.`,
+    `There is not enough disk space in ${home}: ${megabytes(bavail * bsize)} are free, but the restore may need ` +
+      `${megabytes(needed)}. Nothing was changed. Free some space and restore again.`,
   )
 }
 
@@ -176,8 +180,9 @@ async function restoreChecked(restoring: Restoring, writesKey: boolean): Promise
   const databases = kind === 'embedded' ? placesOf(settings, saved.tables).map((one) => one.settings.database.name) : []
   const key = writesKey ? keyInHome(home, archive.manifest) : 'the same'
   const giveWay = [...occupiedNames(home, databases, saved.folders), ...(key === 'another' ? [KEY_FILE] : [])]
-  if (giveWay.length > 0 && !replace) throw notEmpty(saved, `${home} holds ${giveWay.join(', ')}`)
-  if (isRestoreUnfinished(home) && !replace) throw notEmpty(saved, `${home} is what a restore left that was cut off`)
+  if (giveWay.length > 0 && !replace) throw notEmpty(saved, `${home} contains ${giveWay.join(', ')}`)
+  if (isRestoreUnfinished(home) && !replace)
+    throw notEmpty(saved, `${home} contains the files of an interrupted restore`)
   const staged = mkdtempSync(join(home, STAGED))
   // The secret in that file belongs to the previous platform.
   const names = [...giveWay, saved.secretFile]
@@ -207,7 +212,7 @@ function keyInHome(home: string, { keyCheck }: BackupManifest): 'none' | 'the sa
 }
 
 function notEmpty({ name, mayReplace }: Saved, what: string): PlatformError {
-  const or = mayReplace ? ', or say --replace: the backup then takes the place of what is there' : ''
+  const or = mayReplace ? ', or use --replace to replace the existing data' : ''
   return new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
     `${what}, and a restore does not mix two ${name}s. Nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
@@ -248,13 +253,13 @@ async function writeOnServer(kind: ServerKindName, restoring: Restoring, replace
   const db = await openOnServer(SERVER_KINDS[kind], serverFor(settings, kind), settings.database.name)
   try {
     const isEmpty = await isEmptyDatabase(db, saved.tables)
-    if (!isEmpty && !replace) throw notEmpty(saved, `${title} holds a ${saved.name}`)
+    if (!isEmpty && !replace) throw notEmpty(saved, `${title} contains a ${saved.name}`)
     const others = isEmpty ? 0 : await otherConnections(db)
     if (others > 0 && !force) {
       throw new PlatformError(
         'ERR_PLATFORM_IN_USE',
-        `${title} has ${others} other connections, so hosts may run with it. Stop all of them and run this again; ` +
-          'if these are no hosts, say --force. Nothing was changed.',
+        `${title} has ${others} other connections, so hosts may be using it. Stop all hosts and run this again. ` +
+          'If the connections are not from hosts, use --force. Nothing was changed.',
       )
     }
     const drops: (() => Promise<void>)[] = []
@@ -288,7 +293,7 @@ async function writeTables(db: Database, restoring: Restoring): Promise<void> {
       throw error instanceof TypeError ? invalid(file, `in ${part} ${error.message}`, error) : error
     })
     if (count !== archive.manifest.parts[part]?.rows)
-      throw invalid(file, `${part} has other rows than its manifest says`)
+      throw invalid(file, `the number of rows in ${part} is not the one in its manifest`)
   }
   for (const { name, derived } of tables) {
     if (derived?.make === undefined) continue

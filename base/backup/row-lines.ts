@@ -47,15 +47,16 @@ export async function* readLines(pieces: AsyncIterable<Buffer>, table: BackupTab
     if (waiting > LONGEST_LINE) throw new TypeError(`line ${count + 1} is too long`)
     rest.push(piece.subarray(from))
   }
-  if (waiting > 0) throw new TypeError('its last line has no end')
+  if (waiting > 0) throw new TypeError('its last line is incomplete')
 }
 
 function rowOf(line: Buffer, { bytes = [] }: BackupTable, number: number): Row {
   const row = parsed(line)
-  if (row === null || !Object.values(row).every(isPlain)) throw new TypeError(`line ${number} is no row`)
+  if (row === null || !Object.values(row).every(isPlain)) throw new TypeError(`line ${number} is not a row`)
   for (const column of bytes) {
     if (row[column] === null) continue
-    if (typeof row[column] !== 'string') throw new TypeError(`line ${number} has no bytes where they belong`)
+    if (typeof row[column] !== 'string')
+      throw new TypeError(`line ${number} has a binary column that is not base64 text`)
     row[column] = new Uint8Array(Buffer.from(row[column], 'base64'))
   }
   return row

@@ -25,7 +25,7 @@ export async function writeArchive(
 ): Promise<BackupManifest> {
   const handle = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     const why = WHY_NOT_MADE[error.code ?? ''] ?? error.message
-    throw new PlatformError('ERR_BACKUP_FAILED', `${file} cannot be made: ${why}.`, {}, { cause: error })
+    throw new PlatformError('ERR_BACKUP_FAILED', `Cannot create ${file}: ${why}.`, {}, { cause: error })
   })
   const zip = new ZipFile()
   try {
@@ -58,17 +58,16 @@ export async function writeArchive(
     await rm(file, { force: true })
     if (error instanceof PlatformError) throw error
     const { message } = error as Error
-    throw new PlatformError('ERR_BACKUP_FAILED', `${file} cannot be written: ${message}.`, {}, { cause: error })
+    throw new PlatformError('ERR_BACKUP_FAILED', `Cannot write ${file}: ${message}.`, {}, { cause: error })
   }
 }
 
 /** Messages shown instead of the system's, by error code. */
 const WHY_NOT_MADE: Readonly<Record<string, string>> = {
-  EEXIST: 'it is there already. Name a file that is not',
-  ENOENT: 'its folder is not there. Make the folder, or name another one',
-  EACCES: 'this account may not write into its folder. Name another one, such as PLATFORM_HOME',
-  EROFS:
-    'its folder cannot be written to by anybody (a read-only file system). Name another one, such as PLATFORM_HOME',
+  EEXIST: 'the file already exists. Choose another name',
+  ENOENT: 'its folder does not exist. Create the folder or choose another one',
+  EACCES: 'this account has no write access to its folder. Choose another folder, such as PLATFORM_HOME',
+  EROFS: 'its folder is on a read-only file system. Choose another folder, such as PLATFORM_HOME',
 }
 
 /** Bundles are compressed already. A low level is enough for the rest and saves CPU time for the host. */

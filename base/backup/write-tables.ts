@@ -46,8 +46,8 @@ export async function makeTables(
   if (latest !== undefined && latest > version) {
     throw new PlatformError(
       'ERR_DATABASE_VERSION',
-      `${what} has the schema "${latest}", which is newer than that of the backup, "${version}". ` +
-        'Set PLATFORM_DATABASE_NAME to an empty database, and restore into that.',
+      `${what} has the schema "${latest}", which is newer than the backup’s schema "${version}". ` +
+        'Set PLATFORM_DATABASE_NAME to an empty database and restore into that one.',
     )
   }
   if (latest === undefined) await refuseForeignTables(db, saved, what)
@@ -74,7 +74,7 @@ async function refuseForeignTables(db: Database, saved: SavedTables, what: strin
   if (foreign.length === 0) return
   throw new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
-    `${what} holds tables that Solhost did not make, or not to their end, and that have the names of its own ` +
+    `${what} has tables with the names of Solhost’s own, which Solhost did not create or did not finish creating ` +
       `(${foreign.join(', ')}). Nothing was changed. Set PLATFORM_DATABASE_NAME to an empty database.`,
   )
 }
@@ -117,7 +117,7 @@ export async function writeRows(
   for await (const row of rows) {
     const given = Object.keys(row)
     if (given.length !== columns.size || !given.every((column) => columns.has(column)))
-      throw new TypeError('a row has other columns than its table')
+      throw new TypeError('a row does not have the columns of its table')
     waiting.push(row)
     for (const value of Object.values(row)) size += typeof value === 'string' ? value.length : 8
     if (waiting.length >= most || size > MOST_CHARACTERS) await flush()

@@ -24,7 +24,7 @@ export async function readCheckedForms(
     await setImmediate()
     const form = readForm(checked.forms[index], source.length + MOST_ADDED)
     if (form === null) {
-      const message = 'what the check of the form came to is no form'
+      const message = 'the sandbox process returned an invalid form'
       return { forms: [], fault: { code: 'form_invalid', file, message } }
     }
     forms.push(form)

@@ -119,7 +119,7 @@ export function builtInPlugins(environment: Environment, limits: Limits, needs: 
 
 function noUsers(): UsersPort {
   const refuse = async () => {
-    throw new ScriptError('there is no users table here')
+    throw new ScriptError('the users table is not available here')
   }
   return {
     authenticate: refuse,
@@ -173,7 +173,7 @@ export async function operatorPlugins(home: string, taken: readonly string[]): P
     if (names.has(plugin.name)) {
       throw new PlatformError(
         'ERR_PLUGIN_INVALID',
-        `The plugin in ${join(folder, entry.name)} is named "${plugin.name}", which exists.`,
+        `The plugin in ${join(folder, entry.name)} has the name "${plugin.name}", which is already in use. Rename it.`,
       )
     }
     names.add(plugin.name)
@@ -223,7 +223,7 @@ export async function checkGuests(
 
 function unusable(plugins: readonly Plugin[], why: string): PlatformError {
   const names = plugins.map(({ name }) => name).join(', ')
-  return new PlatformError('ERR_PLUGIN_INVALID', `A guest part of the plugins ${names} cannot be used: ${why}`)
+  return new PlatformError('ERR_PLUGIN_INVALID', `Cannot load the guest parts of the plugins ${names}: ${why}`)
 }
 
 async function loadPlugin(folder: string): Promise<Plugin> {
@@ -239,7 +239,7 @@ async function loadPlugin(folder: string): Promise<Plugin> {
     const reason = error instanceof Error ? error.message : String(error)
     throw new PlatformError(
       'ERR_PLUGIN_INVALID',
-      `The plugin in ${folder} cannot be used: ${reason}`,
+      `Cannot load the plugin in ${folder}: ${reason}`,
       {},
       { cause: error },
     )

@@ -39,7 +39,7 @@ export function readTrusted(
 
 function createRehearsal(plugins: readonly Plugin[], makeSandboxSolution: SandboxSolutionMaker): Rehearsal {
   const { manifest } = checkManifest({ name: 'rehearsal', version: '0.0.0' }, 'solution.json')
-  if (manifest === null) throw new TypeError('the manifest of the rehearsal is not right')
+  if (manifest === null) throw new TypeError('the manifest of the rehearsal is invalid')
   const prepared: PreparedSolution = {
     manifest,
     modules: [],

@@ -79,8 +79,8 @@ export async function openPlatformKey(db: Database, home: string, secretOfSettin
   if (kept.value === check) return key
   throw new PlatformError(
     'ERR_PLATFORM_KEY',
-    "The platform's key is not the one that the platform's database was made with. Set PLATFORM_KEY to that one " +
-      `(the same on all nodes), or put the file platform-key back into ${home}.`,
+    'The platform’s key is not the one that its database was created with. Set PLATFORM_KEY to that key ' +
+      `(the same on all nodes), or put the original file platform-key back into ${home}.`,
   )
 }
 
@@ -92,5 +92,5 @@ function readOrMakeSecret(file: string): string {
   }
   const secret = readFileSync(file, 'utf8').trim()
   if (secret.length >= 32) return secret
-  throw new PlatformError('ERR_PLATFORM_KEY', `${file} holds no key. Put the right file back.`)
+  throw new PlatformError('ERR_PLATFORM_KEY', `${file} does not contain a key. Put the original file back.`)
 }

@@ -60,7 +60,7 @@ export function refuseFaults<Values>(
   if (faults.length === 0) return
   throw new PlatformError(
     'ERR_SETTINGS_INVALID',
-    `${who} cannot start, since these settings are wrong:\n${faults.map((line) => `  ${line}`).join('\n')}`,
+    `${who} cannot start because these settings are invalid:\n${faults.map((line) => `  ${line}`).join('\n')}`,
   )
 }
 

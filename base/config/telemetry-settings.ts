@@ -63,7 +63,7 @@ export function exportSettingsOf(values: ExportValues, cloud: CloudSettings | nu
 export function telemetryFault(values: Partial<Values>): string | null {
   const port = values.METRICS_PORT
   if (port && [values.PORT, values.ADMIN_PORT, values.HTTP_REDIRECT_PORT].includes(port)) {
-    return `METRICS_PORT must be another port than PORT, ADMIN_PORT and HTTP_REDIRECT_PORT, but is "${port}"`
+    return `METRICS_PORT must differ from PORT, ADMIN_PORT and HTTP_REDIRECT_PORT, but is "${port}"`
   }
   const isConnected = values.ENVIRONMENT === 'onprem' && values.REMOTE_ENVIRONMENT_TOKEN !== ''
   // An invalid address is reported separately.
@@ -74,8 +74,8 @@ export function telemetryFault(values: Partial<Values>): string | null {
   ]
   if (!isConnected || addresses.some((address) => address !== null)) return null
   return (
-    'REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but nothing says where to connect to: ' +
-    'set CLOUD_URL to the address of the control center, or OTEL_EXPORTER_OTLP_ENDPOINT to that of a collector'
+    'REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but there is no address to connect to: ' +
+    'set CLOUD_URL to the address of the control center, or OTEL_EXPORTER_OTLP_ENDPOINT to the address of a collector'
   )
 }
 

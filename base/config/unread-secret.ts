@@ -8,9 +8,9 @@ export function unreadSecret(name: string, error: unknown): string {
 }
 
 function why(code: string | undefined): string {
-  if (code === 'ENOENT') return 'is not there (ENOENT); in a container it has to be mounted'
-  if (code === 'EACCES') return `this account, number ${process.getuid?.()}, may not read (EACCES)`
-  if (code === 'NO_FILE') return 'is no file, but a folder, a pipe or a device; write the secret into a file'
-  if (code === 'TOO_LARGE') return 'has more than 64 kB; it is another file than that of the secret'
+  if (code === 'ENOENT') return 'does not exist (ENOENT); in a container, mount it'
+  if (code === 'EACCES') return `this account (user ID ${process.getuid?.()}) cannot read (EACCES)`
+  if (code === 'NO_FILE') return 'is not a regular file but a folder, a pipe or a device; write the secret into a file'
+  if (code === 'TOO_LARGE') return 'is larger than 64 kB; set it to the file that contains only the secret'
   return `cannot be read (${code})`
 }

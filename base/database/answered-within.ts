@@ -24,7 +24,7 @@ export async function answeredWithin<T>(milliseconds: number, answer: Promise<T>
 function unanswered(milliseconds: number): PlatformError {
   return new PlatformError(
     'ERR_DATABASE_UNREACHABLE',
-    `The database has not answered for ${milliseconds / 1000} s. See whether its server is overloaded or cut off.`,
+    `The database has not responded for ${milliseconds / 1000} s. Check whether its server is overloaded or unreachable.`,
     { retryAfter: RETRY_AFTER },
   )
 }

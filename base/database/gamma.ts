@@ -197,7 +197,7 @@ function sizeOf(value: unknown): number {
 function tooLarge(largest: number): PlatformError {
   return new PlatformError(
     'ERR_BUNDLE_TOO_LARGE',
-    `The database server takes at most ${largest} bytes in one statement: ` +
-      'its max_allowed_packet must be larger than a bundle and its scripts, and than each of its files.',
+    `The database server accepts at most ${largest} bytes per statement. ` +
+      'Raise its max_allowed_packet above the size of the bundle, of its scripts together and of each file in it.',
   )
 }

@@ -59,7 +59,7 @@ function schemaIn(database: DatabaseSync): readonly string[] {
 
 function fileProblem(file: string): DatabaseProblem | null {
   if (!existsSync(file)) return null
-  const advice = 'Restore a backup of the folder PLATFORM_HOME, or give this account the right to read the file.'
+  const advice = 'Restore a backup of the folder PLATFORM_HOME, or give this account read access to the file.'
   try {
     const database = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
     try {
@@ -70,6 +70,6 @@ function fileProblem(file: string): DatabaseProblem | null {
       database.close()
     }
   } catch (error) {
-    return { what: `${file} cannot be opened: ${(error as Error).message}`, advice }
+    return { what: `Cannot open ${file}: ${(error as Error).message}`, advice }
   }
 }

@@ -19,7 +19,7 @@ export function makeHome(home: string): void {
     if (!WRONG_PLACE.has((error as NodeJS.ErrnoException).code)) throw error
     throw new PlatformError(
       'ERR_SETTINGS_INVALID',
-      `No folder can be created at PLATFORM_HOME, ${home} (${(error as Error).message}). Set it to another folder.`,
+      `Cannot create the folder PLATFORM_HOME, ${home} (${(error as Error).message}). Set PLATFORM_HOME to another folder.`,
       {},
       { cause: error },
     )

@@ -85,7 +85,7 @@ function errorOfFile(file: string, error: unknown): unknown {
   if (isDiskFull(error)) return diskFull(`the database ${file}`, error)
   const wrong = wrongFile(file, error)
   if (wrong === null) return error
-  const advice = 'Restore a backup, or move it away to start without its data'
+  const advice = 'Restore a backup. To start without the data, move the file to another folder'
   return new PlatformError('ERR_DATABASE_FILE', `${file} is ${wrong}. ${advice}.`, {}, { cause: error })
 }
 
@@ -187,17 +187,17 @@ export function errorOf(
   const property = (word: string) => `DB_${kind.name.toUpperCase()}_${word}`
   const texts = {
     account:
-      `The account "${server.username}" or its password is refused by ${title}. ` +
-      `Set ${property('USERNAME')} and ${property('PASSWORD')} to those of an account that it accepts from here.`,
+      `Access to ${title} is denied for the account "${server.username}" with its password. ` +
+      `Set ${property('USERNAME')} and ${property('PASSWORD')} to an account that may sign in from this machine.`,
     'no-database':
-      `There is no database "${name}" on ${title}, and the account "${server.username}" may not create it. ` +
-      'Create it for that account, or set PLATFORM_DATABASE_NAME to the one to use.',
+      `There is no database "${name}" on ${title}, and the account "${server.username}" is not allowed to create it. ` +
+      'Create it for that account, or set PLATFORM_DATABASE_NAME to an existing database.',
     rights:
-      `The account "${server.username}" may not use the database "${name}" of ${title}. ` +
-      'Give it the rights to read, write and create tables there.',
+      `The account "${server.username}" has no access to the database "${name}" of ${title}. ` +
+      'Grant it the rights to read, write and create tables there.',
     tls:
-      `There is no encrypted connection to ${title}: it offers none, or its certificate cannot be trusted. ` +
-      `Correct its certificate, or set ${property('TLS')} to what it offers.`,
+      `Cannot connect to ${title} with TLS: it does not offer TLS, or its certificate is not trusted. ` +
+      `Fix its certificate, or set ${property('TLS')} to what it offers.`,
   }
   return new PlatformError('ERR_DATABASE_UNREACHABLE', texts[reason], {}, { cause: error })
 }
@@ -224,8 +224,8 @@ async function migrate(
   onError(error)
   throw new PlatformError(
     'ERR_DATABASE_VERSION',
-    `The database ${title} cannot be brought to the schema of this version. Give its account the right to change tables; ` +
-      'if it has it, start the version that ran before, or restore a backup that was made before the upgrade.',
+    `Cannot upgrade the database ${title} to the schema of this version. Give its account the right to alter tables. ` +
+      'If it already has that right, start the previous version, or restore a backup from before the upgrade.',
     {},
     { cause: error },
   )

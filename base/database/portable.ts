@@ -113,7 +113,7 @@ async function updateOrInsert(
     if ((await update.executeTakeFirst()).numUpdatedRows > 0n) return
     if (await insertAnyOnce(db, table, row)) return
   }
-  throw new Error(`a row of ${table} was inserted and deleted by others again and again`)
+  throw new Error(`other connections kept inserting and deleting a row of ${table}`)
 }
 
 export function isUniqueViolation(error: unknown): boolean {

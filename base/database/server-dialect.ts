@@ -10,7 +10,7 @@ const RETRY_AFTER = 5
  * rollbacks. Waits at most 5 s for a connection. Bytes are passed and returned as `Uint8Array`.
  */
 export function serverDialect(dialect: Dialect, kind: ServerKind, server: DatabaseServer): Dialect {
-  async function told<T>(work: Promise<T>): Promise<T> {
+  async function mapErrors<T>(work: Promise<T>): Promise<T> {
     try {
       return await work
     } catch (error) {
@@ -21,7 +21,7 @@ export function serverDialect(dialect: Dialect, kind: ServerKind, server: Databa
     createAdapter: () => dialect.createAdapter(),
     createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler: () => dialect.createQueryCompiler(),
-    createDriver: () => toldDriver(dialect.createDriver(), told),
+    createDriver: () => mappedDriver(dialect.createDriver(), mapErrors),
   }
 }
 
@@ -32,27 +32,27 @@ export function unreachable(kind: ServerKind, { host, port }: DatabaseServer, ca
   const properties = ['SERVER', 'PORT'].map((word) => `DB_${kind.name.toUpperCase()}_${word}`).join(' and ')
   return new PlatformError(
     'ERR_DATABASE_UNREACHABLE',
-    `The database server ${kind.name} (${kind.product}) at ${host}:${port} does not answer${why}. ` +
-      `Start it, or set ${properties} to where it is.`,
+    `The database server ${kind.name} (${kind.product}) at ${host}:${port} does not respond${why}. ` +
+      `Start it, or set ${properties} to its address.`,
     { retryAfter: RETRY_AFTER },
     { cause },
   )
 }
 
-type Told = <T>(work: Promise<T>) => Promise<T>
+type MapErrors = <T>(work: Promise<T>) => Promise<T>
 
-class ToldConnection implements DatabaseConnection {
+class MappedConnection implements DatabaseConnection {
   readonly inner: DatabaseConnection
-  readonly #told: Told
+  readonly #mapErrors: MapErrors
 
-  constructor(inner: DatabaseConnection, told: Told) {
+  constructor(inner: DatabaseConnection, mapErrors: MapErrors) {
     this.inner = inner
-    this.#told = told
+    this.#mapErrors = mapErrors
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const parameters = query.parameters.map((value) => (value instanceof Uint8Array ? bufferOf(value) : value))
-    const result = await this.#told(this.inner.executeQuery<R>({ ...query, parameters }))
+    const result = await this.#mapErrors(this.inner.executeQuery<R>({ ...query, parameters }))
     for (const row of result.rows) withPlainBytes(row)
     return result
   }
@@ -63,16 +63,16 @@ class ToldConnection implements DatabaseConnection {
   }
 }
 
-function toldDriver(driver: Driver, told: Told): Driver {
-  const innerOf = (connection: DatabaseConnection) => (connection as ToldConnection).inner
+function mappedDriver(driver: Driver, mapErrors: MapErrors): Driver {
+  const innerOf = (connection: DatabaseConnection) => (connection as MappedConnection).inner
   return {
     init: (options) => driver.init(options),
     acquireConnection: async (options) =>
-      new ToldConnection(await told(inTime(driver, driver.acquireConnection(options))), told),
+      new MappedConnection(await mapErrors(inTime(driver, driver.acquireConnection(options))), mapErrors),
     releaseConnection: (connection, options) => driver.releaseConnection(innerOf(connection), options),
-    beginTransaction: (connection, settings) => told(driver.beginTransaction(innerOf(connection), settings)),
-    commitTransaction: (connection) => told(driver.commitTransaction(innerOf(connection))),
-    rollbackTransaction: (connection) => told(driver.rollbackTransaction(innerOf(connection))),
+    beginTransaction: (connection, settings) => mapErrors(driver.beginTransaction(innerOf(connection), settings)),
+    commitTransaction: (connection) => mapErrors(driver.commitTransaction(innerOf(connection))),
+    rollbackTransaction: (connection) => mapErrors(driver.rollbackTransaction(innerOf(connection))),
     destroy: (options) => driver.destroy(options),
   }
 }
@@ -81,7 +81,7 @@ function toldDriver(driver: Driver, told: Told): Driver {
 async function inTime(driver: Driver, connecting: Promise<DatabaseConnection>): Promise<DatabaseConnection> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
   // Every kind treats ETIMEDOUT as an unreachable server.
-  const error = Object.assign(new Error('no connection was free in time'), { code: 'ETIMEDOUT' })
+  const error = Object.assign(new Error('no connection became free in time'), { code: 'ETIMEDOUT' })
   // Slightly longer than the pools' own timeout, whose error is more specific.
   const timer = setTimeout(() => reject(error), CONNECT_TIME + 200)
   try {

@@ -185,7 +185,7 @@ export const ERRORS = {
   ERR_BUNDLE_REFUSED: {
     status: 422,
     fixedBy: 'solution',
-    advice: 'Fix the errors in `faults`; `solhost check` shows them with their lines.',
+    advice: 'Fix the errors that the response lists; `solhost check` shows them with their lines.',
   },
   ERR_REQUEST_INVALID: {
     status: 422,

@@ -59,10 +59,10 @@ export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }:
     stream.end()
   }
 
-  async function goOn(): Promise<void> {
+  async function keepAlive(): Promise<void> {
     const isIn = await isStillIn().catch(() => true)
     if (!stream.writable) return
-    if (isIn) stream.write(': still here\n\n')
+    if (isIn) stream.write(': keep-alive\n\n')
     else end()
   }
 
@@ -77,7 +77,7 @@ export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }:
   ctx.body = stream
   // It ended during `begin`.
   if (isOver) return leave()
-  stopAsking = repeat(KEEP_ALIVE, goOn)
+  stopAsking = repeat(KEEP_ALIVE, keepAlive)
   ctx.req.on('close', end)
   if (ctx.req.closed) end()
 }

@@ -8,7 +8,7 @@ export function requireNavigation(ctx: Context): void {
   if (isNavigation(ctx)) return
   throw new PlatformError(
     'ERR_NOT_A_NAVIGATION',
-    'This page is for the address bar, links and forms; it cannot be fetched or framed.',
+    'This page can only be opened from the address bar, a link or a form; it cannot be fetched or framed.',
   )
 }
 
@@ -29,7 +29,10 @@ export function isFrameOfOurs(ctx: Context): boolean {
 /** Data is for fetch and the address bar. As an image or script, its status and size would leak to another page. */
 export function requireDataRequest(ctx: Context): void {
   if (['', 'empty', 'document'].includes(ctx.get('Sec-Fetch-Dest'))) return
-  throw new PlatformError('ERR_NOT_A_NAVIGATION', 'This address answers fetch, not elements of a page.')
+  throw new PlatformError(
+    'ERR_NOT_A_NAVIGATION',
+    'This address responds only to fetch requests and the address bar, not to images, scripts or frames.',
+  )
 }
 
 /**

@@ -10,12 +10,12 @@ export async function checkMethod(ctx: Context, next: Next): Promise<void> {
   const methods = ((ctx as Matched).matched ?? []).flatMap((layer) => layer.methods)
   if (methods.length === 0 || methods.includes(ctx.method)) return
   const allow = [...new Set(methods)].join(', ')
-  throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `${ctx.method} is not possible here; ${allow} are.`, { allow })
+  throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `${ctx.method} is not allowed here. Use ${allow}.`, { allow })
 }
 
 /** For read-only paths. @throws ERR_METHOD_NOT_ALLOWED */
 export function requireReading(ctx: Context): void {
   if (ctx.method === 'GET' || ctx.method === 'HEAD') return
   const allow = 'HEAD, GET'
-  throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `${ctx.method} is not possible here; ${allow} are.`, { allow })
+  throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `${ctx.method} is not allowed here. Use ${allow}.`, { allow })
 }

@@ -43,13 +43,13 @@ export function createCheckedAddresses(rules: AddressRules): CheckedAddresses {
   return async ({ host, place }) => {
     const addresses = isIP(host) === 0 ? await lookUp(host) : [{ address: host, family: isIP(host) }]
     if (addresses.length === 0) {
-      throw new PlatformError('ERR_OUTBOUND_FAILED', `the name ${host} has no address`)
+      throw new PlatformError('ERR_OUTBOUND_FAILED', `the host name ${host} has no IP address`)
     }
     if (!listed.has(place)) {
       const own = new Set(ownAddresses().map(canonicalAddress))
       const isForeign = ({ address }: Address) => isPublicAddress(address) && !own.has(canonicalAddress(address))
       if (!addresses.every(isForeign)) {
-        const message = `the address of ${place} is in a private network or of this machine: the operator can list it in ${setting}`
+        const message = `the address of ${place} is in a private network or on this machine: to allow it, the operator can list it in ${setting}`
         throw new PlatformError('ERR_OUTBOUND_PRIVATE', message, { place })
       }
     }
@@ -77,6 +77,6 @@ function addressesOfMachine(): readonly string[] {
 /** @throws TypeError for entries that the settings' validation would have refused */
 function listedPlace(entry: string): string {
   const read = readHostPort(entry)
-  if (read === null || read.port === null) throw new TypeError(`"${entry}" is no host:port`)
+  if (read === null || read.port === null) throw new TypeError(`"${entry}" is not host:port`)
   return `${read.host}:${read.port}`
 }

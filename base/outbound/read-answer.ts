@@ -34,6 +34,6 @@ export function codeOfFailure(error: unknown): string | null {
  * Why there is no response, for the operator: the error code, since the message may contain addresses of our network.
  */
 export function whyNoAnswer(error: unknown): string {
-  if ((error as Error | undefined)?.name === 'TimeoutError') return 'it does not answer in time'
-  return codeOfFailure(error) ?? 'there is no connection'
+  if ((error as Error | undefined)?.name === 'TimeoutError') return 'it did not respond in time'
+  return codeOfFailure(error) ?? 'the connection failed'
 }

@@ -60,7 +60,7 @@ export function createSender(parts: SenderParts): Sender {
   let running: Promise<void> | null = null
   let isStopping = false
   /** Ends the current wait of the loop. */
-  let goOn = () => {}
+  let endWait = () => {}
 
   function countDropped(count: number, reason: DropReason): void {
     dropped += count
@@ -111,7 +111,7 @@ export function createSender(parts: SenderParts): Sender {
 
   function isBack(): void {
     failures = 0
-    if (state !== 'ok') log.info({ signal, collector: host }, 'the collector takes telemetry again')
+    if (state !== 'ok') log.info({ signal, collector: host }, 'the collector accepts telemetry again')
     state = 'ok'
     correct = null
     if (droppedWhileAway === 0) return
@@ -121,7 +121,7 @@ export function createSender(parts: SenderParts): Sender {
 
   async function wait(milliseconds: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    goOn = resolve
+    endWait = resolve
     const timer = setTimeout(resolve, milliseconds)
     timer.unref()
     await promise
@@ -151,7 +151,7 @@ export function createSender(parts: SenderParts): Sender {
     async stop(patience) {
       const timer = setTimeout(() => stopping.abort(), patience)
       isStopping = true
-      goOn()
+      endWait()
       await running
       // One more try for the last batches, unless the collector is known to be down.
       if (state === 'ok') await drain().catch(() => {})
@@ -161,9 +161,10 @@ export function createSender(parts: SenderParts): Sender {
   }
 }
 
-const AWAY = 'the collector of telemetry does not take it now: it waits in PLATFORM_HOME, and is tried again and again'
-const REFUSED = 'the collector of telemetry refused a batch for good: it was dropped'
-const DROPPED = 'telemetry was dropped while the collector was away: more came than TELEMETRY_QUEUE lets wait'
+const AWAY =
+  'the telemetry collector is unreachable or does not accept data now: telemetry waits in PLATFORM_HOME and is retried'
+const REFUSED = 'the telemetry collector rejected a batch permanently: the batch was dropped'
+const DROPPED = 'telemetry was dropped while the collector was unreachable: more than TELEMETRY_QUEUE was waiting'
 
 function isAboutHeaders(status: number): boolean {
   return status === 401 || status === 403
@@ -175,7 +176,7 @@ function toBeCorrected({ from }: Target, status: number): string {
 
 function barredText(target: Target, status: number): string {
   const what = isAboutHeaders(status)
-    ? 'the collector of telemetry refuses what it is sent to know this host by'
-    : 'nothing takes telemetry at that address'
-  return `${what}: correct ${toBeCorrected(target, status)}, and start again. Sign-ins go on, and telemetry waits in PLATFORM_HOME`
+    ? 'the telemetry collector rejects the credentials of this host'
+    : 'no telemetry collector responds at that address'
+  return `${what}: fix ${toBeCorrected(target, status)} and restart. Sign-ins keep working, and telemetry waits in PLATFORM_HOME`
 }

@@ -22,7 +22,7 @@ export const MOST_SOLUTIONS = 200
 
 /** A text in the settings. It must not contain `%%NAME%%`, which would insert a secret. */
 function plain<Schema extends z.ZodType<string>>(schema: Schema) {
-  return schema.refine((text) => !text.includes('%%'), { error: 'must hold no %%NAME%%' }).optional()
+  return schema.refine((text) => !text.includes('%%'), { error: 'must not contain %%NAME%%' }).optional()
 }
 
 /**
@@ -40,7 +40,7 @@ const DesiredOAuth = z.strictObject({
   apiSecret: z
     .string()
     .max(100)
-    .regex(SECRET_PLACEHOLDER, 'must be one %%NAME%%: a secret that the operator of the Satellite stored')
+    .regex(SECRET_PLACEHOLDER, 'must be a single %%NAME%%: a secret that the operator of the Satellite stored')
     .optional(),
   tenant: OAUTH_SETTINGS.tenant,
   defaultScope: plain(OAUTH_SETTINGS.defaultScope.unwrap()),

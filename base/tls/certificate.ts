@@ -53,7 +53,7 @@ function ownCertificate(pfx: Buffer, passphrase: string): X509Certificate {
   const socket = new TLSSocket(nowhere, { isServer: true, secureContext })
   try {
     const x509 = socket.getX509Certificate()
-    if (x509 === undefined) throw new Error('the file holds no certificate')
+    if (x509 === undefined) throw new Error('the file contains no certificate')
     return x509
   } finally {
     socket.on('error', () => undefined)
@@ -74,12 +74,12 @@ function readFile(file: string): Buffer {
     if (size > LARGEST) {
       throw refused(
         file,
-        `has ${size} bytes; a PKCS12 file has at most ${LARGEST}. Put the file with the certificate there.`,
+        `has ${size} bytes, but a PKCS12 file has at most ${LARGEST}. Put the file with the certificate there.`,
       )
     }
     const bytes = Buffer.alloc(size)
     const read = size === 0 ? 0 : readSync(descriptor, bytes, 0, size, 0)
-    if (read === 0) throw refused(file, 'is empty. Put the PKCS12 file there again; a copy was perhaps cut off.')
+    if (read === 0) throw refused(file, 'is empty. Copy the PKCS12 file there again.')
     return bytes.subarray(0, read)
   } finally {
     closeSync(descriptor)
@@ -88,15 +88,16 @@ function readFile(file: string): Buffer {
 
 function checkKind(file: string, descriptor: number): { readonly size: number } {
   const stat = fstatSync(descriptor)
-  if (!stat.isFile()) throw refused(file, 'is no file. Name the PKCS12 file in that folder.')
+  if (!stat.isFile())
+    throw refused(file, 'is not a regular file. Set CERTIFICATE_NAME to the PKCS12 file in that folder.')
   return stat
 }
 
 function whyUnreadable(file: string, { code }: NodeJS.ErrnoException): string {
   if (code === 'ENOENT') {
-    return `is not there: looked for ${file}. Put the file into the folder CERTIFICATE_FOLDER, in a container by a volume.`
+    return `does not exist: ${file}. Put the file into the folder CERTIFICATE_FOLDER. In a container, mount that folder.`
   }
-  if (code === 'EACCES') return `may not be read by this account: ${file}. Give it the right to (chmod, chown).`
+  if (code === 'EACCES') return `this account cannot read: ${file}. Give it read access (chmod, chown).`
   return `cannot be read (${code}): ${file}`
 }
 

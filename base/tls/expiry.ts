@@ -27,13 +27,13 @@ export function stateOfCertificate(x509: X509Certificate, now: number): Certific
 export function sayProblem({ problem, validFrom, validTo }: CertificateState, now: number): string | null {
   if (problem === null) return null
   if (problem === 'expired') {
-    return `The certificate of the host expired at ${iso(validTo)}: browsers refuse the pages. Put a new file in its place; no restart is needed.`
+    return `The host’s certificate expired at ${iso(validTo)}, so browsers refuse the pages. Replace its file with a new one; no restart is needed.`
   }
   if (problem === 'not-yet-valid') {
-    return `The certificate of the host is not valid before ${iso(validFrom)}: browsers refuse the pages. Look at the clock, or put another file in its place.`
+    return `The host’s certificate is not valid before ${iso(validFrom)}, so browsers refuse the pages. Check the clock, or replace its file.`
   }
   const days = Math.floor((validTo - now) / 86_400_000)
-  return `The certificate of the host expires at ${iso(validTo)}, in ${days} ${days === 1 ? 'day' : 'days'}. Put a new file in its place; no restart is needed.`
+  return `The host’s certificate expires at ${iso(validTo)}, in ${days} ${days === 1 ? 'day' : 'days'}. Replace its file with a new one; no restart is needed.`
 }
 
 /** Names that browsers use but the certificate doesn't cover; each stands for its kind. */

@@ -47,12 +47,12 @@ type Seen = {
   /** The bytes that its responses held between the last two checks; 0 if the peer read them fast enough. */
   heldSlowly: number
   /** Whether GOAWAY was sent. The peer has until the next check, `LOOK_EVERY` later, to close the connection. */
-  isTold: boolean
+  isGoingAway: boolean
 }
 
 /** With an error, since Node doesn't send a code alone; the session's `error` listener handles it. */
 function turnAway(session: ServerHttp2Session): void {
-  session.destroy(new Error('too much is asked of this connection'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  session.destroy(new Error('this connection exceeds a limit of the host'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
 }
 
 export interface SessionWatch {
@@ -96,7 +96,7 @@ export function createSessionWatch(
       held: 0,
       progress: { at: now(), written: 0, held: 0 },
       heldSlowly: 0,
-      isTold: false,
+      isGoingAway: false,
     }
     sessions.set(session, seen)
     if (network !== null) networks.set(network, (networks.get(network) ?? new Set()).add(session))
@@ -184,9 +184,9 @@ export function createSessionWatch(
 
   /** Not with `close`: the socket would stay open while the peer neither reads nor closes it. */
   function endIdle(session: ServerHttp2Session, seen: Seen): void {
-    if (seen.isTold) session.destroy()
+    if (seen.isGoingAway) session.destroy()
     else session.goaway()
-    seen.isTold = true
+    seen.isGoingAway = true
   }
 
   const watch: SessionWatch & { readonly look: () => void; readonly count: () => number } = {

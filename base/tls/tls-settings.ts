@@ -20,20 +20,20 @@ export function tlsFaults(values: ReadValues, certificate: CertificateSource | n
     if (values.CERTIFICATE_NAME !== '') return []
     // Operators who set these expect TLS; to continue without it would be unsafe.
     return [
-      values.CERTIFICATE_PASS ? 'CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set both, or none' : '',
+      values.CERTIFICATE_PASS ? 'CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set both or neither' : '',
       typeof values.HTTP_REDIRECT_PORT === 'number'
-        ? 'HTTP_REDIRECT_PORT needs CERTIFICATE_NAME: without TLS here there is nothing to lead to'
+        ? 'HTTP_REDIRECT_PORT needs CERTIFICATE_NAME: without it, this host does not serve https to redirect to'
         : '',
     ].filter((fault) => fault !== '')
   }
   const faults: string[] = []
   const addresses = { PUBLIC_URL: values.PUBLIC_URL, SOLUTION_ORIGIN: values.SOLUTION_ORIGIN }
   for (const [name, address] of Object.entries(addresses)) {
-    if (address?.protocol === 'http:') faults.push(`${name} must begin with https:// where CERTIFICATE_NAME is set`)
+    if (address?.protocol === 'http:') faults.push(`${name} must begin with https:// if CERTIFICATE_NAME is set`)
   }
   const redirectPort = values.HTTP_REDIRECT_PORT
   if (redirectPort && [values.PORT, values.ADMIN_PORT].includes(redirectPort)) {
-    faults.push(`HTTP_REDIRECT_PORT must be another port than PORT and ADMIN_PORT, but is "${redirectPort}"`)
+    faults.push(`HTTP_REDIRECT_PORT must differ from PORT and ADMIN_PORT, but is "${redirectPort}"`)
   }
   try {
     readCertificate(certificate)

@@ -58,7 +58,7 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
   }
 
   function sayUncovered(hosts: readonly string[]): void {
-    log.warn(`The certificate of the host is not for ${hosts.join(', ')}: browsers refuse the pages there.`)
+    log.warn(`The host’s certificate is not valid for ${hosts.join(', ')}, so browsers refuse the pages there.`)
   }
 
   async function look(): Promise<void> {
@@ -73,10 +73,10 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
   function read(): void {
     try {
       const next = readCertificate(source)
-      const isMended = refused !== null
+      const wasRefused = refused !== null
       refused = null
       if (next.digest === certificate.digest) {
-        if (isMended) log.info('the file of the certificate is again the one that is in use')
+        if (wasRefused) log.info('the certificate file is the one in use again')
         return
       }
       for (const take of takers) take(next)
@@ -87,7 +87,7 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
       if (hosts.length > 0) sayUncovered(hosts)
     } catch (error) {
       refused = (error as Error).message
-      log.error(`The new certificate is not used, the one before stays: ${refused}`)
+      log.error(`The new certificate was refused; the previous one stays in use: ${refused}`)
     }
   }
 

@@ -14,35 +14,35 @@ export function whyRefused(name: string, bytes: Buffer, passphrase: string, erro
   if (/mac verify failure|bad decrypt|empty password/i.test(message)) {
     return passphrase === ''
       ? 'has a password, but CERTIFICATE_PASS is empty. Set CERTIFICATE_PASS.'
-      : `CERTIFICATE_PASS does not open: it is another password, or the file is damaged. Try it: openssl pkcs12 -in ${file} -noout -passin env:CERTIFICATE_PASS`
+      : `CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. To test it: openssl pkcs12 -in ${file} -noout -passin env:CERTIFICATE_PASS`
   }
   if (/unsupported/i.test(message)) {
     // Through a file, since openssl can't read key and certificate from one pipe. The key is encrypted in that file
     // too.
     const pem = quoted(`${name}.pem`)
     return (
-      'is encrypted in the old way (RC2 with 40 bits, which PKCS12 files of Java before 8u301, of mkcert and of "openssl -legacy" ' +
-      `have); OpenSSL 3 refuses that. Convert it: openssl pkcs12 -legacy -in ${file} -out ${pem} ${PASSWORDS} && ` +
+      'has a legacy encryption (40-bit RC2, as in PKCS12 files from Java before 8u301, mkcert and "openssl -legacy"), ' +
+      `which OpenSSL 3 refuses. Convert it: openssl pkcs12 -legacy -in ${file} -out ${pem} ${PASSWORDS} && ` +
       `openssl pkcs12 -export -in ${pem} -out ${converted(name)} ${PASSWORDS} && rm ${pem}`
     )
   }
   if (/private key/i.test(message)) {
     return (
-      'holds a certificate without its private key, as an export for others or a trust store does. ' +
-      `Make one with the key: openssl pkcs12 -export -in certificate.pem -inkey key.pem -out ${converted(name)} -passout env:CERTIFICATE_PASS`
+      'contains a certificate without its private key, like a trust store. ' +
+      `Create one with the key: openssl pkcs12 -export -in certificate.pem -inkey key.pem -out ${converted(name)} -passout env:CERTIFICATE_PASS`
     )
   }
   if (/load certificate/i.test(message)) {
     return (
-      'holds a private key but no certificate that belongs to it: it was left out, or is that of another key. ' +
-      `Make one with both: openssl pkcs12 -export -in certificate.pem -inkey key.pem -out ${converted(name)} -passout env:CERTIFICATE_PASS`
+      'contains a private key without its certificate. ' +
+      `Create one with both: openssl pkcs12 -export -in certificate.pem -inkey key.pem -out ${converted(name)} -passout env:CERTIFICATE_PASS`
     )
   }
   if (/too small|too weak/i.test(message)) {
-    return `holds a certificate that is too weak for TLS today (${message}): RSA needs 2048 bits, and signatures SHA-256. Ask your authority for a new one.`
+    return `contains a certificate that is too weak for TLS (${message}): RSA needs 2048 bits, and signatures need SHA-256. Get a new certificate.`
   }
   if (/not enough data|too long|asn1|header/i.test(message)) {
-    return 'is a PKCS12 file that was cut off or damaged. Copy it again, as binary.'
+    return 'is a truncated or damaged PKCS12 file. Copy it again, in binary mode.'
   }
   return `cannot be used for TLS: ${message}`
 }
@@ -55,23 +55,24 @@ const KINDS: Readonly<Record<Exclude<Kind, 'pkcs12'>, (file: string) => string>>
   jks: (file) => javaStore(file, 'JKS'),
   jceks: (file) => javaStore(file, 'JCEKS'),
   pem: (file) =>
-    `is PEM with certificate and key, as tools for certificates of one's own (such as mkcert or certbot) make it, and no PKCS12. Convert it: ${joined(`-in ${file}`, file)}`,
+    `is a PEM file with certificate and key (as created by mkcert or certbot), not PKCS12. Convert it: ${joined(`-in ${file}`, file)}`,
   'pem-certificate': (file) =>
-    `is a certificate in PEM without its private key, as tools for certificates of one's own (such as mkcert or certbot) make it, and no PKCS12. Convert both: ${joined(`-in ${file} -inkey key.pem`, file)}`,
+    `is a PEM certificate without its private key (as created by mkcert or certbot), not PKCS12. Convert both: ${joined(`-in ${file} -inkey key.pem`, file)}`,
   'pem-key': (file) =>
-    `is a private key in PEM without its certificate, and no PKCS12. Convert both: ${joined(`-in certificate.pem -inkey ${file}`, file)}`,
+    `is a PEM private key without its certificate, not PKCS12. Convert both: ${joined(`-in certificate.pem -inkey ${file}`, file)}`,
   der: (file) =>
-    `is a certificate in DER without its private key, and no PKCS12. Convert both: openssl x509 -inform der -in ${file} | ${joined('-inkey key.pem', file)}`,
+    `is a DER certificate without its private key, not PKCS12. Convert both: openssl x509 -inform der -in ${file} | ${joined('-inkey key.pem', file)}`,
   'der-key': (file) =>
-    `is a private key in DER without its certificate, and no PKCS12. Convert it, then both: openssl pkey -inform der -in ${file} -out key.pem && ${joined('-in certificate.pem -inkey key.pem', file)}`,
+    `is a DER private key without its certificate, not PKCS12. Convert it, then both: openssl pkey -inform der -in ${file} -out key.pem && ${joined('-in certificate.pem -inkey key.pem', file)}`,
   pkcs7: (file) =>
-    `is PKCS7, certificates without a private key, and no PKCS12. Convert both: openssl pkcs7 -inform der -in ${file} -print_certs | ${joined('-inkey key.pem', file)}`,
-  other: () => 'is no PKCS12 file, or a damaged one. Put the file with certificate and private key there (.p12, .pfx).',
+    `is PKCS7 (certificates without a private key), not PKCS12. Convert both: openssl pkcs7 -inform der -in ${file} -print_certs | ${joined('-inkey key.pem', file)}`,
+  other: () =>
+    'is not a PKCS12 file, or it is damaged. Put the file with certificate and private key there (.p12, .pfx).',
 }
 
 function javaStore(file: string, type: 'JKS' | 'JCEKS'): string {
   return (
-    `is a Java key store (${type}), and no PKCS12. Convert it: keytool -importkeystore -srckeystore ${file} -srcstoretype ${type} ` +
+    `is a Java key store (${type}), not PKCS12. Convert it: keytool -importkeystore -srckeystore ${file} -srcstoretype ${type} ` +
     `-srcstorepass:env CERTIFICATE_PASS -destkeystore ${converted(bare(file))} -deststoretype PKCS12 -deststorepass:env CERTIFICATE_PASS`
   )
 }

@@ -159,13 +159,13 @@ function shortened(name: string): string {
  * is bounded.
  */
 function keptByLocale<T>(make: (locale: string) => T): (locale: string) => T {
-  const made = new Map<string, T>()
+  const cached = new Map<string, T>()
   return (locale) => {
-    const known = made.get(locale)
+    const known = cached.get(locale)
     if (known !== undefined) return known
-    if (made.size >= MOST_FORMATS) made.clear()
+    if (cached.size >= MOST_FORMATS) cached.clear()
     const one = make(locale)
-    made.set(locale, one)
+    cached.set(locale, one)
     return one
   }
 }

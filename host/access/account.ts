@@ -15,10 +15,10 @@ export type AdminAccount = {
 }
 
 /** Where to find a generated password: shown once on a terminal, else in a file. */
-export type MadePassword = { readonly password: string } | { readonly file: string }
+export type GeneratedPassword = { readonly password: string } | { readonly file: string }
 
 /** A generated password that is not stored yet: if the start fails later, no password remains that nobody has seen. */
-export type NewPassword = { readonly keep: () => Promise<MadePassword> }
+export type NewPassword = { readonly keep: () => Promise<GeneratedPassword> }
 
 /**
  * The operator's account. A configured password takes precedence; without one, the first start generates a password and
@@ -28,23 +28,24 @@ export type NewPassword = { readonly keep: () => Promise<MadePassword> }
 export async function openAdminAccount(
   db: Database,
   options: { readonly name: string; readonly password: string; readonly home: string; readonly terminal: boolean },
-): Promise<{ account: AdminAccount; made: NewPassword | null }> {
+): Promise<{ account: AdminAccount; newPassword: NewPassword | null }> {
   const { name } = options
-  if (options.password !== '') return { account: accountOf(name, await hashOfSet(db, options.password)), made: null }
+  if (options.password !== '')
+    return { account: accountOf(name, await hashOfSet(db, options.password)), newPassword: null }
   const kept = await db.selectFrom('platform').select('value').where('key', '=', 'admin_password').executeTakeFirst()
-  if (kept) return { account: accountOf(name, kept.value), made: null }
+  if (kept) return { account: accountOf(name, kept.value), newPassword: null }
   const password = randomBytes(18).toString('base64url')
   const passwordHash = await hashPassword(password)
-  async function keep(): Promise<MadePassword> {
+  async function keep(): Promise<GeneratedPassword> {
     const shown = handOver(password, options)
     if (await insertOnce(db, 'platform', { key: 'admin_password', value: passwordHash })) return shown
     if ('file' in shown) rmSync(shown.file)
     throw new PlatformError(
       'ERR_SETTINGS_INVALID',
-      'Another node made the password of the admin account at the same time. Start this one again: it takes that one.',
+      'Another node created the admin password at the same time. Restart this node to use it.',
     )
   }
-  return { account: accountOf(name, passwordHash), made: { keep } }
+  return { account: accountOf(name, passwordHash), newPassword: { keep } }
 }
 
 /** Returns the same hash at every start and on every node while the configured password is unchanged. */
@@ -65,7 +66,7 @@ function accountOf(name: string, passwordHash: string): AdminAccount {
   }
 }
 
-function handOver(password: string, options: { readonly home: string; readonly terminal: boolean }): MadePassword {
+function handOver(password: string, options: { readonly home: string; readonly terminal: boolean }): GeneratedPassword {
   if (options.terminal) return { password }
   const file = join(options.home, 'admin-password')
   writeFileSync(file, `${password}\n`, { mode: 0o600 })

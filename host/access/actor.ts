@@ -38,11 +38,12 @@ export function actorOf(ctx: Context): Actor {
 export function needScope(ctx: Context, subject: string | null, kind: 'read' | 'write'): void {
   const { scopes } = actorOf(ctx)
   if (scopes === null) return
-  if (subject === null) throw new PlatformError('ERR_FORBIDDEN', 'Only the admin account may do this, no token.')
+  if (subject === null)
+    throw new PlatformError('ERR_FORBIDDEN', 'Only the admin account can do this; API tokens cannot.')
   const kinds = kind === 'read' ? ['read', 'write'] : ['write']
   const subjects = [subject, subject.replace(/^solutions:.*/, 'solutions:*')]
   if (subjects.some((one) => kinds.some((each) => scopes.includes(`${one}:${each}`)))) return
-  throw new PlatformError('ERR_FORBIDDEN', `The token lacks the scope ${subject}:${kind}.`)
+  throw new PlatformError('ERR_FORBIDDEN', `The token does not have the scope ${subject}:${kind}.`)
 }
 
 /** The names in an audit entry. `work` sets those that are known only after it has started. */

@@ -60,6 +60,6 @@ function requireOwnPage(ctx: Context, hasToken: boolean): void {
   if (source !== 'foreign' && (hasToken || (isReading && source === 'same-origin'))) return
   throw new PlatformError(
     'ERR_FOREIGN_ORIGIN',
-    'The request did not come from a page of the administration, or that page is of an earlier sign-in: load it anew.',
+    'The request did not come from an admin page, or that page is from an earlier sign-in. Reload it.',
   )
 }

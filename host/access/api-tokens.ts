@@ -54,7 +54,10 @@ export function createApiTokens(db: Database, now: () => number = Date.now): Api
   return {
     async create({ name, scopes, expiresAt }) {
       if ((await tokens.count()) >= MOST_TOKENS) {
-        throw new PlatformError('ERR_REQUEST_INVALID', `There are ${MOST_TOKENS} tokens already; delete some first.`)
+        throw new PlatformError(
+          'ERR_REQUEST_INVALID',
+          `There are already ${MOST_TOKENS} tokens, which is the maximum. Delete some first.`,
+        )
       }
       return tokens.create({ name, scopes: JSON.stringify(scopes), expires_at: expiresAt })
     },

@@ -141,8 +141,8 @@ function isSlow(
   { solution, actor, action, target, outcome, correlationId, from = 0, to }: AuditFilter,
   now: number,
 ): boolean {
-  const isAskedForMuch = (action !== undefined || outcome !== undefined) && (to ?? now) - from > INDEXED_TIME
-  return isAskedForMuch && [solution, actor, target, correlationId].every((one) => one === undefined)
+  const isWideQuery = (action !== undefined || outcome !== undefined) && (to ?? now) - from > INDEXED_TIME
+  return isWideQuery && [solution, actor, target, correlationId].every((one) => one === undefined)
 }
 
 /** Converts the entry for the journal. */

@@ -24,13 +24,13 @@ export function requireAdmin({ credentials, tokens }: AuthenticationParts): Midd
     if (ctx.get('Sec-Fetch-Site') !== '') {
       throw new PlatformError(
         'ERR_BROWSER_CREDENTIALS',
-        'The API takes the admin account from tools, not from pages of a browser.',
+        'The API accepts the admin account from tools only, not from browser pages.',
       )
     }
     if (!memory.has(given)) {
       const [name, password] = pairOf(given)
       if (!(await credentials.areRight(ctx, name, password))) {
-        throw unauthenticated(ctx, 'The name or the password of the admin account is wrong.')
+        throw unauthenticated(ctx, 'The name or password of the admin account is wrong.')
       }
       memory.add(given)
     }
@@ -60,7 +60,7 @@ export function requireAdmin({ credentials, tokens }: AuthenticationParts): Midd
     if (pair !== undefined) await checkPassword(ctx, pair)
     else if (token !== undefined) await checkToken(ctx, token)
     else if (header !== '' || !isAuthenticated(ctx)) {
-      const message = 'Send the admin account (Basic) or an API token (Bearer) in the header Authorization.'
+      const message = 'Send the admin account (Basic) or an API token (Bearer) in the Authorization header.'
       throw unauthenticated(ctx, message)
     }
     return next()

@@ -10,11 +10,11 @@ import { type AdminRoute, route } from '../access/route.ts'
 /** Entries per database query of an export. */
 const EXPORT_PAGE = 500
 
-const Time = z.coerce.number().int().min(0).optional().describe('epoch ms, included')
+const Time = z.coerce.number().int().min(0).optional().describe('epoch ms, inclusive')
 
 const AuditQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
-  before: z.coerce.number().int().min(1).optional().describe('the `next` of an earlier answer'),
+  before: z.coerce.number().int().min(1).optional().describe('the `next` of an earlier response'),
   solution: z.string().max(200).optional(),
   actor: z.string().max(250).optional().describe('such as admin, token:{id} or user:{name}'),
   action: z.string().max(100).optional(),
@@ -22,7 +22,7 @@ const AuditQuery = z.strictObject({
     .string()
     .max(250)
     .optional()
-    .describe('in full, such as user:{name}, version:{first 12 digits of its SHA-256} or secret:{name}'),
+    .describe('the whole target, such as user:{name}, version:{first 12 digits of its SHA-256} or secret:{name}'),
   outcome: z.string().max(200).optional().describe('ok, refused, throttled or a code'),
   correlationId: z.string().max(100).optional(),
   from: Time,
@@ -52,7 +52,7 @@ export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] 
       'GET /audit',
       {
         summary:
-          'Who did what, newest first. By action or outcome alone an answer can be short, or empty, and have a `next`',
+          'Who did what, newest first. If filtered by action or outcome only, a page can be short or empty and still have a `next`',
         right: 'audit:read',
         query: AuditQuery,
         answers: { 200: pageOf(AuditEntry) },
@@ -62,7 +62,7 @@ export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] 
     route(
       'GET /audit.csv',
       {
-        summary: 'The same as CSV',
+        summary: 'The same entries as CSV',
         right: 'audit:read',
         query: AuditExportQuery,
         answers: { 200: { description: 'RFC 4180', type: 'text/csv' } },

@@ -82,8 +82,8 @@ export function createClientCaller({ supervisor, bindings, log, called }: Client
     }
     // The commands are lost, but the scripts already see their changed elements, so the user must see them too.
     const call = { ...asked.call, kind: 'open' as const }
-    const told = await run(sandbox, solution, { ...asked, entry: 'forms.flush', args: [], call })
-    const { formUpdates, form, listening } = told.effects
+    const flushed = await run(sandbox, solution, { ...asked, entry: 'forms.flush', args: [], call })
+    const { formUpdates, form, listening } = flushed.effects
     const effects = {
       ...noEffects(),
       form,

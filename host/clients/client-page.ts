@@ -6,7 +6,7 @@ import { cookieScope, createNonce, sendHtml } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import { passwordPath } from '../login/change-password.ts'
 import type { FormTokens } from '../login/form-token.ts'
-import { pageAskedFor } from '../login/page-asked-for.ts'
+import { requestedPage } from '../login/requested-page.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 import { clientScriptPath } from './client-script-route.ts'
 import { renderShell, type ShellModel } from './render/shell.ts'
@@ -37,7 +37,7 @@ export async function showClientPage(
   const { name, title } = solution
   allowPage(ctx, nonce)
   ctx.vary('Accept-Language')
-  const page = pageAskedFor(ctx)
+  const page = requestedPage(ctx)
   const query = page.slice(ctx.path.length)
   const account = accountOf(ctx, solution, found, parts)
   // Needed without a user too: it sets the cookie by which the WebSocket handshake identifies the browser.

@@ -9,7 +9,7 @@ import { readQuery } from '../../base/http/read-body.ts'
 import { cookieScope, stateOf } from '../../base/http/request.ts'
 import { asksForWebSocket, takeWebSocket } from '../../base/http/upgrades.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { pageAskedFor } from '../login/page-asked-for.ts'
+import { requestedPage } from '../login/requested-page.ts'
 import type { Client } from './client.ts'
 import { accountOf, type ClientPageParts } from './client-page.ts'
 import type { Clients } from './clients.ts'
@@ -43,7 +43,7 @@ export function connectClient(
   if (!asksForWebSocket(ctx.req)) throw noWebSocket(ctx)
   const visitor = visitorOf(ctx, solution, found, locale, mode.isLoginForm && found === null, parts)
   if (sourceOfPost(ctx, visitor.serverUrl) !== 'same-origin') {
-    throw new PlatformError('ERR_FOREIGN_ORIGIN', 'A client is reached from the page of the solution only.')
+    throw new PlatformError('ERR_FOREIGN_ORIGIN', 'Only the solution’s own page can connect to its client.')
   }
   const isTaken = takeWebSocket(ctx, parts.clients.sockets, (socket) => {
     let client: Client | null = null
@@ -80,7 +80,7 @@ export function connectClient(
 function noWebSocket(ctx: Context): PlatformError {
   // HTTP/2 has no Upgrade header (RFC 9113, 8.2.2): browsers open an HTTP/1.1 connection for WebSockets.
   if (ctx.req.httpVersionMajor === 1) ctx.set('Upgrade', 'websocket')
-  return new PlatformError('ERR_UPGRADE_REQUIRED', 'This address answers WebSockets only.')
+  return new PlatformError('ERR_UPGRADE_REQUIRED', 'This address accepts WebSocket connections only.')
 }
 
 function visitorOf(
@@ -95,7 +95,7 @@ function visitorOf(
   const { name } = solution
   const scope = cookieScope(ctx, sites, name)
   const rememberCookies = readCookies(ctx, 'remember', scope)
-  const query = pageAskedFor(ctx).slice(ctx.path.length)
+  const query = requestedPage(ctx).slice(ctx.path.length)
   return {
     solution,
     isLoginForm,

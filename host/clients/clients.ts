@@ -169,7 +169,7 @@ export function createClients(given: ClientsParts): Clients {
       return open.length
     },
     noteRefused(visitor, frames) {
-      const message = `a browser sent ${frames} frames that no page of the solution sends; its connection was ended when it went on`
+      const message = `a browser sent ${frames} frames that no page of the solution sends; the host refused them and disconnects browsers that continue`
       noteOnce(visitor, 'refused', { level: 'warn', message })
     },
     moveAll(time) {

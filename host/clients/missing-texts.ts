@@ -13,16 +13,16 @@ const MOST_VERSIONS = 1000
 const MOST_KEYS = 200
 
 export function createMissingTexts(log: Pick<SolutionLog, 'write'>): MissingTexts {
-  const told = new Map<string, Set<string>>()
+  const reported = new Map<string, Set<string>>()
   return {
     note({ name, loadable }, key, locale, redact = (text) => text) {
-      const keys = told.get(loadable.key) ?? new Set()
+      const keys = reported.get(loadable.key) ?? new Set()
       if (keys.has(key) || keys.size >= MOST_KEYS) return
-      if (told.size >= MOST_VERSIONS) told.clear()
-      told.set(loadable.key, keys.add(key))
+      if (reported.size >= MOST_VERSIONS) reported.clear()
+      reported.set(loadable.key, keys.add(key))
       log.write(name, {
         level: 'warn',
-        message: `i18n: no table has the key "${redact(key).slice(0, 200)}" (looked for in ${locale})`,
+        message: `i18n: no table has the key "${redact(key).slice(0, 200)}" (locale ${locale})`,
       })
     },
   }

@@ -19,7 +19,7 @@ export type Visitor = {
   readonly languages: string
   /** The page's query parameters. */
   readonly url: ReadonlyMap<string, string>
-  /** The page's path and query, see `pageAskedFor`. */
+  /** The page's path and query, see `requestedPage`. */
   readonly page: string
   /** Identifies the browser, see `FormTokens.browserOf`; null: it has none of our cookies. */
   readonly browser: string | null

@@ -66,7 +66,7 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
       const isTaken = takeWebSocket(ctx, sockets, (socket) => relay.join(socket, session))
       // The library itself responds to an invalid handshake, and the browser may have disconnected.
       if (!isTaken || !relay.isConnected()) session.close()
-      if (!isTaken) refuse(ctx, 426, 'only WebSockets are taken here')
+      if (!isTaken) refuse(ctx, 426, 'this address accepts WebSocket connections only')
     } finally {
       opening--
     }
@@ -100,8 +100,9 @@ async function refuseOthers(ctx: Context, next: Next): Promise<void> {
   ctx.set('Cache-Control', 'no-store')
   ctx.set('X-Content-Type-Options', 'nosniff')
   const { host = '', origin } = ctx.headers
-  if (!OWN_NAMES.test(host)) return refuse(ctx, 403, 'only loopback addresses and localhost are names of this host')
-  if (origin !== undefined && !origin.startsWith('devtools://')) return refuse(ctx, 403, 'web pages may not debug')
+  if (!OWN_NAMES.test(host)) return refuse(ctx, 403, 'use localhost or a loopback address as the host name')
+  if (origin !== undefined && !origin.startsWith('devtools://'))
+    return refuse(ctx, 403, 'web pages cannot attach a debugger')
   await next()
 }
 
@@ -139,7 +140,7 @@ function createRelay() {
   /** 1001 (going away): the debugged scripts are gone, for example because a new version replaced them. */
   function end(): void {
     isOver = true
-    socket?.close(1001, 'the scripts are gone')
+    socket?.close(1001, 'the scripts are no longer loaded')
   }
 
   function join(connected: WebSocket, session: DebugSession): void {

@@ -40,14 +40,14 @@ export async function findDebugNode(
   if (given !== undefined) {
     const version = await versionOf(given)
     if (isWanted(version)) return { node: given, version }
-    const what = version === '' ? 'is no Node.js that can be started' : `is Node.js ${version}`
-    return { problem: `${given} ${what}; scripts are debugged in Node.js ${WANTED}. ${advice()}` }
+    const what = version === '' ? 'cannot be started as Node.js' : `is Node.js ${version}`
+    return { problem: `${given} ${what}; debugging scripts requires Node.js ${WANTED}. ${advice()}` }
   }
   for (const node of candidates(places)) {
     const version = await versionOf(node)
     if (isWanted(version)) return { node, version }
   }
-  return { problem: `Scripts are debugged in Node.js ${WANTED}, and there is none here. ${advice()}` }
+  return { problem: `Debugging scripts requires Node.js ${WANTED}, which was not found. ${advice()}` }
 }
 
 function usualPlaces(): DebugNodePlaces {
@@ -95,8 +95,8 @@ function isWanted(version: string): boolean {
 }
 
 function advice(): string {
-  const byPath = 'name one by --inspect-node <path>'
-  if (process.platform !== 'linux') return `Install one, then ${byPath}.`
+  const byPath = 'set the path of one with --inspect-node <path>'
+  if (process.platform !== 'linux') return `Install one, or ${byPath}.`
   const source = `node-${process.platform}-${process.arch}`
   return `Run "npm install --no-save ${PACKAGE}@npm:${source}@24.21.0" in Solhost's folder, or ${byPath}.`
 }

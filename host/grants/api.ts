@@ -7,7 +7,7 @@ import { GrantedHosts } from '../secrets/granted-host.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import { findSolution, namedSolution, type OfSolution } from '../solutions/find-solution.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
-import { askedFor, type PlatformPlace, refusalOf, warnOfGrants } from './grant-warnings.ts'
+import { type PlatformPlace, refusalOf, requestsOf, warnOfGrants } from './grant-warnings.ts'
 import type { DatabaseGrant, GrantStore } from './grants.ts'
 import { grantsTarget } from './grants-target.ts'
 
@@ -34,10 +34,10 @@ const DatabaseForm = z
     database: ServerDatabase,
     username: Name.optional(),
     password: z.string().max(1000).refine(isText, { error: 'must be text without NUL' }).optional(),
-    hasPassword: z.boolean().optional().describe('shown; without effect when it is sent'),
+    hasPassword: z.boolean().optional().describe('read-only'),
   })
   .refine(({ username, password }) => username !== undefined || password === undefined, {
-    error: 'must have a username where it has a password',
+    error: 'must have a username if it has a password',
   })
 
 const GrantsForm = z
@@ -75,8 +75,8 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
   async function askedBy(name: string) {
     const solution = await catalog.active(name)
-    if (solution === null) return askedFor([])
-    return askedFor([...solution.modules.map(({ manifest }) => manifest), solution.manifest])
+    if (solution === null) return requestsOf([])
+    return requestsOf([...solution.modules.map(({ manifest }) => manifest), solution.manifest])
   }
 
   function refuseDangerous(name: string, grant: DatabaseGrant): void {
@@ -88,7 +88,7 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
     route(
       'GET /solutions/:name/grants',
       {
-        summary: 'What is granted to a solution, without passwords',
+        summary: 'The grants of a solution, without passwords',
         right: 'solutions:{name}:read',
         before: find,
         answers: { 200: Grants },
@@ -98,7 +98,8 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
     route(
       'PUT /solutions/:name/grants',
       {
-        summary: 'Grant this and nothing else; a password that is left out stays, on the same server and username',
+        summary:
+          'Replace the grants of a solution. A password that is left out is kept if server and username are the same',
         // No token may do this, whatever its scopes: a tool that uploads a solution for its author must not grant it
         // anything.
         right: null,

@@ -26,7 +26,7 @@ export type GrantWarning = {
 /** What the manifests of a solution and its modules request. */
 export type Asked = Pick<Manifest, 'databases' | 'http'>
 
-export function askedFor(manifests: readonly Asked[]): Asked {
+export function requestsOf(manifests: readonly Asked[]): Asked {
   return {
     databases: Object.assign(Object.create(null), ...manifests.map(({ databases }) => databases)),
     http: manifests.flatMap(({ http }) => http),
@@ -46,7 +46,7 @@ export function refusalOf({ server, database, username }: GrantedPlace, platform
   if (username !== undefined && !isSameName(username, platform.username)) return null
   return (
     `The platform signs in to the server ${server} with the account of DB_${server.toUpperCase()}_USERNAME, so scripts that ` +
-    'use it could change the platform. Create an account for this solution alone, with rights to this database only, ' +
+    'use it could change the platform. Create an account for this solution only, with rights to this database only, ' +
     'and grant it with its user name and password.'
   )
 }
@@ -70,16 +70,16 @@ export function warnOfGrants(
   for (const [name, grant] of Object.entries(grants.databases)) {
     const { server, username } = grant
     const wanted = asked.databases[name]
-    if (wanted === undefined) warn('not_asked_for', `No manifest of the solution asks for the database "${name}".`)
+    if (wanted === undefined) warn('not_asked_for', `No manifest of the solution requests the database "${name}".`)
     else if (wanted.server !== server) {
-      warn('server_differs', `The manifest asks for "${name}" on ${wanted.server}, the grant is on ${server}.`)
+      warn('server_differs', `The manifest requests "${name}" on ${wanted.server}, but the grant is on ${server}.`)
     }
     const refusal = refusalOf(grant, platform)
     if (refusal !== null) warn('refused', `The grant of "${name}" is refused. ${refusal}`)
     else if (username === undefined) warn('shared_account', sharedAccount(name, server))
   }
   for (const host of grants.http) {
-    if (!asked.http.includes(host)) warn('not_asked_for', `No manifest of the solution asks for the host "${host}".`)
+    if (!asked.http.includes(host)) warn('not_asked_for', `No manifest of the solution requests the host "${host}".`)
   }
   return warnings
 }
@@ -88,6 +88,6 @@ function sharedAccount(name: string, server: string): string {
   return (
     `The database "${name}" is used with the account of DB_${server.toUpperCase()}_USERNAME. Scripts can do on that server ` +
     'whatever this account can, including in databases of other solutions that use it. Row policies do not apply to a ' +
-    'superuser or to the owner of a table. Create an account for this solution alone.'
+    'superuser or to the owner of a table. Create an account for this solution only.'
   )
 }

@@ -66,7 +66,7 @@ export function createGrants(db: Database, key: PlatformKey, now: () => number =
     if (password !== null) return { ...one, password }
     throw new PlatformError(
       'ERR_PLATFORM_KEY',
-      `The password granted to "${solution}" for the database "${name}" cannot be read with the platform's key. Set it again.`,
+      `The password granted to "${solution}" for the database "${name}" cannot be decrypted with the platform’s key. Set it again.`,
     )
   }
 

@@ -3,7 +3,7 @@ import type { PageRouter } from '../pages/page.ts'
 import { type ListedSecret, type Secrets, secretNameOf } from '../secrets/secrets.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import { type SolutionHeadParts, solutionOf } from '../solutions/page-head.ts'
-import { type Asked, askedFor, type PlatformPlace, warnOfGrants } from './grant-warnings.ts'
+import { type Asked, type PlatformPlace, requestsOf, warnOfGrants } from './grant-warnings.ts'
 import type { GrantStore, ShownGrants } from './grants.ts'
 
 export type SolutionAccessPageParts = SolutionHeadParts & {
@@ -21,7 +21,9 @@ export function addSolutionAccessPages(pages: PageRouter, parts: SolutionAccessP
     const solution = await solutionOf(ctx, parts)
     const { name, title } = solution
     const active = await catalog.active(name)
-    const asked = askedFor(active === null ? [] : [...active.modules.map(({ manifest }) => manifest), active.manifest])
+    const asked = requestsOf(
+      active === null ? [] : [...active.modules.map(({ manifest }) => manifest), active.manifest],
+    )
     const granted = await grants.show(name)
     const model = {
       solution,

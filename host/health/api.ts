@@ -9,15 +9,18 @@ import type { Health as HealthReport } from './health-report.ts'
 export type HealthApiParts = { readonly health: HealthReport }
 
 const HealthQuery = z.strictObject({
-  range: z.enum(['recent', 'day']).default('recent').describe('2 hours by 10 s; a day by the minute'),
-  hours: z.coerce.number().int().min(1).max(MOST_HOURS).default(1).describe('of `entries`'),
+  range: z
+    .enum(['recent', 'day'])
+    .default('recent')
+    .describe('recent: 2 hours in steps of 10 s; day: a day in steps of 1 minute'),
+  hours: z.coerce.number().int().min(1).max(MOST_HOURS).default(1).describe('the period of `entries`'),
 })
 
 const EpochMs = z.int().min(0)
 const Calls = {
   count: z.int(),
   failed: z.int(),
-  p50: z.number().nullable().describe('ms, at most 9 % off; null without calls'),
+  p50: z.number().nullable().describe('ms, at most 9 % off; null: no calls'),
   p95: z.number().nullable(),
   largest: z.number(),
 }
@@ -32,7 +35,7 @@ const Health = z
     database: z.object({
       kind: z.enum(KIND_NAMES),
       ok: z.boolean(),
-      latency: z.number().nullable().describe('ms; null: no answer'),
+      latency: z.number().nullable().describe('ms; null: no response'),
     }),
     certificate: z
       .object({
@@ -40,32 +43,32 @@ const Health = z
         validFrom: EpochMs,
         validTo: EpochMs,
         problem: z.enum(['expired', 'not-yet-valid', 'expires-soon']).nullable(),
-        refused: z.string().nullable().describe('why the newest file is not in use'),
+        refused: z.string().nullable().describe('why the newest file was refused'),
       })
       .nullable()
-      .describe('null: the host serves no TLS'),
+      .describe('null: the host does not serve TLS'),
     memory: z
       .object({
         host: z.int(),
         processes: z.int(),
-        maximum: z.number().describe('in force: the lower of RUNTIME_XMX and what the control group leaves'),
+        maximum: z.number().describe('the effective limit: the lower of RUNTIME_XMX and what the control group leaves'),
         configured: z.number().describe('RUNTIME_XMX'),
-        groupLimit: z.number().nullable().describe('of the control group, such as a container’s; null: it has none'),
-        used: z.number().describe('of maximum, by the host and all its processes'),
+        groupLimit: z.number().nullable().describe('limit of the control group, such as a container; null: no limit'),
+        used: z.number().describe('part of maximum that the host and its processes use'),
       })
       .describe('bytes'),
     telemetry: z
       .array(
         z.object({
           signal: z.enum(SIGNALS),
-          state: z.enum(['ok', 'away', 'barred']).describe('barred: address or token are refused'),
-          correct: z.string().nullable().describe('barred: the property to correct; else null'),
+          state: z.enum(['ok', 'away', 'barred']).describe('away: unreachable; barred: address or token are refused'),
+          correct: z.string().nullable().describe('if barred, the property to fix; else null'),
           waiting: z.int().describe('bytes'),
-          dropped: z.int().describe('data points, log records or spans since the start that never arrive'),
-          droppedAt: EpochMs.nullable().describe('the last time that one was dropped; null: none was'),
+          dropped: z.int().describe('data points, log records or spans that were dropped since the start'),
+          droppedAt: EpochMs.nullable().describe('when one was last dropped; null: never'),
         }),
       )
-      .describe('what is sent to a collector; empty: nothing is'),
+      .describe('the signals that are sent to a collector; empty: none'),
     clients: z.int().describe('open on this host'),
     processes: z.array(
       z.object({
@@ -73,26 +76,28 @@ const Health = z
         solution: z.string().nullable(),
         calls: z.int(),
         clients: z.int().nullable(),
-        memory: z.int().describe('bytes that it holds alone'),
+        memory: z.int().describe('bytes that no other process shares'),
       }),
     ),
     quarantined: z.array(z.object({ solution: z.string(), retryAt: EpochMs })).nullable(),
     cloudLogins: z
       .array(z.object({ solution: z.string(), problem: z.enum(CLOUD_LOGIN_PROBLEMS) }))
       .describe(
-        'solutions of PLATFORM_CLOUD whose users, or whose page, the control center keeps away, as this host saw it last',
+        'PLATFORM_CLOUD solutions whose users cannot sign in, or whose login page was refused, when this host last asked the control center',
       ),
     cloud: z
       .object({
-        state: z.enum(['connecting', 'connected', 'away', 'barred']).describe('barred: address or token are refused'),
+        state: z
+          .enum(['connecting', 'connected', 'away', 'barred'])
+          .describe('away: unreachable; barred: address or token are refused'),
         since: EpochMs,
-        number: z.int().nullable().describe('of the desired state that was tried last'),
+        number: z.int().nullable().describe('the number of the last desired state that was tried'),
         triedAt: EpochMs.nullable(),
         failed: z.array(z.object({ name: z.string(), message: z.string() })).describe('versions that were refused'),
-        refused: z.string().nullable().describe('why the last statement was not taken; null: it was'),
+        refused: z.string().nullable().describe('why the last statement was refused; null: it was accepted'),
       })
       .nullable()
-      .describe('the control center; null: there is none'),
+      .describe('the control center; null: none is set'),
     series: z.object({
       range: z.enum(['recent', 'day']),
       step: z.int().describe('ms'),
@@ -106,15 +111,15 @@ const Health = z
               .nullable(),
           }),
         )
-        .describe('the oldest first, without gaps'),
+        .describe('oldest first, without gaps'),
     }),
     signIns: z
       .array(z.object({ at: EpochMs, outcome: z.string(), count: z.int() }))
       .nullable()
-      .describe('of all hosts; null: the database did not answer'),
+      .describe('on all hosts; null: the database did not respond'),
     entries: z
       .array(z.object({ solution: z.string(), entry: z.string(), ...Calls }))
-      .describe('entry functions and handlers; what took the most time in all first'),
+      .describe('entry functions and handlers, by total time, longest first'),
   })
   .meta({ id: 'Health' })
 
@@ -123,7 +128,7 @@ export function healthRoutes({ health }: HealthApiParts): AdminRoute[] {
     route(
       'GET /health',
       {
-        summary: 'How this host is and what it did lately; it answers while the database is away',
+        summary: 'The state and recent activity of this host; also works while the database is unreachable',
         right: 'health:read',
         query: HealthQuery,
         answers: { 200: Health },

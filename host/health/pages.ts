@@ -28,7 +28,7 @@ export function addHealthPages(pages: PageRouter, router: Router, parts: HealthP
 
   router.get('/health.json', async (ctx) => {
     requireDataRequest(ctx)
-    if (pageSessionOf(ctx) === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the administration.')
+    if (pageSessionOf(ctx) === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the admin pages.')
     ctx.body = { html: renderPart(ctx, 'health-now', textFor(ctx)('admin.part.health'), await modelOf(ctx, parts)) }
   })
 }

@@ -21,14 +21,14 @@ export type LoginPageApiParts = {
 
 const GenerateForm = z
   .strictObject({
-    replace: z.boolean().default(false).describe('whether a media/login.html that is there is replaced'),
+    replace: z.boolean().default(false).describe('whether to replace an existing media/login.html'),
   })
   .meta({ id: 'GenerateForm' })
 
 const LoginPage = z
   .object({
     hasTemplate: z.boolean().describe('whether the active version has a media/login.html'),
-    isUsed: z.boolean().describe('false: the default page is shown, since there is no template or it lacks the form'),
+    isUsed: z.boolean().describe('false: the default page is shown because there is no template or it lacks the form'),
     warnings: z.array(
       z.object({
         file: z.string(),
@@ -36,7 +36,7 @@ const LoginPage = z
         column: z.int().optional(),
         code: z.enum(Object.keys(WARNING_CODES)),
         message: z.string(),
-        source: z.string().nullable().describe('the line'),
+        source: z.string().nullable().describe('the content of that line'),
         advice: z.string().nullable(),
       }),
     ),
@@ -51,7 +51,7 @@ export function loginPageRoutes({ store, catalog, uploads, limits }: LoginPageAp
     route(
       'GET /solutions/:name/login-page',
       {
-        summary: 'The login page of the active version: its template, what is wrong with it, how it can be shown',
+        summary: 'The login page of the active version: its template, warnings, and the states that a preview can show',
         right: 'solutions:{name}:read',
         answers: { 200: LoginPage },
       },
@@ -82,10 +82,10 @@ export function loginPageRoutes({ store, catalog, uploads, limits }: LoginPageAp
     route(
       'GET /solutions/:name/login-page/template',
       {
-        summary: 'The default login page with its placeholders, as generate adds it',
+        summary: 'The default login page with its placeholders, as `generate` adds it',
         right: 'solutions:{name}:read',
         before: ({ params }) => findSolution(store, params.name),
-        answers: { 200: { description: 'as it says', type: 'text/html' } },
+        answers: { 200: { description: 'the page', type: 'text/html' } },
       },
       ({ ctx }) => {
         ctx.type = 'text/html; charset=utf-8'

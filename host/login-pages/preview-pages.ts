@@ -43,7 +43,7 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
     if (pageSessionOf(ctx) === null || !isFrameOfOurs(ctx)) {
       throw new PlatformError(
         'ERR_NOT_A_NAVIGATION',
-        'The preview is shown in its frame on the page "Login page" only.',
+        'The preview is only shown in its frame on the page "Login page".',
       )
     }
     requireTicket(name, ticket)
@@ -68,7 +68,7 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
   /** Also checked for the page: the ticket is part of its Content-Security-Policy, where no other text may get in. */
   function requireTicket(name: string, ticket: string): void {
     if (previewTickets.isFor(name, ticket)) return
-    throw new PlatformError('ERR_NOT_FOUND', 'This preview is over: load the page around it anew.')
+    throw new PlatformError('ERR_NOT_FOUND', 'This preview has expired. Reload the page that shows it.')
   }
 }
 

@@ -50,7 +50,7 @@ export function createAccountSources(
     if (cloud !== null) return cloud
     throw new PlatformError(
       'ERR_MODE_UNAVAILABLE',
-      'PLATFORM_CLOUD needs a control center: set ENVIRONMENT=onprem, CLOUD_URL and REMOTE_ENVIRONMENT_TOKEN, and start the host again.',
+      'PLATFORM_CLOUD needs a control center: set ENVIRONMENT=onprem, CLOUD_URL and REMOTE_ENVIRONMENT_TOKEN, and restart the host.',
       { mode },
     )
   }

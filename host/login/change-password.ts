@@ -146,7 +146,10 @@ export function createChangePasswordPages(
       const scope = cookieScope(ctx, sites, solution.name)
       const isForeign = sourceOfPost(ctx, sites.originOf(solution.name, stateOf(ctx).client)) === 'foreign'
       if (isForeign || !formTokens.check(ctx, scope, fields.get('csrf_token'))) {
-        throw new PlatformError('ERR_FOREIGN_ORIGIN', 'This form had expired, or came from another site.')
+        throw new PlatformError(
+          'ERR_FOREIGN_ORIGIN',
+          'This form has expired or came from another site. Open the page again.',
+        )
       }
       const person = await personOf(solution.name, fields.get('ticket') ?? '', session)
       if (person === null) return goToLogin(ctx, solution.name, '')
@@ -175,5 +178,5 @@ function goToLogin(ctx: Context, solution: string, query: string): void {
 }
 
 function noPassword(): PlatformError {
-  return new PlatformError('ERR_NOT_FOUND', 'This account has no password here that could be changed.')
+  return new PlatformError('ERR_NOT_FOUND', 'This account has no password that can be changed here.')
 }

@@ -67,7 +67,7 @@ export function generateLoginPage(
     if (files.has(LOGIN_TEMPLATE) && !replace) {
       throw new PlatformError(
         'ERR_FILE_EXISTS',
-        `"${name}" has a ${LOGIN_TEMPLATE} already: send {"replace": true} to put the default one in its place.`,
+        `"${name}" already has a ${LOGIN_TEMPLATE}. To replace it with the default one, send {"replace": true}.`,
         { file: LOGIN_TEMPLATE },
       )
     }
@@ -87,5 +87,5 @@ export async function activeBundle(
 ): Promise<Uint8Array> {
   const packed = await store.bundle(name, facts.sha256)
   if (packed !== null) return packed
-  throw new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" has no active version any more; ask again.`, { name })
+  throw new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" no longer has an active version. Try again.`, { name })
 }

@@ -25,7 +25,7 @@ export function loginTokenForm(limits: Limits) {
       username: Name,
       uid: Name,
       permissions: z.array(permission).min(1).max(limits.PERMISSIONS),
-      expiresIn: z.int().min(1000).max(LONGEST_LIFETIME).optional().describe('in ms; LOGIN_TOKEN_LIFETIME unless set'),
+      expiresIn: z.int().min(1000).max(LONGEST_LIFETIME).optional().describe('in ms; default: LOGIN_TOKEN_LIFETIME'),
     })
     .meta({ id: 'LoginTokenForm' })
 }
@@ -38,7 +38,7 @@ export function loginTokenRoutes({ catalog, loginTokens, limits }: LoginTokenApi
     route(
       'POST /solutions/:name/login-tokens',
       {
-        summary: 'Make a token that signs a user in to the solution, once',
+        summary: 'Create a token that signs a user in to the solution once',
         right: 'solutions:{name}:write',
         act: 'solution-login-token',
         names: namedSolution,
@@ -53,7 +53,7 @@ export function loginTokenRoutes({ catalog, loginTokens, limits }: LoginTokenApi
         if (unknown === undefined) return loginTokens.issue(solution.name, login, expiresIn)
         throw new PlatformError(
           'ERR_REQUEST_INVALID',
-          `permissions: the manifests of "${solution.name}" list no permission "${unknown}".`,
+          `permissions: no manifest of "${solution.name}" lists the permission "${unknown}".`,
         )
       },
     ),

@@ -9,10 +9,10 @@ import { readForm } from '../../base/http/read-body.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { type Arrival, readArrival } from './arrival.ts'
-import { goOn, goTo, type SignedIn } from './go-on.ts'
 import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
-import { pageAskedFor } from './page-asked-for.ts'
+import { goTo, redirectSignedIn, type SignedIn } from './redirect-signed-in.ts'
+import { requestedPage } from './requested-page.ts'
 import type { ClientSignIn, ClientSignIns } from './sign-in-token.ts'
 import { acceptSignIn, auditSignIn, BASIS_OF_TOKEN, type SessionParts } from './start-session.ts'
 
@@ -35,7 +35,7 @@ export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, ClientSignIn, Signe
     const retryAfter = await throttle.count(counted(attempt), true)
     if (retryAfter === null) return null
     return new Refusal({ outcome: 'throttled', username: '', isRepeatable: true }, () => {
-      throw new PlatformError('ERR_THROTTLED', 'Too many attempts to sign in.', { retryAfter })
+      throw new PlatformError('ERR_THROTTLED', 'Too many sign-in attempts.', { retryAfter })
     })
   },
   source: readToken,
@@ -49,7 +49,7 @@ export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, ClientSignIn, Signe
   audit: auditSignIn,
   async redirect(attempt, signedIn, { throttle }) {
     await throttle.succeeded(counted(attempt), true)
-    goOn(attempt, signedIn)
+    redirectSignedIn(attempt, signedIn)
   },
 }
 
@@ -69,8 +69,11 @@ function checkPage(attempt: Attempt, { formTokens }: LoginFormParts): Attempt | 
   if (cameFromOwnPage(attempt, fields, formTokens)) return attempt
   return new Refusal(null, () => {
     // Another tab signed in, which invalidated this page's CSRF token: reload the page as the user who is signed in.
-    if (sourceOfPost(ctx, serverUrl) === 'same-origin') return goTo(ctx, pageAskedFor(ctx))
-    throw new PlatformError('ERR_FOREIGN_ORIGIN', 'This page had expired, or the form came from another site.')
+    if (sourceOfPost(ctx, serverUrl) === 'same-origin') return goTo(ctx, requestedPage(ctx))
+    throw new PlatformError(
+      'ERR_FOREIGN_ORIGIN',
+      'This page has expired, or the form came from another site. Open the page again.',
+    )
   })
 }
 
@@ -92,10 +95,10 @@ async function readToken(
   }
   const login = byClient?.login ?? (await loginTokens.consume(solution.name, token))
   if (login === null || !mayGrant(solution, login.permissions)) return refused(attempt)
-  return byClient ?? { login, tenant: null, locale, page: pageAskedFor(ctx), showUrl: null }
+  return byClient ?? { login, tenant: null, locale, page: requestedPage(ctx), showUrl: null }
 }
 
 /** The client opens on its login form again. */
 function refused({ ctx }: Attempt): Refusal {
-  return new Refusal({ outcome: 'refused', username: '' }, () => goTo(ctx, pageAskedFor(ctx)))
+  return new Refusal({ outcome: 'refused', username: '' }, () => goTo(ctx, requestedPage(ctx)))
 }

@@ -9,7 +9,7 @@ export type ClientSignIn = {
   readonly login: Login
   readonly tenant: Tenant | null
   readonly locale: string
-  /** Path and query of the requested page, as returned by `pageAskedFor`. */
+  /** Path and query of the requested page, as returned by `requestedPage`. */
   readonly page: string
   /** Where the script sends the browser instead (`application.showURL`), already checked; null for `page`. */
   readonly showUrl: string | null
@@ -55,7 +55,7 @@ export function createClientSignIns(db: Database, key: PlatformKey, now: () => n
   const tokens = createSingleUseTokens<Bound>(db, key, kind, now)
   return {
     issue({ solution, browser, login, tenant, locale, page, showUrl }) {
-      if (!isPageOf(solution, page)) throw new TypeError(`"${page}" is no page of the solution "${solution}"`)
+      if (!isPageOf(solution, page)) throw new TypeError(`"${page}" is not a page of the solution "${solution}"`)
       const { username, uid, permissions } = login
       const content = { browser, login: { username, uid, permissions }, tenant, locale, page, showUrl }
       return tokens.issue(solution, content, LIFETIME).token

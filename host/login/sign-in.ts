@@ -16,12 +16,12 @@ import { sendToAddress } from '../http/send-to-address.ts'
 import type { AccountSources, FormSource } from './account-sources.ts'
 import { type Arrival, readArrival } from './arrival.ts'
 import type { ChangePasswordPages } from './change-password.ts'
-import { goOn, type SignedIn } from './go-on.ts'
 import type { LoginPageSender } from './login-page.ts'
 import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
-import { pageAskedFor } from './page-asked-for.ts'
 import { customFields, keptFields } from './query-params.ts'
+import { redirectSignedIn, type SignedIn } from './redirect-signed-in.ts'
+import { requestedPage } from './requested-page.ts'
 import type { Accepted, SignInAnswer } from './sign-in-answer.ts'
 import type { FormMode } from './sign-in-mode.ts'
 import { acceptSignIn, auditSignIn, BASIS_OF_TOKEN, type SessionBasis, type SessionParts } from './start-session.ts'
@@ -50,7 +50,7 @@ const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
 /** In seconds, if the error does not give a time. */
 const RETRY_AFTER = 5
 
-/** More passwords are being checked than the machine can check at once. */
+/** More passwords are being checked than the machine can check at the same time. */
 const PASSWORDS_BUSY: Failed = {
   code: 'sandbox_busy',
   message: 'too many passwords are being checked',
@@ -84,7 +84,7 @@ export const BY_PASSWORD: WayOfSigningIn<Attempt, Attempt, Accepted, SignedIn, S
   source: checkPassword,
   accept: acceptPassword,
   audit: auditSignIn,
-  redirect: goOn,
+  redirect: redirectSignedIn,
   failed: refusalOfError,
 }
 
@@ -170,7 +170,7 @@ async function acceptLoginToken(attempt: Attempt, accepted: Accepted, parts: Sig
 }
 
 function signedIn({ ctx, locale }: Attempt, { login, effects }: Accepted): SignedIn {
-  return { username: login.username, showUrl: effects.showUrl, page: pageAskedFor(ctx), locale }
+  return { username: login.username, showUrl: effects.showUrl, page: requestedPage(ctx), locale }
 }
 
 function counted({ source, solution, fields, address }: Attempt) {

@@ -61,7 +61,7 @@ export function createSingleUseTokens<Content extends object>(
       if (token.length <= longest) return { token, expiresAt }
       throw new PlatformError(
         'ERR_REQUEST_INVALID',
-        `The token would have ${token.length} characters; ${longest} are possible. Give fewer permissions.`,
+        `The token would have ${token.length} characters, but at most ${longest} are allowed. Send fewer permissions.`,
       )
     },
     async consume(solution, token, isMeant = () => true) {

@@ -16,7 +16,8 @@ export function maintenanceRoutes({ maintenance }: MaintenanceApiParts): AdminRo
     route(
       'PUT /maintenance',
       {
-        summary: 'While it is on, nobody new comes in and signed-in users finish',
+        summary:
+          'Turn maintenance on or off. While it is on, new sign-ins are blocked, and users who are signed in can finish',
         right: 'maintenance:write',
         act: 'maintenance',
         body: Maintenance,

@@ -28,7 +28,7 @@ export function createAnonymousLines(log: Pick<SolutionLog, 'write'>, now: () =>
     else if (count.left === 0) {
       log.write(solution, {
         level: 'warn',
-        message: `further lines of ${networkOf(address)} are left out for a minute`,
+        message: `further lines about ${networkOf(address)} are suppressed for a minute`,
       })
     }
   }

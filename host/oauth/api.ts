@@ -33,7 +33,7 @@ export type OAuthApiParts = {
 /** A literal secret would be stored in plain text, and could go to any host that the author names. */
 const OAuthSettingsForm = PartialOAuthForm.refine(
   ({ apiSecret }) => apiSecret === undefined || SECRET_PLACEHOLDER.test(apiSecret),
-  { path: ['apiSecret'], error: 'must be "%%NAME%%", a secret that is set at secrets/NAME' },
+  { path: ['apiSecret'], error: 'must be "%%NAME%%", with a secret that is set at secrets/NAME' },
 ).meta({ id: 'OAuthSettingsForm' })
 
 const OAuthSettings = z
@@ -47,10 +47,10 @@ const OAuthTest = z
       z.object({
         step: z.enum(['settings', 'discovery', 'endpoints', 'keys', 'secret', 'clock']),
         result: z.enum(['ok', 'failed', 'skipped']),
-        message: z.string().describe('never with a secret in it'),
+        message: z.string().describe('contains no secrets'),
       }),
     ),
-    redirectAddress: z.string().describe('to be registered at the provider'),
+    redirectAddress: z.string().describe('the redirect URI to register with the provider'),
   })
   .meta({ id: 'OAuthTest' })
 
@@ -64,7 +64,7 @@ const OAuthProvider = z
         name: z.string(),
         title: z.string(),
         description: z.string(),
-        required: z.enum(['yes', 'no', 'issuer']).describe('issuer: unless an issuer is given'),
+        required: z.enum(['yes', 'no', 'issuer']).describe('issuer: required if no issuer is set'),
         default: z.string().nullable(),
         values: z.array(z.string()).nullable(),
       }),
@@ -102,7 +102,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
     route(
       'GET /solutions/:name/oauth',
       {
-        summary: 'The OAuth settings that were set here, and what is wrong with them and the manifest’s together',
+        summary: 'The OAuth settings that were set here, and warnings about them together with those in the manifest',
         right: 'solutions:{name}:read',
         before: find,
         answers: { 200: OAuthSettings },
@@ -112,7 +112,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
     route(
       'PUT /solutions/:name/oauth',
       {
-        summary: 'Set OAuth settings; each wins over the one of that name in the manifest',
+        summary: 'Set OAuth settings; each overrides the one with the same name in the manifest',
         // Not for API tokens: the settings decide where all users of the solution sign in, and override the uploader's.
         right: null,
         act: 'solution-oauth',
@@ -129,7 +129,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
     route(
       'DELETE /solutions/:name/oauth',
       {
-        summary: 'Delete the OAuth settings; those of the manifest count again',
+        summary: 'Delete the OAuth settings; those in the manifest apply again',
         right: null,
         act: 'solution-oauth',
         names,
@@ -138,13 +138,13 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
       },
       async ({ params: { name } }) => {
         if (await oauthSettings.remove(name)) return
-        throw new PlatformError('ERR_NOT_FOUND', `The operator has set no OAuth settings for "${name}".`)
+        throw new PlatformError('ERR_NOT_FOUND', `The operator has not set any OAuth settings for "${name}".`)
       },
     ),
     route(
       'GET /solutions/:name/oauth/redirect-address',
       {
-        summary: 'The address to register at the provider',
+        summary: 'The redirect URI to register with the provider',
         right: 'solutions:{name}:read',
         before: find,
         answers: { 200: RedirectAddress },
@@ -155,7 +155,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
       'POST /solutions/:name/oauth/test',
       {
         summary:
-          'Try OAuth settings as far as nobody has to sign in: those sent, over the manifest’s as PUT would have it; without a body those that are set',
+          'Test OAuth settings as far as possible without a sign-in: those in the body, applied over the manifest as by PUT; without a body, the current ones',
         right: 'solutions:{name}:write',
         before: find,
         body: OAuthSettingsForm.nullable(),
@@ -173,7 +173,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
     route(
       'GET /oauth-providers',
       {
-        summary: 'The providers and the settings that each takes; for any token',
+        summary: 'The providers and the settings that each accepts',
         right: 'any',
         answers: { 200: z.object({ items: z.array(OAuthProvider) }) },
       },

@@ -35,22 +35,25 @@ export function checkAuthorizationResponse(
   { content: { configuration, provider } }: Transaction,
 ): AuthorizationResponse {
   const twice = ONCE.find((name) => parameters.getAll(name).length > 1)
-  if (twice !== undefined) throw new OAuthProblem('oauth_token', `the answer has the parameter "${twice}" twice`)
+  if (twice !== undefined) throw new OAuthProblem('oauth_token', `the response has the parameter "${twice}" twice`)
   checkIssuer(parameters, provider)
   const error = parameters.get('error')
   if (error !== null) throw problemOfError(error, parameters.get('error_description'), provider)
   if (mode !== configuration.responseMode) {
-    throw new OAuthProblem('oauth_token', `the answer came as ${mode}, asked for was ${configuration.responseMode}`)
+    throw new OAuthProblem(
+      'oauth_token',
+      `the response was sent as ${mode}, but ${configuration.responseMode} was requested`,
+    )
   }
   const code = parameters.get('code')
   const idToken = parameters.get('id_token')
   if (configuration.responseType === 'id_token') {
-    if (idToken === null || idToken === '') throw new OAuthProblem('oauth_token', 'the answer has no id_token')
-    if (code !== null) throw new OAuthProblem('oauth_token', 'the answer has a code, which was not asked for')
+    if (idToken === null || idToken === '') throw new OAuthProblem('oauth_token', 'the response has no id_token')
+    if (code !== null) throw new OAuthProblem('oauth_token', 'the response has a code, which was not requested')
     return { code: null, idToken }
   }
-  if (idToken !== null) throw new OAuthProblem('oauth_token', 'the answer has an id_token, which was not asked for')
-  if (code === null || code === '') throw new OAuthProblem('oauth_token', 'the answer has no code')
+  if (idToken !== null) throw new OAuthProblem('oauth_token', 'the response has an id_token, which was not requested')
+  if (code === null || code === '') throw new OAuthProblem('oauth_token', 'the response has no code')
   if (code.length > LONGEST_CODE) throw new OAuthProblem('oauth_token', `the code has ${code.length} characters`)
   return { code, idToken: null }
 }
@@ -66,7 +69,10 @@ function checkIssuer(
   const issuer = parameters.get('iss')
   if (issuer === null) {
     if (!sendsIssuer || parameters.has('id_token')) return
-    throw new OAuthProblem('oauth_token', 'the answer has no "iss", which this provider says it always sends')
+    throw new OAuthProblem(
+      'oauth_token',
+      'the response has no "iss", although this provider’s metadata says that it always sends one',
+    )
   }
   const isExpected =
     expected === null
@@ -75,7 +81,7 @@ function checkIssuer(
         ? isOfTenant(issuer, expected)
         : isSameSecret(issuer, expected)
   if (isExpected) return
-  throw new OAuthProblem('oauth_token', `the answer is of the issuer ${quote(issuer)}, not of ${quote(expected)}`)
+  throw new OAuthProblem('oauth_token', `the response is from the issuer ${quote(issuer)}, not from ${quote(expected)}`)
 }
 
 /** Accepts any tenant: the ID token names it, and is checked to be consistent. */
@@ -102,7 +108,7 @@ const DENIED = [
 export const PROVIDER_DOWN = ['temporarily_unavailable', 'server_error']
 
 function problemOfError(error: string, description: string | null, { title }: Provider): OAuthProblem {
-  const said = `${title} answered with the error ${quote(error)}${description === null ? '' : `: ${quote(description)}`}`
+  const said = `${title} returned the error ${quote(error)}${description === null ? '' : `: ${quote(description)}`}`
   if (DENIED.includes(error)) return new OAuthProblem('oauth_denied', said)
   return new OAuthProblem(PROVIDER_DOWN.includes(error) ? 'oauth_provider' : 'oauth_configuration', said)
 }

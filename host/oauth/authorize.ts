@@ -2,7 +2,7 @@ import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier } from 
 import { networkOf } from '../../base/http/network.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Arrival } from '../login/arrival.ts'
-import { pageAskedFor } from '../login/page-asked-for.ts'
+import { requestedPage } from '../login/requested-page.ts'
 import { wasSignedOut } from '../login/signed-out-browser.ts'
 import type { ClientSecrets } from './client-secret.ts'
 import type { OAuthConfiguration } from './configuration.ts'
@@ -47,7 +47,7 @@ export async function authorize(
     nonce: randomNonce(),
     verifier,
   }
-  const returnTo = pageAskedFor(ctx)
+  const returnTo = requestedPage(ctx)
   const { id, cookie } = await transactions.start({
     solution: solution.name,
     network: networkOf(address),

@@ -67,7 +67,7 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
   const { db, keys, logins, sessions, remembered, limits, now = Date.now } = parts
   const { name } = asking.solution
   const named = readUnchecked(token)
-  if (named === null) throw new OAuthProblem('oauth_token', 'it is no signed token')
+  if (named === null) throw new OAuthProblem('oauth_token', 'it is not a signed token')
   const { configuration, provider } = await registeredAs(asking, named, parts)
   const { jwksUri } = provider
   if (jwksUri === null) throw new OAuthProblem('oauth_token', 'the provider has no keys')
@@ -83,7 +83,7 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
   // Longer than its `iat` would be accepted again.
   const expires_at = now() + LOGOUT_TOKEN_AGE + 3 * limits.OAUTH_CLOCK_SKEW
   if (!(await insertOnce(db, 'used_tokens', { id, expires_at }))) {
-    throw new OAuthProblem('oauth_token', 'it was used before')
+    throw new OAuthProblem('oauth_token', 'it was already used')
   }
   const client = { issuer: checked.iss, clientId }
   const ids = await logins.endSignedOut(name, { client, subject: checked.sub, sid: checked.sid }, checked.issuedAt)
@@ -106,7 +106,7 @@ async function registeredAs(
     if (login !== null) return login.content
   }
   if (solution.manifest.authenticator !== 'OAUTH') {
-    throw new OAuthProblem('oauth_token', 'nobody is signed in by its issuer and audience')
+    throw new OAuthProblem('oauth_token', 'no user is signed in with its issuer and audience')
   }
   const configuration = await chooser.choose(asking)
   return { configuration, provider: await finder.find(solution.name, configuration) }

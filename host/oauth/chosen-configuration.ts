@@ -39,7 +39,7 @@ export function createConfigurationChooser({
     const ofOperator = await settings.get(solution.name)
     const merged = mergeSettings(solution.manifest.oauth, ofOperator)
     if (merged !== null) return checkConfiguration(merged, placeOf(solution.manifest.oauth, ofOperator), refusalOf)
-    const message = 'there are no OAuth settings: neither "oauth" in solution.json nor settings of the operator'
+    const message = 'there are no OAuth settings, neither "oauth" in solution.json nor settings of the operator'
     throw new OAuthProblem('oauth_configuration', message)
   }
 
@@ -122,5 +122,5 @@ export function placeOf(ofManifest: object | null, ofOperator: object | null): s
   if (ofOperator === null) return '"oauth" in solution.json'
   return ofManifest === null
     ? 'the operator’s OAuth settings'
-    : '"oauth" in solution.json with the operator’s settings over it'
+    : '"oauth" in solution.json, overridden by the operator’s settings'
 }

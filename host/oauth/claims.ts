@@ -79,7 +79,7 @@ export function createClaimsReader(
       tokenRequests.readProfile(registration, accessToken, address),
     )
     if (expected.before !== undefined && expected.before.sub !== claims.sub) {
-      throw new OAuthProblem('oauth_token', 'after the refresh the provider names another user')
+      throw new OAuthProblem('oauth_token', 'the provider’s response to the refresh is about another user')
     }
     return { claims, issuedAt: now() }
   }
@@ -92,7 +92,10 @@ export function createClaimsReader(
       const { before } = expected
       const { idToken, accessToken } = tokens
       if (idToken === null && before === undefined) {
-        throw new OAuthProblem('oauth_token', `${provider.title} gave no ID token: does the scope have "openid"?`)
+        throw new OAuthProblem(
+          'oauth_token',
+          `${provider.title} returned no ID token: check that the scope contains "openid"`,
+        )
       }
       const verified =
         idToken === null
@@ -175,6 +178,6 @@ function textOf(info: Readonly<Record<string, unknown>>): string {
     return JSON.stringify(info)
   } catch {
     // JSON.parse accepts any depth, JSON.stringify does not.
-    throw new OAuthProblem('oauth_provider', 'user info is nested too deep')
+    throw new OAuthProblem('oauth_provider', 'user info is nested too deeply')
   }
 }

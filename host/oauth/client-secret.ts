@@ -32,7 +32,7 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
     const host = placeOf(tokenEndpoint)
     const value = await secrets.forHost(solution, name, host)
     if (value !== null) return value
-    throw new OAuthProblem('oauth_configuration', `the operator has set no secret ${name} for the host ${host}`)
+    throw new OAuthProblem('oauth_configuration', `the operator has not set a secret ${name} for the host ${host}`)
   }
 
   /**
@@ -44,7 +44,7 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
     const [place, own] = [placeOf(userInfo), placeOf(tokenEndpoint)]
     if (name === null || place === own || place === `api.${own}`) return
     if ((await secrets.forHost(solution, name, place)) !== null) return
-    const message = `the operator has set no secret ${name} for the host ${place}, which "userInfoEndpoint" names`
+    const message = `the operator has not set a secret ${name} for the host ${place}, which "userInfoEndpoint" names`
     throw new OAuthProblem('oauth_configuration', message)
   }
 
@@ -89,7 +89,7 @@ async function readKey(text: string): Promise<CryptoKey> {
   try {
     return await importPKCS8(text, 'ES256')
   } catch {
-    const wanted = 'a private key on the curve P-256 in PKCS#8 form, as it stands in Apple’s .p8 file'
+    const wanted = 'a P-256 private key in PKCS#8 format, as in Apple’s .p8 file'
     throw new OAuthProblem('oauth_configuration', `with "teamId" and "keyId" the "apiSecret" must be ${wanted}`)
   }
 }

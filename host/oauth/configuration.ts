@@ -136,12 +136,12 @@ function readSettings(settings: unknown, refuse: Refuse): Settings {
   }
   const written = Object.entries(settings).filter(([, value]) => value !== null && value !== undefined)
   if (written.length > MOST_SETTINGS)
-    return refuse(`there are ${written.length} settings; at most ${MOST_SETTINGS} may be there`)
+    return refuse(`there are ${written.length} settings, but at most ${MOST_SETTINGS} are allowed`)
   const checked = OAuthForm.safeParse(Object.assign(Object.create(null), Object.fromEntries(written)))
   if (checked.success) return checked.data
   const [issue] = checked.error.issues
   const name = String(issue?.path[0] ?? '')
-  if (issue === undefined || name === '') return refuse(`the settings ${issue?.message ?? 'are wrong'}`)
+  if (issue === undefined || name === '') return refuse(`the settings ${issue?.message ?? 'are invalid'}`)
   if (!written.some(([key]) => key === name)) return refuse(`"${name}" is missing; it ${issue.message}`)
   return refuse(`${quote(name)} ${issue.message}`)
 }
@@ -161,7 +161,7 @@ function ownSettings(settings: Settings, { settings: known }: ProviderRow, refus
 /** The provider's addresses. Settings override the table. */
 function placesOf(settings: Settings, row: ProviderRow, own: OwnSettings, refuse: Refuse): Places {
   const { issuer, authorizationBaseUrl, accessTokenEndpoint, userInfoEndpoint } = settings
-  if (issuer !== undefined && own.tenant !== undefined) refuse('"issuer" names the tenant already: leave "tenant" out')
+  if (issuer !== undefined && own.tenant !== undefined) refuse('"issuer" already names the tenant: remove "tenant"')
   const known = row.places(own)
   if (known === null && issuer === undefined) refuse(`${settings.api} needs ${row.needs}`)
   const places = {
@@ -180,7 +180,7 @@ function needSingleEndpoints(settings: Settings, refuse: Refuse): void {
   const missing = needed
     .filter((name) => name !== 'accessTokenEndpoint' || settings.response_type !== 'id_token')
     .filter((name) => settings[name] === undefined)
-  if (missing.length > 0) refuse(`${settings.api} needs "issuer", or else "${missing.join('", "')}" as well`)
+  if (missing.length > 0) refuse(`${settings.api} needs "issuer", or else also "${missing.join('", "')}"`)
 }
 
 function responseTypeOf(
@@ -210,7 +210,7 @@ function responseModeOf(
     refuse('"response_mode" must be fragment or form_post with the response_type id_token')
   }
   if (needsForm && mode !== 'form_post')
-    refuse('"response_mode" must be form_post where Apple is asked for name or email')
+    refuse('"response_mode" must be form_post if the scope for Apple has name or email')
   return mode
 }
 
@@ -218,7 +218,7 @@ function responseModeOf(
 function scopeOf({ defaultScope }: Settings, row: ProviderRow, refuse: Refuse): string {
   const names = (defaultScope ?? row.scope).split(' ').filter((name) => name !== '')
   if (names.some((name) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name))) {
-    refuse('"defaultScope" must be names of printable ASCII, with spaces between them')
+    refuse('"defaultScope" must be printable ASCII names separated by spaces')
   }
   if (row.readProfile === null && !names.includes('openid')) names.unshift('openid')
   return [...new Set(names)].join(' ')
@@ -231,14 +231,14 @@ function pkceOf(
   refuse: Refuse,
 ): OAuthConfiguration['pkce'] {
   if (type === 'code') return written ?? row.pkce
-  if (written !== undefined) refuse('"code_challenge_method" has no meaning with the response_type id_token')
+  if (written !== undefined) refuse('"code_challenge_method" cannot be used with the response_type id_token')
   return null
 }
 
 function signedSecretOf({ teamId, keyId, apiSecret }: Settings, refuse: Refuse): OAuthConfiguration['signedSecret'] {
   if (teamId === undefined && keyId === undefined) return null
   if (teamId === undefined || keyId === undefined || apiSecret === undefined) {
-    return refuse('"teamId" and "keyId" go together, with the private key in "apiSecret"')
+    return refuse('"teamId" and "keyId" must be set together, with the private key in "apiSecret"')
   }
   return { teamId, keyId }
 }
@@ -252,20 +252,20 @@ function clientAuthenticationOf(
   refuse: Refuse,
 ): ClientAuthentication | null {
   if (apiSecret !== undefined) {
-    if (written === 'none') refuse('"token_endpoint_auth_method" is none although there is an "apiSecret"')
+    if (written === 'none') refuse('"token_endpoint_auth_method" must not be none if "apiSecret" is set')
     return written ?? row.clientAuthentication
   }
   if (written !== undefined && written !== 'none') refuse(`"token_endpoint_auth_method" ${written} needs "apiSecret"`)
   if (type === 'id_token') return 'none'
-  if (row.needsSecret) refuse(`"apiSecret" is missing; ${api} gives no code away without it`)
-  if (pkce !== 'S256') refuse('"apiSecret" is missing; only with the PKCE method S256 it may be left out')
+  if (row.needsSecret) refuse(`"apiSecret" is missing; ${api} requires it`)
+  if (pkce !== 'S256') refuse('"apiSecret" is missing; it is optional only with the PKCE method S256')
   return 'none'
 }
 
 function failedUrl({ login_failed_url: written }: Settings, refuse: Refuse): null {
   return written === undefined
     ? null
-    : refuse('"login_failed_url" must be an http or https address without user name, or a path that starts with "/"')
+    : refuse('"login_failed_url" must be an http or https address without a user name, or a path that starts with "/"')
 }
 
 function parametersOf(settings: Settings): Record<string, string> {

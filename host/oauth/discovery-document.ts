@@ -28,7 +28,7 @@ export function readDiscoveryDocument(value: unknown, from: string): DiscoveryDo
   const read = Document.safeParse(value)
   if (read.success) return read.data
   const wrong = [...new Set(read.error.issues.map(({ path }) => `"${String(path[0])}"`))].join(', ')
-  throw new OAuthProblem('oauth_provider', `the discovery document of ${from} is wrong in ${wrong}`)
+  throw new OAuthProblem('oauth_provider', `the discovery document of ${from} has an invalid ${wrong}`)
 }
 
 /** `{issuer}/.well-known/openid-configuration`, without a second slash (OIDC Discovery section 4). */
@@ -56,7 +56,7 @@ export function issuerOf(
   if (named === wanted || (configuration.api === 'Microsoft' && isMicrosoftTenantOf(wanted, named))) return named
   throw new OAuthProblem(
     'oauth_provider',
-    `the discovery document must name ${quote(wanted)} as issuer, letter by letter; it names ${quote(named)}`,
+    `the issuer in the discovery document must be exactly ${quote(wanted)}, but is ${quote(named)}`,
   )
 }
 

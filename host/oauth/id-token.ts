@@ -59,14 +59,14 @@ export async function checkIdToken(token: string, expected: ExpectedIdToken): Pr
 }
 
 function checkEarlier(iss: string, sub: string, { issuer, subject }: ExpectedIdToken): void {
-  if (issuer !== undefined && iss !== issuer) throw refused(WHAT, 'has another "iss" than that of the sign-in')
-  if (subject !== undefined && sub !== subject) throw refused(WHAT, 'has another "sub" than that of the sign-in')
+  if (issuer !== undefined && iss !== issuer) throw refused(WHAT, 'does not have the "iss" of the sign-in')
+  if (subject !== undefined && sub !== subject) throw refused(WHAT, 'does not have the "sub" of the sign-in')
 }
 
 function checkNonce(nonce: unknown, { nonce: asked, earlierNonce }: ExpectedIdToken): void {
   const wanted = asked ?? (nonce === undefined ? null : (earlierNonce ?? null))
   if (wanted !== null && !(typeof nonce === 'string' && isSameSecret(nonce, wanted)))
-    throw refused(WHAT, `has ${nonce === undefined ? 'no "nonce"' : 'a "nonce" that is not that of this sign-in'}`)
+    throw refused(WHAT, `has ${nonce === undefined ? 'no "nonce"' : 'a "nonce" other than that of this sign-in'}`)
 }
 
 /** The left half of the hash of the access token or code (OIDC Core sections 3.1.3.6 and 3.3.2.11). */
@@ -75,12 +75,12 @@ function checkHash(name: 'at_hash' | 'c_hash', claim: unknown, came: string | un
   const hash = createHash(algorithm).update(came).digest()
   const half = hash.subarray(0, hash.length / 2).toString('base64url')
   if (typeof claim !== 'string' || !isSameSecret(claim, half))
-    throw refused(WHAT, `has a "${name}" that does not fit what came with it`)
+    throw refused(WHAT, `has a "${name}" that does not match the ${name === 'c_hash' ? 'code' : 'access token'}`)
 }
 
 function checkAge(claims: Readonly<Record<string, unknown>>, maxAge: number, { now, skew }: ExpectedIdToken): void {
   const signedInAt = readTime(WHAT, claims, 'auth_time')
   if (signedInAt < now - maxAge * 1000 - skew)
     throw refused(WHAT, `says that the user signed in more than ${maxAge} s ago, which "max_age" does not allow`)
-  if (signedInAt > now + skew) throw refused(WHAT, 'says that the user signed in at a time that is still to come')
+  if (signedInAt > now + skew) throw refused(WHAT, 'says that the user signed in at a time in the future')
 }

@@ -66,7 +66,7 @@ export async function readKeySet(value: unknown, from: string): Promise<readonly
   if (keys.length > 0) return keys
   throw new OAuthProblem(
     'oauth_provider',
-    `${from} has no key that can be used: of its ${set.data.keys.length} none is public, sound, strong enough and for ` +
+    `${from} has no usable key: none of its ${set.data.keys.length} is public, valid, strong enough and for ` +
       Object.keys(ALGORITHMS).join(', '),
   )
 }
@@ -119,7 +119,7 @@ export function isSameKey(one: ProviderKey, other: ProviderKey): boolean {
 /** @param alg an algorithm that fits the key */
 export async function importKey({ jwk }: ProviderKey, alg: string): Promise<CryptoKey> {
   const key = await importJWK(jwk, alg)
-  if (key instanceof Uint8Array) throw new TypeError('a key that is no public one was taken up')
+  if (key instanceof Uint8Array) throw new TypeError('a key that is not public was accepted')
   return key
 }
 

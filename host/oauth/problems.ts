@@ -17,7 +17,7 @@ export const OAUTH_PROBLEMS = {
   oauth_expired: {
     status: 400,
     page: 'expired',
-    what: 'the sign-in is too old, was used, or began in another browser',
+    what: 'the sign-in is too old, was already used, or began in another browser',
   },
 } as const satisfies Record<string, { readonly status: number; readonly page: OAuthProblemPage; readonly what: string }>
 

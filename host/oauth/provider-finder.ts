@@ -58,7 +58,7 @@ export function createProviderFinder(
   async function readDocument(issuer: string): Promise<DiscoveryDocument> {
     const refusal = requests.refusalOf(issuer)
     if (refusal !== null) throw new OAuthProblem('oauth_configuration', `"issuer" ${refusal}`)
-    if (issuer.includes('?')) throw new OAuthProblem('oauth_configuration', '"issuer" must have no query')
+    if (issuer.includes('?')) throw new OAuthProblem('oauth_configuration', '"issuer" must not have a query')
     return readDiscoveryDocument(await requests.getJson(discoveryAddress(issuer)), new URL(issuer).host)
   }
 
@@ -79,7 +79,7 @@ export function createProviderFinder(
       if (missing.length === 0) return providerOf(configuration, null, requests.refusalOf)
       if (hasIssuer(configuration)) return discover(solution, configuration)
       const settings = missing.map((endpoint) => `"${ENDPOINTS[endpoint].setting}"`).join(', ')
-      throw new OAuthProblem('oauth_configuration', `the settings must have "issuer", or else ${settings} as well`)
+      throw new OAuthProblem('oauth_configuration', `the settings need "issuer", or else also ${settings}`)
     },
   }
 }
@@ -115,7 +115,7 @@ function providerOf(
     const refusal = address === undefined ? 'is missing' : refusalOf(address)
     if (address !== undefined && refusal === null) return address
     if (!required.includes(name)) return null
-    throw new OAuthProblem('oauth_provider', `the discovery document has a fault: "${discovered}" ${refusal}`)
+    throw new OAuthProblem('oauth_provider', `the discovery document is invalid: "${discovered}" ${refusal}`)
   }
 
   function optional(discovered: 'revocation_endpoint' | 'end_session_endpoint'): string | null {

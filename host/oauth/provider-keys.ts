@@ -152,5 +152,5 @@ function keyFor(keys: readonly ProviderKey[], { alg, kid }: TokenHeader): Provid
   if (first === undefined) return null
   if (others.every((other) => isSameKey(first, other))) return first
   const which = kid === null ? 'that names no key' : `that names the key ${quote(kid)}`
-  throw new OAuthProblem('oauth_token', `a token ${which} fits ${others.length + 1} keys for ${alg} of the key set`)
+  throw new OAuthProblem('oauth_token', `a token ${which} matches ${others.length + 1} keys for ${alg} in the key set`)
 }

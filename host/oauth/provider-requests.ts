@@ -36,8 +36,8 @@ export function createProviderRequests(
   function refusalOf(address: string): string | null {
     const url = URL.parse(address)
     if (url === null || !/^https?:\/\/[^/\\]/i.test(address)) return 'must be an https address'
-    if (url.username !== '' || url.password !== '') return 'must have no user name and no password'
-    if (url.hash !== '' || address.includes('#')) return 'must have no fragment'
+    if (url.username !== '' || url.password !== '') return 'must not have a user name or password'
+    if (url.hash !== '' || address.includes('#')) return 'must not have a fragment'
     if (url.protocol === 'http:' && !namesPlaceOf(url, allowedHosts)) {
       const { host, port } = hostPortOf(url)
       return `must be an https address: the operator can allow http for ${host}:${port} in OAUTH_ALLOWED_HOSTS`
@@ -70,22 +70,21 @@ export function createProviderRequests(
       const { host } = new URL(address)
       const { status, headers, body } = await request(address, 'GET', { accept: 'application/json' }, null)
       seen?.(headers)
-      if (status !== 200) throw new OAuthProblem('oauth_provider', `${host} answered ${status}, not 200`)
+      if (status !== 200) throw new OAuthProblem('oauth_provider', `${host} returned HTTP ${status}, not 200`)
       const value = readObject(body)
-      if (value === null)
-        throw new OAuthProblem('oauth_provider', `${host} answered with something else than a JSON object`)
+      if (value === null) throw new OAuthProblem('oauth_provider', `${host} did not return a JSON object`)
       return value
     },
     async fetch(address, { method, headers, body }) {
       const text = body === undefined || body === null ? null : String(body)
       const answer = await request(address, method, { ...headers }, text)
       const hasNoBody = [101, 204, 205, 304].includes(answer.status)
-      const made = new Response(hasNoBody ? null : new Uint8Array(answer.body), {
+      const response = new Response(hasNoBody ? null : new Uint8Array(answer.body), {
         status: answer.status,
         headers: { ...answer.headers },
       })
-      Object.defineProperty(made, 'url', { value: address })
-      return made
+      Object.defineProperty(response, 'url', { value: address })
+      return response
     },
   }
 }

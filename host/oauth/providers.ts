@@ -199,10 +199,7 @@ async function readGithubProfile(
   const user = await get(userInfoEndpoint)
   if (!isObject(user) || !Number.isSafeInteger(user.id) || (user.id as number) <= 0) {
     const came = isObject(user) ? quote(user.id) : quote(user)
-    throw new OAuthProblem(
-      'oauth_provider',
-      `GitHub’s user must be an object with the number "id", but came as ${came}`,
-    )
+    throw new OAuthProblem('oauth_provider', `GitHub’s user must be an object with the number "id", but is ${came}`)
   }
   const email = verifiedEmail(await get(`${userInfoEndpoint}/emails`))
   return Object.assign(Object.create(null) as Record<string, unknown>, {

@@ -4,8 +4,8 @@ import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from '../login/arrival.ts'
 import type { AuthenticatorQuestion } from '../login/ask-authenticator.ts'
-import { goOn, goTo, type SignedIn } from '../login/go-on.ts'
 import { customFields, queryParams } from '../login/query-params.ts'
+import { goTo, redirectSignedIn, type SignedIn } from '../login/redirect-signed-in.ts'
 import type { Accepted } from '../login/sign-in-answer.ts'
 import { forgetSignedOut } from '../login/signed-out-browser.ts'
 import { acceptSignIn, auditSignIn, type SessionParts } from '../login/start-session.ts'
@@ -56,7 +56,7 @@ export const BY_PROVIDER: WayOfSigningIn<Asked, Attempt, Checked, SignedIn, Retu
   source: checkUser,
   accept,
   audit: auditSignIn,
-  redirect: goOn,
+  redirect: redirectSignedIn,
   failed(attempt, error, parts) {
     if (!(error instanceof OAuthProblem)) throw error
     return refused(attempt, error, contextOf(attempt, null), parts)
@@ -77,9 +77,9 @@ async function takeTransaction(asked: Asked, parts: ReturnParts): Promise<Attemp
   const { ctx, scope, solution, serverUrl, parameters } = asked
   const nothingKnown = { configuration: null, provider: null, claims: null, returnTo: startPageOf(solution) }
   const refuse = (message?: string) => refused(asked, expired(message), nothingKnown, parts)
-  if (parameters === null) return refuse('the answer is larger than a form may be, and was not read')
+  if (parameters === null) return refuse('the response is larger than the limit for forms and was not read')
   const state = stateOfResponse(parameters)
-  if (state === null) return refuse('the answer must have one "state"')
+  if (state === null) return refuse('the response must have exactly one "state"')
   const taken = await take(asked, state, parts)
   if (taken.kind === 'unknown') return refuse()
   if (taken.kind === 'used') {
@@ -142,7 +142,7 @@ async function verify(
     return { ...verified, idToken, refreshToken: null }
   }
   const { code } = response
-  if (provider.tokenEndpoint === null) throw new TypeError('a code was asked for without a token endpoint')
+  if (provider.tokenEndpoint === null) throw new TypeError('a code was requested without a token endpoint')
   const secret = await clientSecrets.secretFor(solution, configuration, provider.tokenEndpoint)
   const registration = { provider, configuration, secret }
   const tokens = await tokenRequests.exchangeCode(registration, { code, redirectUri, verifier })
@@ -162,7 +162,7 @@ async function accept(
   const login = { configuration, provider, page: returnTo, nonce, claims, idToken, refreshToken }
   const providerLogin = await logins.start(solution.name, login, issuedAt, startedAt)
   const signedOut = () => {
-    const problem = expired('the provider has signed the user out meanwhile')
+    const problem = expired('the provider has signed the user out in the meantime')
     return refused(attempt, problem, contextOf(attempt, claims), parts)
   }
   if (providerLogin === null) return signedOut()
@@ -188,6 +188,6 @@ function startPageOf(solution: ActiveSolution): string {
   return `/solution/${solution.name}/index.html`
 }
 
-function expired(message = 'the sign-in is too old, was used before, or began in another browser'): OAuthProblem {
+function expired(message = 'the sign-in is too old, was already used, or began in another browser'): OAuthProblem {
   return new OAuthProblem('oauth_expired', message)
 }

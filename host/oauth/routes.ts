@@ -10,7 +10,7 @@ import type { Sites } from '../../base/http/sites.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { AccountSource } from '../login/account-sources.ts'
 import { type Arrival, readArrival } from '../login/arrival.ts'
-import { pageAskedFor } from '../login/page-asked-for.ts'
+import { requestedPage } from '../login/requested-page.ts'
 import { isProviderMode, signInModeOf } from '../login/sign-in-mode.ts'
 import { signInRemembered } from '../login/sign-in-remembered.ts'
 import { auditSignIn } from '../login/start-session.ts'
@@ -49,7 +49,7 @@ export async function signInAtProvider(arrival: Arrival, parts: OAuthParts): Pro
     await authorize(arrival, configuration, parts)
   } catch (error) {
     if (!(error instanceof OAuthProblem)) throw error
-    const context = { configuration, provider: null, claims: null, returnTo: pageAskedFor(arrival.ctx) }
+    const context = { configuration, provider: null, claims: null, returnTo: requestedPage(arrival.ctx) }
     auditSignIn(arrival, endedBy(error, null), parts)
     await showProblem(arrival, error, context, parts)
   }
@@ -80,7 +80,7 @@ export function addOAuthRoutes(
   async function needProviderMode(ctx: Context): Promise<Arrival> {
     const solution = await needSolution(ctx)
     if (!isProviderMode(signInModeOf(solution))) {
-      throw new PlatformError('ERR_NOT_FOUND', 'The users of this solution do not sign in at a provider.')
+      throw new PlatformError('ERR_NOT_FOUND', 'This solution’s users do not sign in at an OAuth provider.')
     }
     return readArrival(ctx, solution, localeOf(ctx, solution), parts.sites)
   }
@@ -138,7 +138,7 @@ export function addOAuthRoutes(
     const [, token] = tokens[0] ?? []
     const refusal =
       token === undefined || tokens.length > 1
-        ? 'there must be one logout_token'
+        ? 'the request must have exactly one logout_token'
         : await backchannelLogout(arrival, token, parts)
     ctx.status = refusal === null ? 200 : 400
     ctx.body = refusal === null ? '' : { error: 'invalid_request', error_description: 'The logout token was refused.' }

@@ -48,11 +48,11 @@ export function createSettingsTest(parts: SettingsTestParts, now: () => number =
     async function step<T>(
       name: TestStepName,
       work: () => T | Promise<T>,
-      told: (done: T) => string,
+      describe: (done: T) => string,
     ): Promise<T | null> {
       try {
         const done = await work()
-        steps.push({ step: name, result: 'ok', message: told(done) })
+        steps.push({ step: name, result: 'ok', message: describe(done) })
         return done
       } catch (error) {
         if (!(error instanceof OAuthProblem)) throw error
@@ -63,29 +63,32 @@ export function createSettingsTest(parts: SettingsTestParts, now: () => number =
     const skip = (name: TestStepName, message: string) => void steps.push({ step: name, result: 'skipped', message })
 
     async function tryAll(): Promise<void> {
-      const configuration = await step('settings', () => check(settings, where, watched), toldOfSettings)
+      const configuration = await step('settings', () => check(settings, where, watched), describeSettings)
       if (configuration === null) return
       const provider = await findProvider(configuration)
       if (provider === null) return
-      steps.push({ step: 'endpoints', result: 'ok', message: toldOfEndpoints(provider) })
+      steps.push({ step: 'endpoints', result: 'ok', message: describeEndpoints(provider) })
       await tryKeys(provider)
       await trySecret(configuration, provider)
     }
 
     async function findProvider(configuration: OAuthConfiguration): Promise<Provider | null> {
-      const found = await step('discovery', () => finder.find(solution, configuration), toldOfIssuer)
+      const found = await step('discovery', () => finder.find(solution, configuration), describeIssuer)
       if (found === null || watched.asked() > 0) return found
       steps.pop()
-      skip('discovery', 'The settings name all addresses that are needed: no discovery document is asked for.')
+      skip('discovery', 'The settings have all required addresses, so no discovery document is needed.')
       return found
     }
 
     async function tryKeys({ hasIdToken, jwksUri }: Provider): Promise<void> {
       if (!hasIdToken || jwksUri === null) {
-        return skip('keys', 'This provider has no ID tokens: it is asked who signed in, and no keys are needed.')
+        return skip(
+          'keys',
+          'This provider has no ID tokens, so no keys are needed: the host requests the user from the provider.',
+        )
       }
       const from = `the key set of ${new URL(jwksUri).host}`
-      await step('keys', async () => readKeySet(await watched.getJson(jwksUri), from), toldOfKeys)
+      await step('keys', async () => readKeySet(await watched.getJson(jwksUri), from), describeKeys)
     }
 
     async function trySecret(configuration: OAuthConfiguration, { tokenEndpoint }: Provider): Promise<void> {
@@ -96,7 +99,7 @@ export function createSettingsTest(parts: SettingsTestParts, now: () => number =
         'secret',
         async () => void (await parts.clientSecrets.secretFor(solution, configuration, tokenEndpoint)),
         () =>
-          `It is set, and may go to ${new URL(tokenEndpoint).host}. Whether it is right shows at the first sign-in.`,
+          `It is set and can be sent to ${new URL(tokenEndpoint).host}. The first sign-in will show whether it is correct.`,
       )
     }
 
@@ -112,7 +115,7 @@ function check(
   { refusalOf }: Pick<ProviderRequests, 'refusalOf'>,
 ): OAuthConfiguration {
   if (settings !== null) return checkConfiguration(settings, where, refusalOf)
-  throw new OAuthProblem('oauth_configuration', 'there are no OAuth settings to test: send some, or set them by PUT')
+  throw new OAuthProblem('oauth_configuration', 'there are no OAuth settings to test: send some, or set them with PUT')
 }
 
 /** How far the provider's clock is ahead, in ms, from the `Date` header, which has whole seconds. */
@@ -139,7 +142,7 @@ function watchRequests(requests: SettingsTestParts['requests'], now: () => numbe
 
 function clockStep(clock: Clock | null, leeway: number): TestStep {
   if (clock === null) {
-    return { step: 'clock', result: 'skipped', message: 'No answer of the provider told the time.' }
+    return { step: 'clock', result: 'skipped', message: 'No response of the provider had a Date header.' }
   }
   const seconds = Math.round(Math.abs(clock.ahead) / 1000)
   const apart = `The clock of ${clock.host} is ${seconds} s ${clock.ahead < 0 ? 'behind' : 'ahead of'} this host’s`
@@ -148,7 +151,7 @@ function clockStep(clock: Clock | null, leeway: number): TestStep {
     : {
         step: 'clock',
         result: 'failed',
-        message: `${apart}, but ${leeway / 1000} s are allowed: set this host’s clock by NTP, or raise OAUTH_CLOCK_SKEW.`,
+        message: `${apart}, but ${leeway / 1000} s are allowed: set this host’s clock with NTP, or raise OAUTH_CLOCK_SKEW.`,
       }
 }
 
@@ -156,22 +159,22 @@ function notReached(step: TestStepName): TestStep {
   return { step, result: 'skipped', message: 'An earlier step failed.' }
 }
 
-function toldOfSettings({ api, responseType, pkce }: OAuthConfiguration): string {
+function describeSettings({ api, responseType, pkce }: OAuthConfiguration): string {
   return `They are complete, for ${api}: response type ${responseType}, ${pkce === null ? 'no PKCE' : `PKCE ${pkce}`}.`
 }
 
-function toldOfIssuer({ issuer }: Provider): string {
-  return `The discovery document is sound; its issuer is ${issuer}.`
+function describeIssuer({ issuer }: Provider): string {
+  return `The discovery document is valid; its issuer is ${issuer}.`
 }
 
-function toldOfEndpoints({ authorizationEndpoint, tokenEndpoint, jwksUri, userInfoEndpoint }: Provider): string {
+function describeEndpoints({ authorizationEndpoint, tokenEndpoint, jwksUri, userInfoEndpoint }: Provider): string {
   const known = { 'sign-in': authorizationEndpoint, token: tokenEndpoint, keys: jwksUri, 'user info': userInfoEndpoint }
-  const told = Object.entries(known).flatMap(([name, address]) => (address === null ? [] : [`${name} ${address}`]))
-  return `${told.join(', ')}.`
+  const listed = Object.entries(known).flatMap(([name, address]) => (address === null ? [] : [`${name} ${address}`]))
+  return `${listed.join(', ')}.`
 }
 
-function toldOfKeys(keys: Awaited<ReturnType<typeof readKeySet>>): string {
+function describeKeys(keys: Awaited<ReturnType<typeof readKeySet>>): string {
   const algorithms = Object.keys(ALGORITHMS).filter((name) => keys.some((key) => fitsAlgorithm(key, name)))
-  const count = keys.length === 1 ? 'one key' : `${keys.length} keys`
-  return `The key set has ${count} that can be used, for ${algorithms.join(', ')}.`
+  const count = keys.length === 1 ? 'one usable key' : `${keys.length} usable keys`
+  return `The key set has ${count} for ${algorithms.join(', ')}.`
 }

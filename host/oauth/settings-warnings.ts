@@ -26,7 +26,7 @@ export function warnOfOAuthSettings(judged: SettingsToJudge): OAuthWarning[] {
   const { manifest, settings, merged, secretNames, refusalOf } = judged
   const mode = manifest?.authenticator ?? 'OAUTH'
   if (mode !== 'OAUTH') return settings === null ? [] : [notUsed(mode)]
-  if (merged === null) return [{ code: 'incomplete', message: 'There are no OAuth settings: nobody can sign in.' }]
+  if (merged === null) return [{ code: 'incomplete', message: 'There are no OAuth settings, so users cannot sign in.' }]
   const checked = tryConfiguration(merged, placeOf(manifest?.oauth ?? null, settings), refusalOf)
   if (typeof checked === 'string') return [{ code: 'incomplete', message: checked }]
   const name = checked.apiSecret === null ? null : secretNameOf(checked.apiSecret)
@@ -37,7 +37,7 @@ export function warnOfOAuthSettings(judged: SettingsToJudge): OAuthWarning[] {
 }
 
 function notUsed(mode: string): OAuthWarning {
-  const why = mode === 'OAUTH_AUTHENTICATOR' ? 'its getOAuthConfig alone says which settings count' : 'it needs none'
+  const why = mode === 'OAUTH_AUTHENTICATOR' ? 'only its getOAuthConfig decides which settings apply' : 'it needs none'
   return { code: 'not_used', message: `The active version has the authenticator ${mode}: ${why}.` }
 }
 

@@ -60,7 +60,7 @@ export async function readSignedToken(token: string, rules: TokenRules): Promise
   const isSigned =
     (await isSignedWith(await rules.key(named, false), token, alg)) ||
     (await isSignedWith(await rules.key(named, true), token, alg))
-  if (!isSigned) throw refuse("has a signature that is not by the provider's key")
+  if (!isSigned) throw refuse('has a signature that was not made with the provider’s key')
   return { algorithm: algorithmOf(alg) as SignatureAlgorithm, claims }
 }
 
@@ -87,12 +87,12 @@ export function readUncheckedClaims(token: string): Readonly<Record<string, unkn
 /** @returns the parts, or a text that says what is wrong */
 function splitToken(token: string): { readonly header: string; readonly payload: string } | string {
   if (typeof token !== 'string') return 'is not text'
-  if (token.length > LONGEST_TOKEN) return `has ${token.length} characters; ${LONGEST_TOKEN} are possible`
+  if (token.length > LONGEST_TOKEN) return `has ${token.length} characters, but at most ${LONGEST_TOKEN} are allowed`
   const parts = token.split('.', 6)
-  if (parts.length === 5) return 'is encrypted; only signed ones are read'
+  if (parts.length === 5) return 'is encrypted; only signed tokens are supported'
   const [header, payload, signature] = parts
   if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined)
-    return 'has not three parts'
+    return 'does not have three parts'
   if (signature === '') return 'has no signature'
   return parts.every(isBase64url) ? { header, payload } : 'has parts that are not base64url without padding'
 }
@@ -107,7 +107,7 @@ function readPart(part: string): Readonly<Record<string, unknown>> | string {
   const text = decodeUtf8(Buffer.from(part, 'base64url'))
   if (text === null) return 'is not UTF-8'
   const read = parseStrictJson(text)
-  if ('error' in read) return `is not strict JSON, from line ${read.error.line}, column ${read.error.column} on`
+  if ('error' in read) return `is not strict JSON (line ${read.error.line}, column ${read.error.column})`
   const { value } = read
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Readonly<Record<string, unknown>>)
@@ -117,7 +117,7 @@ function readPart(part: string): Readonly<Record<string, unknown>> | string {
 function headerRefusal(header: Readonly<Record<string, unknown>>, rules: TokenRules): string | null {
   const { alg, typ, kid } = header
   const refused = REFUSED_PARAMETERS.find((name) => Object.hasOwn(header, name))
-  if (refused !== undefined) return `has the header parameter "${refused}", which is never taken from a token`
+  if (refused !== undefined) return `has the header parameter "${refused}", which is never accepted`
   if (typeof alg !== 'string' || !rules.algorithms.includes(alg) || algorithmOf(alg) === null)
     return `must be signed with ${rules.algorithms.join(', ')}; its "alg" is ${quote(alg)}`
   if (typ !== undefined && !(typeof typ === 'string' && rules.types.includes(shortType(typ))))

@@ -20,7 +20,7 @@ export function checkIssuer(what: string, claims: RawClaims, provider: Provider)
   if (typeof iss === 'string' && isIssuer(iss, claims.tid, provider)) return iss
   const { issuer, issuerOrigins } = provider
   const wanted = issuer === null ? `an address at ${issuerOrigins.join(' or ')}` : quote(issuer)
-  throw refused(what, `must have as "iss" ${wanted}; it is ${quote(iss)}`)
+  throw refused(what, `must have the "iss" ${wanted}, but has ${quote(iss)}`)
 }
 
 function isIssuer(iss: string, tid: unknown, { issuer, issuerHasTenant, issuerOrigins }: Provider): boolean {
@@ -47,10 +47,10 @@ export function checkAudience(what: string, claims: RawClaims, clientId: string)
   const isOurs = aud === clientId || (Array.isArray(aud) && aud.length === 1 && aud[0] === clientId)
   if (!isOurs) {
     const came = Array.isArray(aud) ? `a list of ${aud.length}` : quote(aud)
-    throw refused(what, `must be for ${quote(clientId)} alone; its "aud" is ${came}`)
+    throw refused(what, `must be for ${quote(clientId)} only, but its "aud" is ${came}`)
   }
   if (azp !== undefined && azp !== clientId)
-    throw refused(what, `must have as "azp" ${quote(clientId)}, or none; it is ${quote(azp)}`)
+    throw refused(what, `must have the "azp" ${quote(clientId)} or none, but has ${quote(azp)}`)
 }
 
 /** Requires a string of 1 to 255 characters without control characters. */
@@ -83,7 +83,7 @@ export function checkTimes(what: string, claims: RawClaims, { earliest, earliest
   const nbf = claims.nbf === undefined ? now : readTime(what, claims, 'nbf')
   const over = [
     { by: now - skew - exp, isOver: exp + skew <= now, is: `expired at ${shown(exp)}` },
-    { by: iat - now - skew, isOver: iat > now + skew, is: `was issued at ${shown(iat)}, which is still to come` },
+    { by: iat - now - skew, isOver: iat > now + skew, is: `was issued at ${shown(iat)}, which is in the future` },
     { by: nbf - now - skew, isOver: nbf > now + skew, is: `must not be used before ${shown(nbf)}` },
     {
       by: earliest - skew - iat,
@@ -94,7 +94,7 @@ export function checkTimes(what: string, claims: RawClaims, { earliest, earliest
   ].filter(({ isOver }) => isOver)
   const [first] = over
   if (first === undefined) return iat
-  const clocks = `the provider's clock wrote ${shown(iat)}, this host's says ${shown(now)}, ${skew} ms apart are allowed`
+  const clocks = `the provider's clock said ${shown(iat)}, this host's clock says ${shown(now)}, and they may differ by ${skew} ms`
   const isByClock = over.every(({ by }) => by <= CLOCK_FAULT)
   throw new OAuthProblem(isByClock ? 'oauth_clock' : 'oauth_token', `${what} ${first.is}: ${clocks}`)
 }
@@ -103,7 +103,7 @@ export function checkTimes(what: string, claims: RawClaims, { earliest, earliest
 export function readTime(what: string, claims: RawClaims, name: string): number {
   const value = claims[name]
   if (typeof value === 'number' && Math.abs(value * 1000) <= LAST_DATE) return value * 1000
-  throw refused(what, `must have "${name}" as a number of seconds; it is ${quote(value)}`)
+  throw refused(what, `must have "${name}" as a number of seconds, but has ${quote(value)}`)
 }
 
 function shown(time: number): string {

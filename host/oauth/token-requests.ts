@@ -54,28 +54,28 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
       ...(provider.userInfoEndpoint === null ? {} : { userinfo_endpoint: provider.userInfoEndpoint }),
       ...(provider.revocationEndpoint === null ? {} : { revocation_endpoint: provider.revocationEndpoint }),
     }
-    const made = new client.Configuration(server, configuration.clientId, {}, authentication(provider, secret))
+    const config = new client.Configuration(server, configuration.clientId, {}, authentication(provider, secret))
     // `ProviderRequests` decides which addresses may be requested without TLS.
-    client.allowInsecureRequests(made)
-    made.timeout = 0
-    made[client.customFetch] = async (address, options) => {
+    client.allowInsecureRequests(config)
+    config.timeout = 0
+    config[client.customFetch] = async (address, options) => {
       const response = await requests.fetch(address, options)
       if (!isSameAddress(address, provider.tokenEndpoint) || response.status !== 200) return response
       const taken = await withoutIdToken(response)
       idToken = taken.idToken
       return taken.response
     }
-    return { made, idTokenOf: () => idToken }
+    return { config, idTokenOf: () => idToken }
   }
 
   /** @param unusable the code of the problem if the answer is well-formed but unusable */
   async function tokensOf(
     registration: Registration,
-    ask: (made: client.Configuration) => Promise<client.TokenEndpointResponse>,
+    ask: (config: client.Configuration) => Promise<client.TokenEndpointResponse>,
     unusable: OAuthProblemCode,
   ): Promise<Tokens> {
-    const { made, idTokenOf } = clientFor(registration)
-    const answer = await ask(made)
+    const { config, idTokenOf } = clientFor(registration)
+    const answer = await ask(config)
     const fault = faultOf(answer)
     if (fault !== null) throw new OAuthProblem(unusable, fault)
     const { access_token: accessToken, refresh_token: refreshToken = null } = answer
@@ -86,11 +86,11 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
     exchangeCode(registration, { code, redirectUri, verifier }) {
       const returned = new URL(redirectUri)
       returned.searchParams.set('code', code)
-      return told(registration, () =>
+      return withProblems(registration, () =>
         tokensOf(
           registration,
-          (made) =>
-            client.authorizationCodeGrant(made, returned, verifier === null ? {} : { pkceCodeVerifier: verifier }),
+          (config) =>
+            client.authorizationCodeGrant(config, returned, verifier === null ? {} : { pkceCodeVerifier: verifier }),
           'oauth_provider',
         ),
       )
@@ -98,22 +98,22 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
     async refresh(registration, refreshToken) {
       try {
         // A retry would fail too: `oauth_token` ends the sign-in, so that the user can start a new one.
-        return await tokensOf(registration, (made) => client.refreshTokenGrant(made, refreshToken), 'oauth_token')
+        return await tokensOf(registration, (config) => client.refreshTokenGrant(config, refreshToken), 'oauth_token')
       } catch (error) {
         if (error instanceof client.ResponseBodyError && REFRESH_REFUSED.includes(error.error)) return null
         throw problemOf(registration, error)
       }
     },
     revoke: (registration, token) =>
-      told(registration, () => client.tokenRevocation(clientFor(registration).made, token)),
+      withProblems(registration, () => client.tokenRevocation(clientFor(registration).config, token)),
     readUserInfo: (registration, accessToken, subject) =>
-      told(registration, () => client.fetchUserInfo(clientFor(registration).made, accessToken, subject)),
+      withProblems(registration, () => client.fetchUserInfo(clientFor(registration).config, accessToken, subject)),
     readProfile: (registration, accessToken, address) =>
-      told(registration, async () => {
-        const { made } = clientFor(registration)
-        const response = await client.fetchProtectedResource(made, accessToken, new URL(address), 'GET')
+      withProblems(registration, async () => {
+        const { config } = clientFor(registration)
+        const response = await client.fetchProtectedResource(config, accessToken, new URL(address), 'GET')
         if (response.status !== 200) {
-          throw new OAuthProblem('oauth_provider', `${new URL(address).host} answered ${response.status}, not 200`)
+          throw new OAuthProblem('oauth_provider', `${new URL(address).host} returned HTTP ${response.status}, not 200`)
         }
         return response.json() as Promise<unknown>
       }),
@@ -129,7 +129,7 @@ function isSameAddress(address: string, other: string | null): boolean {
 function faultOf({ token_type: type, access_token: token, refresh_token: refresh = '' }: client.TokenEndpointResponse) {
   // openid-client accepts DPoP too (RFC 9449), but DPoP tokens sent as bearer tokens are refused.
   if (type.toLowerCase() !== 'bearer') return `the tokens have the type ${quote(type)}, not Bearer`
-  if (NOT_IN_HEADERS.test(token)) return 'the access token has characters that no header can hold'
+  if (NOT_IN_HEADERS.test(token)) return 'the access token has characters that are not allowed in a header'
   return refresh.length > LONGEST_REFRESH_TOKEN ? `the refresh token has ${refresh.length} characters` : null
 }
 
@@ -166,7 +166,7 @@ async function withoutIdToken(response: Response): Promise<{ response: Response;
   }
   const { id_token: idToken, ...rest } = parsed
   if (typeof idToken !== 'string') {
-    throw new OAuthProblem('oauth_provider', `the token endpoint gave as id_token ${quote(idToken)}, not a text`)
+    throw new OAuthProblem('oauth_provider', `the token endpoint returned the id_token ${quote(idToken)}, not a string`)
   }
   return { response: new Response(JSON.stringify(rest), { status, headers }), idToken }
 }
@@ -182,7 +182,7 @@ function parseObject(text: string): Record<string, unknown> | null {
   }
 }
 
-async function told<T>(registration: Registration, ask: () => Promise<T>): Promise<T> {
+async function withProblems<T>(registration: Registration, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
@@ -207,21 +207,21 @@ function problemOf({ provider: { title } }: Registration, error: unknown): OAuth
   if (own !== null) return own
   if (error instanceof client.ResponseBodyError) {
     const { status, error: code, error_description: text } = error
-    const said = `${title} answered with the error ${quote(code)}${text === undefined ? '' : `: ${quote(text)}`}`
+    const said = `${title} returned the error ${quote(code)}${text === undefined ? '' : `: ${quote(text)}`}`
     if (status >= 500 || PROVIDER_DOWN.includes(code)) return new OAuthProblem('oauth_provider', said)
     return new OAuthProblem(REGISTRATION_ERRORS.includes(code) ? 'oauth_configuration' : 'oauth_token', said)
   }
   if (error instanceof client.WWWAuthenticateChallengeError) {
     return new OAuthProblem(
       'oauth_configuration',
-      `${title} answered ${error.status}: it does not accept the client or the token`,
+      `${title} returned HTTP ${error.status}: it does not accept the client or the token`,
     )
   }
   if (error instanceof client.ClientError) {
     const isSubject = error.code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
     if (isSubject)
       return new OAuthProblem('oauth_token', `user info of ${title} is about another user than the ID token`)
-    return new OAuthProblem('oauth_provider', `the answer of ${title} is not as OAuth needs it: ${reasonOf(error)}`)
+    return new OAuthProblem('oauth_provider', `the response of ${title} is not valid OAuth: ${reasonOf(error)}`)
   }
   throw error
 }

@@ -50,12 +50,11 @@ export function readTarget(text: string): Target {
     throw invalid(`the URL must be an http or https address of at most ${LONGEST_URL} characters`)
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid('the URL must not hold a user name or password: send the header Authorization')
+    throw invalid('the URL must not contain a user name or password: send the Authorization header')
   }
   const { host: written, port } = hostPortOf(url)
   const host = written.startsWith('[') ? written.slice(1, -1) : written
-  if (port === 0 || (isIP(host) === 0 && !isHostName(host)))
-    throw invalid('the URL has no host name that can be looked up')
+  if (port === 0 || (isIP(host) === 0 && !isHostName(host))) throw invalid('the host name in the URL is invalid')
   return {
     secure: url.protocol === 'https:',
     host,
@@ -69,7 +68,7 @@ export function readTarget(text: string): Target {
 /** @throws ERR_OUTBOUND_INVALID */
 export function checkMethod(method: string, hasBody: boolean): void {
   if (!(METHODS as readonly string[]).includes(method)) throw invalid(`the method must be one of ${METHODS.join(', ')}`)
-  if (hasBody && (method === 'GET' || method === 'HEAD')) throw invalid(`a request by ${method} has no body`)
+  if (hasBody && (method === 'GET' || method === 'HEAD')) throw invalid(`a ${method} request cannot have a body`)
 }
 
 /**
@@ -83,7 +82,7 @@ export function checkHeaders(headers: Readonly<Record<string, string>>): Map<str
     const name = written.toLowerCase()
     length += name.length + value.length
     if (checked.size === MOST_HEADERS || length > LONGEST_HEADERS) {
-      throw invalid(`there may be ${MOST_HEADERS} headers of ${LONGEST_HEADERS} characters together`)
+      throw invalid(`at most ${MOST_HEADERS} headers are allowed, with ${LONGEST_HEADERS} characters in total`)
     }
     checkHeader(name, value)
     if (checked.has(name)) throw invalid(`the header "${name}" is given twice`)
@@ -96,15 +95,15 @@ function checkHeader(name: string, value: string): void {
   try {
     validateHeaderName(name)
   } catch {
-    throw invalid('a header’s name has characters that no such name has')
+    throw invalid('a header’s name has invalid characters')
   }
   if (OWN_HEADERS.has(name) || name.startsWith('proxy-')) {
-    throw invalid(`the header "${name}" is set by the platform or belongs to the connection: leave it out`)
+    throw invalid(`the header "${name}" is set by the platform or belongs to the connection: remove it`)
   }
   try {
     validateHeaderValue(name, value)
   } catch {
-    throw invalid(`the header "${name}" has characters that no value has, such as a line break`)
+    throw invalid(`the value of the header "${name}" has invalid characters, such as a line break`)
   }
 }
 

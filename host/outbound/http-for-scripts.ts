@@ -11,9 +11,9 @@ export type HttpForScriptsParts = {
 }
 
 const REASONS: Readonly<Record<HttpRefusal, string>> = {
-  'not-asked': 'the manifest does not ask for the host',
+  'not-asked': 'the manifest does not request the host',
   'not-granted': 'the operator has not granted the host to this solution',
-  private: 'the host is in a private network or on this machine and not listed in HTTP_ALLOWED_HOSTS',
+  private: 'the host is in a private network or on this machine and is not listed in HTTP_ALLOWED_HOSTS',
 }
 
 /** HTTP requests by scripts (design 5.2), only to hosts that the operator granted to their solution. */

@@ -93,8 +93,8 @@ function requireOwnForm(ctx: Context): void {
   if (source === 'same-origin') return
   const message =
     source === 'foreign'
-      ? 'The form was not sent by a page of the administration.'
-      : 'This form is for browsers, which say where it comes from. Tools use /admin/api with the header Authorization.'
+      ? 'The form was not sent by an admin page.'
+      : 'This form is for browsers, which send their origin. Tools use /admin/api with the Authorization header.'
   throw new PlatformError('ERR_FOREIGN_ORIGIN', message)
 }
 

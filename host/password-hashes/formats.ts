@@ -142,8 +142,8 @@ export function readHash(hash: string): HashCheck {
     }
   }
   throw new ScriptError(
-    'security.checkPasswordHash: the format of this hash is not supported. Supported are argon2, bcrypt, scrypt and PBKDF2, as ' +
-      'docs/authenticators.md lists them; MD5, SHA and plain passwords are not.',
+    'security.checkPasswordHash: the format of this hash is not supported. Use a format of argon2, bcrypt, scrypt or PBKDF2 that ' +
+      'docs/authenticators.md lists; MD5, SHA and plain passwords are not supported.',
   )
 }
 

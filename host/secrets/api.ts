@@ -44,7 +44,7 @@ export function secretRoutes({ store, secrets }: SecretApiParts): AdminRoute[] {
     route(
       'PUT /solutions/:name/secrets/:secret',
       {
-        summary: 'Set a secret; nothing shows it again',
+        summary: 'Set a secret; its value cannot be read again',
         right: 'solutions:{name}:write',
         act: 'solution-secret',
         names: secretNamed,

@@ -55,7 +55,10 @@ export function createSecrets(db: Database, key: PlatformKey, now: () => number 
     async put(solution, name, value, hosts) {
       const others = (await list(solution)).filter((one) => one.name !== name)
       if (others.length >= MOST_SECRETS) {
-        throw new PlatformError('ERR_REQUEST_INVALID', `"${solution}" has ${MOST_SECRETS} secrets; delete some first.`)
+        throw new PlatformError(
+          'ERR_REQUEST_INVALID',
+          `"${solution}" already has ${MOST_SECRETS} secrets, which is the maximum. Delete some first.`,
+        )
       }
       const row = { value: key.encrypt(purposeOf(solution, name), value), hosts: JSON.stringify(hosts) }
       await put(db, 'secrets', ['solution', 'name'], { solution, name, updated_at: now(), ...row })

@@ -16,7 +16,7 @@ const SessionQuery = z.strictObject({
   after: Text.describe('the `next` of an earlier answer'),
   solution: Text,
   uid: Text,
-  username: Text.describe('letter by letter'),
+  username: Text.describe('exact'),
 })
 
 const EpochMs = z.int().min(0)
@@ -39,7 +39,7 @@ export function sessionRoutes({ sessions, remembered }: SessionApiParts): AdminR
     route(
       'GET /sessions',
       {
-        summary: 'The sessions that have not ended',
+        summary: 'The current sessions',
         right: 'sessions:read',
         query: SessionQuery,
         answers: { 200: pageOf(Session) },

@@ -186,7 +186,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     if (from.state === 'killed') return
     const message = readAnswer(text)
     if (message === null) {
-      onError('the process of an embedded database said what it never says, and was ended')
+      onError('the process of an embedded database sent an invalid message and was terminated')
       from.child.kill('SIGKILL')
     } else if (from.state === 'starting') opened(from, message)
     else settle(message)
@@ -206,9 +206,9 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
       next()
       return
     }
-    const why = message.kind === 'failed' ? message.message : 'it answered before it was asked'
+    const why = message.kind === 'failed' ? message.message : 'it responded before a request was sent'
     onError(`an embedded database cannot be opened: ${why}`)
-    failWaiting(new ScriptError('the embedded database cannot be opened; the operator finds the reason in the log'))
+    failWaiting(new ScriptError('the embedded database cannot be opened; the reason is in the platform’s log'))
     void kill()
   }
 
@@ -232,9 +232,9 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
   function errorOf(why: EmbeddedFailure, message: string): ScriptError {
     if (why === 'rows') return overRows(limits)
     if (why === 'size') return overSize(limits)
-    if (why === 'second') return new ScriptError('a query is one statement, but something follows its semicolon')
+    if (why === 'second') return new ScriptError('a query must be one statement, but something follows its semicolon')
     return why === 'file'
-      ? overLimit(limits, 'EMBEDDED_SIZE', 'the file of the embedded database has reached its largest size')
+      ? overLimit(limits, 'EMBEDDED_SIZE', 'the file of the embedded database has reached its maximum size')
       : serverAnswered(message, [file])
   }
 

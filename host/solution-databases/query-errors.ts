@@ -7,8 +7,8 @@ import { ScriptError } from '../../runtime/plugin.ts'
 const SERVER_TEXT = 500
 
 export function unknownName(name: string, known: readonly string[]): ScriptError {
-  const named = known.length === 0 ? 'it names none' : `it names ${known.slice(0, 20).join(', ')}`
-  return new ScriptError(`solution.json names no database ${name} under "databases" (${named})`)
+  const named = known.length === 0 ? 'it lists none' : `it lists ${known.slice(0, 20).join(', ')}`
+  return new ScriptError(`solution.json does not list the database ${name} under "databases" (${named})`)
 }
 
 export function notGranted(name: string): ScriptError {
@@ -17,14 +17,12 @@ export function notGranted(name: string): ScriptError {
 
 export function otherServer(name: string, asked: string, granted: string): ScriptError {
   return new ScriptError(
-    `solution.json asks for the database ${name} on ${asked}, but the operator granted it on ${granted}`,
+    `solution.json requests the database ${name} on ${asked}, but the operator granted it on ${granted}`,
   )
 }
 
 export function unreachable(name: string): ScriptError {
-  return new ScriptError(
-    `the server of the database ${name} cannot be reached, or refuses the platform; try again later`,
-  )
+  return new ScriptError(`the server of the database ${name} cannot be reached or refuses the account; try again later`)
 }
 
 export function overLimit(limits: Limits, name: LimitName, what: string): ScriptError {
@@ -32,11 +30,11 @@ export function overLimit(limits: Limits, name: LimitName, what: string): Script
 }
 
 export function overRows(limits: Limits): ScriptError {
-  return overLimit(limits, 'QUERY_ROWS', `the answer has more than ${limits.QUERY_ROWS} rows`)
+  return overLimit(limits, 'QUERY_ROWS', `the result has more than ${limits.QUERY_ROWS} rows`)
 }
 
 export function overSize(limits: Limits): ScriptError {
-  return overLimit(limits, 'QUERY_SIZE', `the answer is larger than ${limits.QUERY_SIZE} bytes`)
+  return overLimit(limits, 'QUERY_SIZE', `the result is larger than ${limits.QUERY_SIZE} bytes`)
 }
 
 export function overTime(limits: Limits): ScriptError {
@@ -49,7 +47,7 @@ export function waitedTooLong(limits: Limits): ScriptError {
 }
 
 export function tooManyWaiting(): ScriptError {
-  return new ScriptError('too many queries of the solution wait already; await each before you start the next')
+  return new ScriptError('too many queries of the solution are waiting; await each before you start the next')
 }
 
 /**
@@ -66,6 +64,6 @@ export function serverAnswered(message: string, secrets: readonly string[] = [])
     .replaceAll(/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '…')
     .replaceAll(/\[?(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4}(?:%\w+)?\]?/gi, '…')
   return new ScriptError(
-    `the database answered: ${text.length > SERVER_TEXT ? `${text.slice(0, SERVER_TEXT)}…` : text}`,
+    `the database reported: ${text.length > SERVER_TEXT ? `${text.slice(0, SERVER_TEXT)}…` : text}`,
   )
 }

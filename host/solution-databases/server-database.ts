@@ -184,7 +184,7 @@ const WHY = {
   account: 'its server refuses the account',
   'no-database': 'there is no such database on its server',
   rights: 'the account has no rights to it',
-  tls: 'its server offers no TLS, or a certificate that cannot be trusted',
+  tls: 'its server does not offer TLS, or its certificate is not trusted',
 } as const
 
 /** @throws Error if `work` takes longer than `time` ms */

@@ -41,9 +41,9 @@ export function createServerDatabases({ servers, limits, onError }: ServerDataba
     if (known?.key === key) return known.database
     if (known !== undefined) disconnect(known)
     const tell = (message: string) => onError(message, solution)
-    const made: OpenServer = { key, database: createServerDatabase({ name, kind, target, limits, onError: tell }) }
-    ofSolution.set(name, made)
-    return made.database
+    const opened: OpenServer = { key, database: createServerDatabase({ name, kind, target, limits, onError: tell }) }
+    ofSolution.set(name, opened)
+    return opened.database
   }
 
   function disconnect({ database }: OpenServer): Promise<void> {

@@ -6,7 +6,7 @@ import { repeat } from '../../base/work/repeat.ts'
 import type { DatabasePorts, Parameter, Row } from '../../plugins/database/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { type Call, ScriptError, type SolutionFacts } from '../../runtime/plugin.ts'
-import { askedFor, type PlatformPlace, refusalOf } from '../grants/grant-warnings.ts'
+import { type PlatformPlace, refusalOf, requestsOf } from '../grants/grant-warnings.ts'
 import type { DatabaseGrant } from '../grants/grants.ts'
 import { createEmbeddedDatabase, type EmbeddedDatabase } from './embedded-database.ts'
 import { notGranted, otherServer, tooManyWaiting, unknownName } from './query-errors.ts'
@@ -64,9 +64,14 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     if (known !== undefined) return known
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const file = fileOf(solution)
-    const made = createEmbeddedDatabase({ file, limits, timeZone, onError: (message) => onError(message, solution) })
-    embedded.set(solution, made)
-    return made
+    const database = createEmbeddedDatabase({
+      file,
+      limits,
+      timeZone,
+      onError: (message) => onError(message, solution),
+    })
+    embedded.set(solution, database)
+    return database
   }
 
   function fileOf(solution: string): string {
@@ -163,7 +168,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
 
 /** The databases requested by main and its modules; main takes precedence. */
 function askedOf({ manifest, modules }: SolutionFacts) {
-  return askedFor([...modules.map((module) => module.manifest), manifest]).databases
+  return requestsOf([...modules.map((module) => module.manifest), manifest]).databases
 }
 
 /** The session's tenant as JSON text. A change by the running call applies from the next call. */

@@ -142,12 +142,12 @@ const ABOUT_ACCOUNTS = new RegExp(
  */
 export function checkSql(kind: ServerKind, { pieces, words, hasSecond }: SqlText, parameters: number): void {
   const [keyword = ''] = words
-  if (keyword === '') throw new ScriptError('the SQL holds no statement')
+  if (keyword === '') throw new ScriptError('the SQL contains no statement')
   if (hasSecond && (kind === 'beta' || keyword !== 'CREATE')) {
-    throw new ScriptError('a query is one statement, but something follows its semicolon')
+    throw new ScriptError('a query must be one statement, but something follows its semicolon')
   }
   if (TRANSACTIONS.has(keyword)) {
-    throw new ScriptError(`each query is a transaction of its own, so there is no ${keyword}`)
+    throw new ScriptError(`each query is its own transaction, so ${keyword} is not available`)
   }
   const account = kind === 'embedded' ? null : ABOUT_ACCOUNTS.exec(words.join(' '))
   if (account !== null) {
@@ -157,7 +157,7 @@ export function checkSql(kind: ServerKind, { pieces, words, hasSecond }: SqlText
   }
   const places = pieces.length - 1
   if (places !== parameters) {
-    throw new ScriptError(`the SQL has ${places} places ? for parameters, but ${parameters} were given`)
+    throw new ScriptError(`the SQL has ${places} placeholders (?), but ${parameters} parameters were given`)
   }
 }
 

@@ -10,7 +10,7 @@ const SOURCE = `function ${CALL}(name, args) {
   const dot = name.lastIndexOf('.')
   const owner = dot < 0 ? undefined : (0, eval)(name.slice(0, dot))
   const called = dot < 0 ? (0, eval)('typeof ' + name + ' === "undefined" ? undefined : ' + name) : owner[name.slice(dot + 1)]
-  if (typeof called !== 'function') throw new TypeError(name + ' is no function of the scripts')
+  if (typeof called !== 'function') throw new TypeError(name + ' is not a function of the scripts')
   const tell = (value) => JSON.stringify({ value })
   const result = called.apply(owner, args)
   return result instanceof Promise ? result.then(tell) : tell(result)

@@ -33,7 +33,7 @@ export function createHttpAnswers(): HttpAnswers {
   let seen: SeenRequest[] = []
 
   async function send({ url, method, headers, body, maxBytes }: HttpRequest): Promise<HttpAnswer> {
-    if (seen.length === MOST) throw new ScriptError(`the scripts of one test send at most ${MOST} requests`)
+    if (seen.length === MOST) throw new ScriptError(`the scripts of one test can send at most ${MOST} requests`)
     seen.push({ url, method, headers, body })
     const found = answers.findLast((one) => one.url === url && (one.method === null || one.method === method))
     if (found === undefined) {
@@ -53,7 +53,7 @@ export function createHttpAnswers(): HttpAnswers {
       onRefused: () => {},
     },
     declare(answer) {
-      if (answers.length === MOST) throw new ScriptError(`a test declares at most ${MOST} answers`)
+      if (answers.length === MOST) throw new ScriptError(`a test can declare at most ${MOST} answers`)
       answers.push(answer)
     },
     seen: () => seen,

@@ -87,7 +87,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
   }
 
   function wake(): void {
-    for (const goOn of waiting.splice(0)) goOn()
+    for (const resume of waiting.splice(0)) resume()
   }
 
   async function until(isDone: () => boolean): Promise<void> {
@@ -114,8 +114,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
 
   function needOpen(): void {
     const over = frames.find((one) => ['sign-in', 'sign-out', 'closed'].includes(one.kind))
-    if (over !== undefined || isClosed)
-      throw new ScriptError('this client is over: nobody can do anything in it any more')
+    if (over !== undefined || isClosed) throw new ScriptError('this client has ended: nothing more can be done in it')
   }
 
   async function send(type: string, element: string, value: Json): Promise<void> {
@@ -141,14 +140,12 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     if (definition === null) throw new ScriptError('no form is shown')
     const { kind } = checkEvent(frame, definition, screen.viewOf(frame.form), screen.contextOf(frame.form))
     if (kind === 'stale') {
-      throw new ScriptError(
-        `no user can do that to "${frame.element}" now: it, or what it is in, is hidden or disabled`,
-      )
+      throw new ScriptError(`no user can do that to "${frame.element}" now: it or its container is hidden or disabled`)
     }
     if (kind !== 'forged') return
     const names = Object.keys(formState(screen).elements)
     const there = names.includes(frame.element)
-      ? `"${frame.element}" takes no ${frame.type} with the value ${JSON.stringify(frame.value)}`
+      ? `"${frame.element}" does not accept ${frame.type} with the value ${JSON.stringify(frame.value)}`
       : `there is no "${frame.element}" for this user; there are ${names.join(', ') || 'none'}`
     throw new ScriptError(`form "${frame.form}": ${there}`)
   }

@@ -182,7 +182,7 @@ function createFileRun(parts: FileRunParts): (source: TestFiles[number]) => Prom
     if (listed.code !== 'returned') return { file, failure: failureOf(listed, file, null), tests: [] }
     const names = readNames(listed.result)
     if (names.length === 0 || names.length > MOST_TESTS) {
-      const message = names.length === 0 ? 'no test(name, run) is in the file' : `more than ${MOST_TESTS} tests`
+      const message = names.length === 0 ? 'the file has no test(name, run)' : `more than ${MOST_TESTS} tests`
       return { file, failure: { code: 'script_load', message, file }, tests: [] }
     }
     const tests: TestResult[] = []
@@ -227,5 +227,5 @@ function wrongArguments(method: string, { issues }: z.ZodError): string {
   const [place, ...path] = issue?.path ?? []
   const where =
     typeof place === 'number' ? `argument ${place + 1}${path.map((part) => `.${String(part)}`).join('')}: ` : ''
-  return `solution.${method} does not take that (${where}${issue?.message ?? 'wrong'})`
+  return `solution.${method} does not accept that (${where}${issue?.message ?? 'wrong'})`
 }

@@ -26,7 +26,7 @@ export async function signIn(solution: ActiveSolution, given: GivenParams, parts
   )
   if (!isThere) {
     const advice = 'solution.addUser adds users that the platform signs in; solution.open({ user }) opens it for one'
-    throw new ScriptError(`the solution has no authenticator to ask ("authenticator": "${authenticator}"); ${advice}`)
+    throw new ScriptError(`the solution has no authenticator ("authenticator": "${authenticator}"); ${advice}`)
   }
   const recorder = createRecorder()
   const mark = recorder.mark()
@@ -136,7 +136,9 @@ export async function getOAuthConfig(
   if (unit === undefined) {
     const { authenticator } = solution.manifest
     const rule = '"authenticator": "OAUTH_AUTHENTICATOR", and the function in the authenticator or in globals.js'
-    throw new ScriptError(`no getOAuthConfig would be asked ("authenticator": "${authenticator}"); it takes ${rule}`)
+    throw new ScriptError(
+      `the host would not call getOAuthConfig ("authenticator": "${authenticator}"); it requires ${rule}`,
+    )
   }
   const url = textsOf(given)
   const [result, done] = await run(solution, parts, {
@@ -165,7 +167,7 @@ async function run(
 function textsOf(given: GivenParams): ReadonlyMap<string, string> {
   const entries = Object.entries(given).map(([name, value]) => {
     if (typeof value === 'string') return [name, value] as const
-    throw new ScriptError(`queryParams.${name} must be a text, as forms and addresses have them`)
+    throw new ScriptError(`queryParams.${name} must be a string, as in forms and addresses`)
   })
   return new Map(entries)
 }

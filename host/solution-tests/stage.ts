@@ -172,7 +172,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
   let added: string[] = []
 
   /** Turns errors of host parts into a `ScriptError` with the original message. */
-  async function told<T>(work: Promise<T>): Promise<T> {
+  async function withScriptErrors<T>(work: Promise<T>): Promise<T> {
     const before = problems.length
     try {
       return await work
@@ -213,7 +213,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
     loginForm = false,
   }: Opening): Promise<Visitor> {
     if (loginForm && solution.manifest.loginForm === null) {
-      throw new ScriptError('solution.json names no "loginForm", so there is none to open')
+      throw new ScriptError('solution.json has no "loginForm", so there is no login form to open')
     }
     const session = await sessionOf(user, locale)
     return {
@@ -238,15 +238,15 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
   const everything = started.move()
   return {
     solution,
-    signIn: (params) => told(signIn(solution, params, { bindings, supervisor, log })),
-    getOAuthConfig: (params) => told(getOAuthConfig(solution, params, { bindings, supervisor, log })),
+    signIn: (params) => withScriptErrors(signIn(solution, params, { bindings, supervisor, log })),
+    getOAuthConfig: (params) => withScriptErrors(getOAuthConfig(solution, params, { bindings, supervisor, log })),
     async open(opening) {
-      const client = await told(visitorOf(opening).then((visitor) => openClient(visitor, parts)))
+      const client = await withScriptErrors(visitorOf(opening).then((visitor) => openClient(visitor, parts)))
       open.push(client)
       return client
     },
     async addUser(user) {
-      const { uid } = await told(users.create({ ...user, mustChangePassword: false }))
+      const { uid } = await withScriptErrors(users.create({ ...user, mustChangePassword: false }))
       added.push(uid)
       await grants.put(name, { ...(await grants.get(name)), users: true })
       return { uid }

@@ -36,16 +36,16 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 const LogQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
-  before: z.coerce.number().int().min(1).optional().describe('the `next` of an earlier answer'),
+  before: z.coerce.number().int().min(1).optional().describe('the `next` of an earlier response'),
   level: z.enum(LOG_LEVELS).optional(),
-  text: z.string().max(200).optional().describe('part of the message, in any case'),
+  text: z.string().max(200).optional().describe('part of the message, not case-sensitive'),
   code: z.string().max(100).optional(),
   correlationId: z.string().max(100).optional(),
 })
 
 const Place = { file: z.string(), line: z.int().optional(), column: z.int().optional(), message: z.string() }
 const Explained = {
-  source: z.string().nullish().describe('the line that it is about'),
+  source: z.string().nullish().describe('the content of that line'),
   advice: z.string().nullish().describe('what to change'),
 }
 const Warning = z.object({ ...Place, code: z.enum(Object.keys(WARNING_CODES)), ...Explained })
@@ -142,7 +142,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
     route(
       'PUT /solutions/:name',
       {
-        summary: 'Upload a bundle; it becomes active when nothing is at fault',
+        summary: 'Upload a bundle; it becomes active if it has no errors',
         right: 'solutions:{name}:write',
         act: 'solution-upload',
         names,
@@ -174,7 +174,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
     route(
       'DELETE /solutions/:name',
       {
-        summary: 'Delete a solution; its data are kept for DELETED_KEPT',
+        summary: 'Delete a solution; its data is kept for DELETED_KEPT',
         right: 'solutions:{name}:write',
         act: 'solution-delete',
         names,
@@ -205,7 +205,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
       'GET /solutions/:name/log',
       {
         summary:
-          'The log, newest last; as text/event-stream it follows. With a filter an answer can be short and have a `next`',
+          'The log, newest last; text/event-stream sends new lines as they are written. With a filter, a page can be short and still have a `next`',
         right: 'solutions:{name}:read',
         before: ({ params }) => findSolution(store, params.name),
         query: LogQuery,

@@ -45,7 +45,7 @@ async function zipsIn({ folder, log }: BakedInParts): Promise<readonly string[]>
     const zips = (await readdir(folder)).filter((name) => name.endsWith('.zip')).sort()
     if (zips.length <= MOST_SOLUTIONS) return zips
     log.error(
-      `SOLUTIONS_FOLDER=${folder} holds ${zips.length} zips; at most ${MOST_SOLUTIONS} are allowed: none is added`,
+      `SOLUTIONS_FOLDER=${folder} contains ${zips.length} zips, but at most ${MOST_SOLUTIONS} are allowed: none was added`,
     )
   } catch (error) {
     log.error(`SOLUTIONS_FOLDER=${folder} cannot be read: ${(error as Error).message}`)
@@ -58,7 +58,7 @@ async function addOne({ folder, store, uploads, limits, log }: BakedInParts, fil
   const packed = await readBundleFile(join(folder, file), limits.BUNDLE_SIZE)
   if (await store.hasVersion(name, hash('sha256', packed, 'hex'))) return
   const { version, sha256 } = await uploads.upload(packed, name)
-  log.info({ solution: name, version, sha256 }, 'a solution that came with the image is active')
+  log.info({ solution: name, version, sha256 }, 'a solution included in the image is active')
 }
 
 /** @throws ERR_BUNDLE_TOO_LARGE, ERR_BUNDLE_REFUSED if it cannot be read */
@@ -67,7 +67,8 @@ async function readBundleFile(path: string, limit: number): Promise<Buffer> {
   try {
     file = await open(path)
     const { size } = await file.stat()
-    if (size > limit) throw new PlatformError('ERR_BUNDLE_TOO_LARGE', `it has ${size} bytes; ${limit} are allowed.`)
+    if (size > limit)
+      throw new PlatformError('ERR_BUNDLE_TOO_LARGE', `it has ${size} bytes, but at most ${limit} are allowed.`)
     return await file.readFile()
   } catch (error) {
     if (error instanceof PlatformError) throw error

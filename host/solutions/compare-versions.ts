@@ -96,8 +96,8 @@ function compareFile(file: string, from: Uint8Array | undefined, to: Uint8Array 
   }
   const hunks = compareTexts(from, to, left)
   if (hunks === null) return { ...facts, hunks: null, isTooMuch: true }
-  const told = take(hunks, left)
-  return { ...facts, hunks: told, isTooMuch: told.length < hunks.length }
+  const listed = take(hunks, left)
+  return { ...facts, hunks: listed, isTooMuch: listed.length < hunks.length }
 }
 
 function isText(content: Uint8Array): boolean {
@@ -121,13 +121,13 @@ function compareTexts(from: Uint8Array, to: Uint8Array, left: Left): Hunk[] | nu
 
 /** Takes whole hunks only, as many as fit. */
 function take(hunks: readonly Hunk[], left: Left): Hunk[] {
-  const told: Hunk[] = []
+  const listed: Hunk[] = []
   for (const hunk of hunks) {
     if (hunk.lines.length > left.lines) break
     left.lines -= hunk.lines.length
-    told.push(hunk)
+    listed.push(hunk)
   }
-  return told
+  return listed
 }
 
 function textOf(content: Uint8Array): string {

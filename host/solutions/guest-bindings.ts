@@ -91,8 +91,6 @@ function readArguments(command: Command, args: readonly Json[], binding: string,
   } catch (error) {
     const issue = error instanceof z.ZodError ? error.issues[0] : undefined
     const which = typeof issue?.path[0] === 'number' ? `argument ${issue.path[0] + 1}: ` : ''
-    throw new TypeError(
-      `${binding} was called with arguments that it does not take (${which}${issue?.message ?? 'wrong'})`,
-    )
+    throw new TypeError(`${binding} was called with invalid arguments (${which}${issue?.message ?? 'wrong'})`)
   }
 }

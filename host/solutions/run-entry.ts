@@ -88,11 +88,14 @@ export function createEntryRunner({ supervisor, bindings, log, called }: EntryRu
       if (values !== null) return values
       const [wanted, unread] =
         entry === 'getOAuthConfig'
-          ? ['an object', 'something that is no plain object']
-          : ['a JSON string of an object', 'a text that is no JSON object']
+          ? ['an object', 'something that is not a plain object']
+          : ['a JSON string of an object', 'a string that is not a JSON object']
       const odd = returned.oddResult ?? (returned.result === null ? null : unread)
       if (odd !== null) {
-        write({ level: 'warn', message: `${entry} returned ${odd}; it counts as null, since only ${wanted} is used` })
+        write({
+          level: 'warn',
+          message: `${entry} returned ${odd}; it is treated as null, since only ${wanted} is accepted`,
+        })
       }
       return null
     }
@@ -102,7 +105,7 @@ export function createEntryRunner({ supervisor, bindings, log, called }: EntryRu
 /** A configuration call must not have effects: nobody is signed in yet, and it runs at the start of each sign-in. */
 function withoutEffect(entry: string, commands: readonly GuestCommand[]): NewLogLine {
   const names = new Set(commands.map(({ plugin, method }) => `${plugin}.${method}`))
-  return { level: 'warn', message: `${entry} called ${[...names].join(', ')}: that has no effect there` }
+  return { level: 'warn', message: `${entry} called ${[...names].join(', ')}, which has no effect there` }
 }
 
 function readValues(result: string): Record<string, unknown> | null {

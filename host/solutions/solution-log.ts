@@ -86,7 +86,7 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
     const rows = waiting
     waiting = []
     if (dropped > 0 && rows[0]) {
-      const message = `${dropped} lines were dropped: they came faster than they could be written`
+      const message = `${dropped} lines were dropped: scripts wrote them faster than they could be stored`
       rows.push(rowOf(rows[0].solution, { level: 'warn', message }, now()))
       dropped = 0
     }

@@ -76,7 +76,7 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
     if (name !== expectedName) {
       throw new PlatformError(
         'ERR_NAME_DIFFERS',
-        `The bundle is "${name}" by its manifest: send it to /admin/api/solutions/${name}, or change "name" in solution.json to "${expectedName}".`,
+        `The manifest of the bundle has the name "${name}". Send it to /admin/api/solutions/${name}, or change "name" in solution.json to "${expectedName}".`,
       )
     }
     return take(packed, read)
@@ -165,10 +165,10 @@ function solutionNotFound(name: string): PlatformError {
 
 function refused(faults: readonly Fault[], warnings: readonly Warning[]): PlatformError {
   const tooLarge = faults.every(({ code }) => code === 'too_large' || code === 'too_many_files')
-  const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`
+  const count = faults.length === 1 ? 'one error' : `${faults.length} errors`
   return new PlatformError(
     tooLarge ? 'ERR_BUNDLE_TOO_LARGE' : 'ERR_BUNDLE_REFUSED',
-    `The bundle was refused for ${count}; the active version is as it was.`,
+    `The bundle was refused because it has ${count}. The active version is unchanged.`,
     { faults, warnings },
   )
 }

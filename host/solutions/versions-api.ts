@@ -36,14 +36,14 @@ const Difference = z
         change: z.enum(['added', 'removed', 'changed']),
         fromBytes: z.int().nullable(),
         toBytes: z.int().nullable(),
-        hunks: z.array(Hunk).nullable().describe('of a changed text'),
-        isTooMuch: z.boolean().describe('the lines were not compared, or are not all told: there are too many'),
+        hunks: z.array(Hunk).nullable().describe('of a changed text file'),
+        isTooMuch: z.boolean().describe('there are too many lines: they were not compared, or not all are listed'),
       }),
     ),
     moreFiles: z.int().describe('changed files that are not listed'),
     manifest: z
       .array(z.object({ key: z.string(), from: z.unknown(), to: z.unknown() }))
-      .describe('what decides who comes in and what scripts reach'),
+      .describe('the parts that decide who can sign in and what scripts can reach'),
   })
   .meta({ id: 'VersionDifference' })
 

@@ -148,14 +148,14 @@ function createSeries({ step, points }: { readonly step: number; readonly points
     },
     points(time: number): Point[] {
       const first = Math.floor(time / step) - points + 1
-      const told = Array.from({ length: points }, (_, index): Point => {
+      const listed = Array.from({ length: points }, (_, index): Point => {
         return { at: (first + index) * step, calls: NO_CALLS, gauges: null }
       })
       for (const { number, slot } of ring.since(first * step)) {
         const calls = slot.calls?.figures() ?? NO_CALLS
-        if (number < first + points) told[number - first] = { at: number * step, calls, gauges: slot.gauges }
+        if (number < first + points) listed[number - first] = { at: number * step, calls, gauges: slot.gauges }
       }
-      return told
+      return listed
     },
   }
 }
@@ -179,9 +179,9 @@ function createRing<T>(step: number, length: number, make: () => T) {
       const number = Math.floor(time / step)
       const kept = slots[number % length]
       if (kept?.number === number) return kept.slot
-      const made = { number, slot: make() }
-      slots[number % length] = made
-      return made.slot
+      const created = { number, slot: make() }
+      slots[number % length] = created
+      return created.slot
     },
     since(time: number): Kept<T>[] {
       const first = Math.floor(time / step)

@@ -11,17 +11,21 @@ export type RequestTelemetryParts = {
 }
 
 /** Not measured: probes run every few seconds and do not reflect user traffic. */
-const UNTOLD = ['/health/live', '/health/ready', '/metrics']
+const NOT_MEASURED = ['/health/live', '/health/ready', '/metrics']
 
 /** Times each request and starts its trace; a sign-in gets a child span. */
-export function tellRequests({ telemetry: { metrics, spans }, port, isFromProxy }: RequestTelemetryParts): Middleware {
+export function measureRequests({
+  telemetry: { metrics, spans },
+  port,
+  isFromProxy,
+}: RequestTelemetryParts): Middleware {
   return (ctx, next) => {
-    if (!metrics.isOn() || UNTOLD.includes(ctx.path)) return next()
+    if (!metrics.isOn() || NOT_MEASURED.includes(ctx.path)) return next()
     const method = methodLabel(ctx.method)
     const { correlationId } = stateOf(ctx)
     const attributes = { 'http.request.method': method, 'solhost.correlation_id': correlationId, 'solhost.port': port }
     const traceparent = isFromProxy(ctx.req) ? ctx.get('traceparent') : null
-    return spans.request({ method, traceparent, attributes }, async (told) => {
+    return spans.request({ method, traceparent, attributes }, async (describeSpan) => {
       const begun = performance.now()
       try {
         await (isSignIn(ctx) ? spans.run('login', {}, next) : next())
@@ -30,7 +34,7 @@ export function tellRequests({ telemetry: { metrics, spans }, port, isFromProxy 
         metrics.record('requests', performance.now() - begun, { port, method, status: `${Math.floor(status / 100)}xx` })
         const route = routeOf(ctx)
         const facts = route === null ? {} : { 'http.route': route }
-        told(
+        describeSpan(
           route === null ? method : `${method} ${route}`,
           { ...facts, 'http.response.status_code': status },
           status >= 500,

@@ -36,7 +36,7 @@ export type SpanKey = keyof typeof SPANS
 export type SpanAttributes<K extends SpanKey> = Readonly<
   Partial<Record<(typeof SPANS)[K]['attributes'][number], string | number>>
 >
-export type Told<K extends SpanKey> = (attributes: SpanAttributes<K>) => void
+export type AddAttributes<K extends SpanKey> = (attributes: SpanAttributes<K>) => void
 
 type Api = typeof OpenTelemetry
 
@@ -65,13 +65,23 @@ export interface Spans {
   /** Runs the work of one request; `work` calls its parameter to set the span's route and further attributes. */
   request<T>(
     facts: RequestFacts,
-    work: (told: (name: string, attributes: SpanAttributes<'request'>, isError: boolean) => void) => Promise<T>,
+    work: (
+      addAttributes: (name: string, attributes: SpanAttributes<'request'>, isError: boolean) => void,
+    ) => Promise<T>,
   ): Promise<T>
   /** Starts a separate trace for work outside a request. */
-  root<K extends SpanKey, T>(key: K, attributes: SpanAttributes<K>, work: (told: Told<K>) => Promise<T>): Promise<T>
-  run<K extends SpanKey, T>(key: K, attributes: SpanAttributes<K>, work: (told: Told<K>) => Promise<T>): Promise<T>
+  root<K extends SpanKey, T>(
+    key: K,
+    attributes: SpanAttributes<K>,
+    work: (addAttributes: AddAttributes<K>) => Promise<T>,
+  ): Promise<T>
+  run<K extends SpanKey, T>(
+    key: K,
+    attributes: SpanAttributes<K>,
+    work: (addAttributes: AddAttributes<K>) => Promise<T>,
+  ): Promise<T>
   /** Adds attributes to the current span. */
-  tell(attributes: SpanAttributes<'login'>): void
+  addAttributes(attributes: SpanAttributes<'login'>): void
   /** Records a span for an operation that just ended and took `milliseconds`. */
   past<K extends SpanKey>(key: K, milliseconds: number, attributes: SpanAttributes<K>, isError: boolean): void
   /**
@@ -132,9 +142,9 @@ export function createSpans(): Spans {
       const span = tracer.startSpan(SPANS[key].name, { attributes: attributes as Attributes }, api.ROOT_CONTEXT)
       if (!span.isRecording()) return work(() => {})
       const request = { startedAt: performance.now(), isRequest: false, isOver: false }
-      const told = (more: Readonly<Record<string, unknown>>) => void span.setAttributes(more as Attributes)
+      const addAttributes = (more: Readonly<Record<string, unknown>>) => void span.setAttributes(more as Attributes)
       try {
-        return await scopes.run({ request, span }, () => ended(span, () => work(told)))
+        return await scopes.run({ request, span }, () => ended(span, () => work(addAttributes)))
       } finally {
         request.isOver = true
       }
@@ -145,10 +155,10 @@ export function createSpans(): Spans {
       if (above === null || tracing === null || scope === undefined) return work(() => {})
       const { api, tracer } = tracing
       const span = tracer.startSpan(SPANS[key].name, { attributes: attributes as Attributes }, below(api, above))
-      const told = (more: Readonly<Record<string, unknown>>) => void span.setAttributes(more as Attributes)
-      return scopes.run({ request: scope.request, span }, () => ended(span, () => work(told)))
+      const addAttributes = (more: Readonly<Record<string, unknown>>) => void span.setAttributes(more as Attributes)
+      return scopes.run({ request: scope.request, span }, () => ended(span, () => work(addAttributes)))
     },
-    tell: (attributes) => void parent()?.setAttributes(attributes as Attributes),
+    addAttributes: (attributes) => void parent()?.setAttributes(attributes as Attributes),
     past(key, milliseconds, attributes, isError) {
       const above = parent()
       if (above === null || tracing === null) return

@@ -25,7 +25,7 @@ export function watchAudit(audit: Audit, { metrics, spans, solutionLabel }: Watc
     metrics.add('logins', { solution: solutionLabel(solution), ...labels })
     const request = spans.current()
     if (request !== undefined) metrics.record('loginTime', performance.now() - request.startedAt, labels)
-    spans.tell({ 'solhost.solution': solution, 'solhost.mode': labels.mode, 'solhost.result': labels.result })
+    spans.addAttributes({ 'solhost.solution': solution, 'solhost.mode': labels.mode, 'solhost.result': labels.result })
   }
 
   return {
@@ -87,7 +87,7 @@ export function watchCalls(supervisor: Supervisor, { metrics, spans }: Watcher):
     call(version, call, handlers) {
       if (!metrics.isOn()) return supervisor.call(version, call, handlers)
       const facts = { 'solhost.solution': solutionOfKey(version.key), 'solhost.entry': call.entry }
-      return spans.run('sandbox', facts, async (told) => {
+      return spans.run('sandbox', facts, async (addAttributes) => {
         const asked = performance.now()
         let began = asked
         const outcome = await supervisor.call(version, call, {
@@ -99,7 +99,7 @@ export function watchCalls(supervisor: Supervisor, { metrics, spans }: Watcher):
           },
         })
         metrics.record('queueTime', began - asked, {})
-        told({
+        addAttributes({
           'solhost.outcome': outcome.code,
           'solhost.queue_ms': rounded(began - asked),
           'solhost.run_ms': rounded(performance.now() - began),
@@ -125,10 +125,10 @@ export function watchClients(supervisor: Supervisor, { metrics, spans }: Watcher
         call(call, { log, request }) {
           if (!metrics.isOn()) return opened.call(call, { log, request })
           const facts = { 'solhost.solution': solution, 'solhost.entry': call.entry }
-          return spans.root('client', facts, async (told) => {
+          return spans.root('client', facts, async (addAttributes) => {
             const asked = performance.now()
             const outcome = await opened.call(call, { log: spans.keep(log), request: spans.keep(request) })
-            told({ 'solhost.outcome': outcome.code, 'solhost.run_ms': rounded(performance.now() - asked) })
+            addAttributes({ 'solhost.outcome': outcome.code, 'solhost.run_ms': rounded(performance.now() - asked) })
             return outcome
           })
         },
@@ -145,10 +145,10 @@ export function watchBindings(bindings: GuestBindings, { metrics, spans }: Watch
       if (!metrics.isOn()) return bindings.answer(call, plugin, method, args)
       const binding = `${plugin}.${method}`
       const begun = performance.now()
-      const tell = (result: string) => metrics.record('bindingTime', performance.now() - begun, { binding, result })
+      const record = (result: string) => metrics.record('bindingTime', performance.now() - begun, { binding, result })
       let answered: ReturnType<GuestBindings['answer']> | undefined
       let refused: unknown
-      const told = spans.run('plugin', { 'solhost.binding': binding }, async () => {
+      const traced = spans.run('plugin', { 'solhost.binding': binding }, async () => {
         try {
           answered = bindings.answer(call, plugin, method, args)
         } catch (error) {
@@ -157,10 +157,10 @@ export function watchBindings(bindings: GuestBindings, { metrics, spans }: Watch
         }
         await answered.value
       })
-      told.then(
-        () => tell('ok'),
+      traced.then(
+        () => record('ok'),
         // Only a guest that bypasses the plugins sends an unknown binding: it gets no label, and the call ends.
-        () => answered !== undefined && tell('failed'),
+        () => answered !== undefined && record('failed'),
       )
       // The work above runs synchronously up to its first `await`, so it has either answered or thrown by now.
       if (answered === undefined) throw refused
@@ -177,16 +177,16 @@ export function watchProviders(outbound: Outbound, { metrics, spans }: Watcher):
   return {
     request(asked) {
       const facts = { 'server.address': URL.parse(asked.url)?.hostname ?? '', 'http.request.method': asked.method }
-      return spans.run('provider', facts, async (told) => {
+      return spans.run('provider', facts, async (addAttributes) => {
         const begun = performance.now()
-        const tell = (result: string) => metrics.record('providerTime', performance.now() - begun, { result })
+        const record = (result: string) => metrics.record('providerTime', performance.now() - begun, { result })
         try {
           const answer = await outbound.request(asked)
-          tell(`${Math.floor(answer.status / 100)}xx`)
-          told({ 'http.response.status_code': answer.status })
+          record(`${Math.floor(answer.status / 100)}xx`)
+          addAttributes({ 'http.response.status_code': answer.status })
           return answer
         } catch (error) {
-          tell('failed')
+          record('failed')
           throw error
         }
       })

@@ -14,7 +14,7 @@ const Testing = z
       .max(366 * 86_400_000)
       .optional()
       .describe('how far the clock is set forward'),
-    throttles: z.boolean().optional().describe('whether attempts to sign in are counted'),
+    throttles: z.boolean().optional().describe('whether sign-in attempts are limited'),
   })
   .meta({ id: 'Testing' })
 
@@ -29,7 +29,8 @@ export function testingRoutes({ testing }: TestingApiParts): AdminRoute[] {
     route(
       'POST /testing',
       {
-        summary: 'In testing mode only (else 404): sets the clock of the host forward, turns throttles off',
+        summary:
+          'Set the host’s clock forward, or turn off the limit on sign-in attempts; only in testing mode, else 404',
         right: null,
         act: 'testing',
         names,

@@ -43,7 +43,7 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
     route(
       'POST /tokens',
       {
-        summary: 'Make an API token; this answer alone has it',
+        summary: 'Create an API token; only this response contains it',
         right: null,
         act: 'token-create',
         body: NewToken,

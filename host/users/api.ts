@@ -22,8 +22,8 @@ const Password = z.string().max(10_000).nullable().meta({ writeOnly: true })
 
 const UserQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
-  after: Text.optional().describe('the `next` of an earlier answer'),
-  search: Text.optional().describe('what the user name begins with, in any case'),
+  after: Text.optional().describe('the `next` of an earlier response'),
+  search: Text.optional().describe('the start of the user name, not case-sensitive'),
 })
 
 const UserChange = z
@@ -36,10 +36,8 @@ const UserChange = z
     mustChangePassword: z
       .boolean()
       .optional()
-      .describe(
-        'true unless it is set, where a password comes with it: who has it from somebody else chooses another one',
-      ),
-    password: Password.optional().describe('null: nobody signs in by a password'),
+      .describe('default with a password: true, so that users who got it from someone else choose their own'),
+    password: Password.optional().describe('null: the user cannot sign in with a password'),
   })
   .meta({ id: 'UserChange' })
 
@@ -52,7 +50,7 @@ const User = z
     displayName: z.string().nullable(),
     email: z.string().nullable(),
     enabled: z.boolean(),
-    permissions: z.array(Permission).describe('a plain text holds in all solutions'),
+    permissions: z.array(Permission).describe('a string applies to all solutions'),
     mustChangePassword: z.boolean(),
   })
   .meta({ id: 'User' })
@@ -88,7 +86,7 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
     ),
     route(
       'POST /users',
-      { summary: 'Make a user', right: 'users:write', act: 'user-create', body: NewUser, answers: { 201: User } },
+      { summary: 'Create a user', right: 'users:write', act: 'user-create', body: NewUser, answers: { 201: User } },
       async ({ body, names, ctx }) => {
         names.target = userTarget(body)
         const user = await users.create(body)
@@ -102,7 +100,8 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
     route(
       'PATCH /users/:uid',
       {
-        summary: 'Change what is sent. A new password, disabling and a permission less sign the user out',
+        summary:
+          'Change the properties that are sent. A new password, disabling or removing a permission signs the user out',
         right: 'users:write',
         act: 'user-change',
         names: named,
@@ -114,7 +113,7 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
     route(
       'DELETE /users/:uid',
       {
-        summary: 'Delete a user, who is signed out',
+        summary: 'Delete a user and sign them out',
         right: 'users:write',
         act: 'user-delete',
         names: named,
@@ -165,7 +164,7 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
     route(
       'POST /users.csv',
       {
-        summary: 'Make and change users by their names: all or none; faults are listed by line',
+        summary: 'Create and change users by user name, all or none; errors are listed by line',
         right: 'users:write',
         act: 'user-import',
         names: () => ({ target: 'users' }),

@@ -47,7 +47,7 @@ export function addUserPages(pages: PageRouter, { users, store, catalog, limits 
   pages.get('/users/:uid', async (ctx) => {
     const { uid = '' } = ctx.params as { uid?: string }
     const user = await users.get(uid.slice(0, 200))
-    if (user === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such user, or no longer.')
+    if (user === null) throw new PlatformError('ERR_NOT_FOUND', 'This user does not exist or was deleted.')
     const model = {
       ...(await forForms()),
       user: { ...user, permissions: user.permissions.map(permissionPair), stateKey: stateKey(user) },

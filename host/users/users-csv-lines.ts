@@ -110,8 +110,8 @@ const LF = 10
 const CR = 13
 
 function whyNoCsv({ code }: CsvError): string {
-  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'a quoted cell begins here and does not end'
-  return 'a quote stands inside a cell: put the whole cell in quotes and write the quote twice (RFC 4180)'
+  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'a quoted cell starts here but does not end'
+  return 'a cell contains a quote: put the whole cell in quotes and write the quote twice (RFC 4180)'
 }
 
 function columnOf(cell: string): Column | null {
@@ -128,9 +128,9 @@ function checkHeader(cells: readonly string[], columns: readonly (Column | null)
     const column = columns[at]
     if (column === null) {
       // Does not quote the cell: in a file without a header it may be a password.
-      return [fault(1, null, `column ${at + 1} of the header is none of ${known}`)]
+      return [fault(1, null, `column ${at + 1} of the header is not one of ${known}`)]
     }
-    return columns.indexOf(column as Column) < at ? [fault(1, column as Column, 'the column is there twice')] : []
+    return columns.indexOf(column as Column) < at ? [fault(1, column as Column, 'the column appears twice')] : []
   })
   return columns.includes('username') ? faults : [...faults, fault(1, 'username', 'the header must name this column')]
 }

@@ -101,7 +101,7 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
   async function apply(steps: readonly Step[], hashes: ReadonlyMap<Step, string>): Promise<void> {
     await db.transaction().execute(async (transaction) => {
       for (const some of chunksOf(steps.filter(({ existing }) => existing === null))) {
-        const made = some.map((step) => {
+        const created = some.map((step) => {
           const uid = randomUUID()
           return {
             row: newRow(uid, step.input, hashes.get(step) ?? null, now()),
@@ -110,11 +110,11 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
         })
         await transaction
           .insertInto('users')
-          .values(made.map(({ row }) => row))
+          .values(created.map(({ row }) => row))
           .execute()
         await insertPermissions(
           transaction,
-          made.flatMap(({ permissions }) => permissions),
+          created.flatMap(({ permissions }) => permissions),
         )
         await nextTurn()
       }
@@ -200,7 +200,7 @@ function cellsOf({ username, displayName, email, enabled, permissions }: User): 
 function refuse(faults: readonly CsvFault[]): void {
   if (faults.length === 0) return
   const inOrder = faults.toSorted((one, other) => one.line - other.line)
-  const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`
+  const count = faults.length === 1 ? 'one error' : `${faults.length} errors`
   throw new PlatformError('ERR_REQUEST_INVALID', `The file has ${count}; no user was imported.`, {
     faults: inOrder.slice(0, MOST_FAULTS),
   })
@@ -209,6 +209,6 @@ function refuse(faults: readonly CsvFault[]): void {
 function changedMeanwhile(): PlatformError {
   return new PlatformError(
     'ERR_NAME_EXISTS',
-    'A user of the file was made by somebody else in the meantime; no user was imported. Send the file again.',
+    'Someone else created a user of the file in the meantime; no user was imported. Send the file again.',
   )
 }

@@ -50,7 +50,7 @@ export function createUsersForScripts({
     if (!held.includes(ADMINISTRATORS)) {
       throw refuse(
         call,
-        `security.${method} works for signed-in users who hold ${ADMINISTRATORS} in the permissions table`,
+        `security.${method} works only for signed-in users who have ${ADMINISTRATORS} in the permissions table`,
       )
     }
   }
@@ -66,7 +66,7 @@ export function createUsersForScripts({
     if (permissions.every((one) => typeof one !== 'string' && one.solution === solution.name)) return
     throw refuse(
       call,
-      `security.${method}: this user has permissions beyond this solution, which takes ${ADMINISTRATORS} for all solutions`,
+      `security.${method}: this user has permissions beyond this solution; changing them requires ${ADMINISTRATORS} for all solutions`,
     )
   }
 

@@ -80,7 +80,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     await page.fill('#username', 'TAKEN')
     await page.click('form button[type=submit]:has-text("Add user")')
     await page.waitForSelector('.problem:not([hidden])')
-    expect(await page.textContent('.problem')).toContain('There is a user "TAKEN" already')
+    expect(await page.textContent('.problem')).toContain('A user named "TAKEN" already exists')
     expect(await page.inputValue('#username')).toBe('TAKEN')
   })
 

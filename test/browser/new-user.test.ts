@@ -55,7 +55,7 @@ test.skipIf(browserPath === undefined || tmuxPath === undefined)(
     await host.type('npx solhost start')
     const started = await host.until('Ctrl+C stops it.')
     const [, url = ''] = /Solhost runs at (http:\S+)\//.exec(started) ?? []
-    const [, password = ''] = /is shown this once: (\S+)/.exec(started) ?? []
+    const [, password = ''] = /\(shown only once\): (\S+)/.exec(started) ?? []
     expect(started).toContain('solhost deploy')
 
     const use = `SOLHOST_PASSWORD=${password}`

@@ -265,10 +265,10 @@ test('backup --without-telemetry --without-key, restore: they work on the comman
     /small\.zip: \d+ rows, without telemetry, \d+ bytes\nIt does not contain the key. Back up the file/,
   )
   const again = await run(['backup', file], source)
-  expect([again.code, again.err]).toEqual([1, expect.stringContaining('it is there already')])
+  expect([again.code, again.err]).toEqual([1, expect.stringContaining('the file already exists')])
   const home = at('small')
   const none = await run(['restore', file], home)
-  expect([none.code, none.err]).toEqual([1, expect.stringContaining('holds no key, and there is none in')])
+  expect([none.code, none.err]).toEqual([1, expect.stringContaining('contains no key, and ')])
   mkdirSync(home, { recursive: true })
   writeFileSync(join(home, 'platform-key'), readFileSync(join(source, 'platform-key')))
   const put = await run(['restore', file], home)
@@ -280,7 +280,7 @@ test('backup --without-telemetry --without-key, restore: they work on the comman
 test('restore: it is refused if a control center runs there, if data exists, or if the backup is not of a control center', async () => {
   await expect(restoreFrom(backup, source)).rejects.toMatchObject({
     code: 'ERR_PLATFORM_IN_USE',
-    message: expect.stringMatching(/^A control center, or another restore, uses/),
+    message: expect.stringMatching(/^A control center or another restore is using/),
   })
   const home = at('occupied')
   mkdirSync(home)
@@ -295,7 +295,10 @@ test('restore: it is refused if a control center runs there, if data exists, or 
   const platform = readSettings({ PLATFORM_HOME: at('none') })
   await expect(
     restorePlatform({ settings: platform, file: backup, replace: false, force: false }),
-  ).rejects.toMatchObject({ code: 'ERR_BACKUP_INVALID', message: expect.stringContaining('it is of a control center') })
+  ).rejects.toMatchObject({
+    code: 'ERR_BACKUP_INVALID',
+    message: expect.stringContaining('it is a backup of a control center'),
+  })
   expect(existsSync(at('none'))).toBe(false)
 })
 
@@ -305,7 +308,9 @@ test('restore: after an interrupted one, neither a start nor another restore run
   writeFileSync(join(home, 'restore-unfinished'), '')
   await expect(startTestCenter({}, { home })).rejects.toMatchObject({
     code: 'ERR_PLATFORM_IN_USE',
-    message: expect.stringMatching(/was cut off.*Remove them, run "npm run control-center -- restore" again/),
+    message: expect.stringMatching(
+      /was interrupted.*Remove all of them, run "npm run control-center -- restore" again/,
+    ),
   })
   await expect(restoreFrom(backup, home)).rejects.toMatchObject({ code: 'ERR_RESTORE_NOT_EMPTY' })
   expect(existsSync(join(home, 'control_center.sqlite'))).toBe(false)

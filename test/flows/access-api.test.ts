@@ -300,7 +300,7 @@ test('login tokens: 201 returns a token and its expiry', async () => {
 
 test.each([
   ['no permission', { permissions: [] }, 'permissions'],
-  ['a permission that no manifest lists', { permissions: ['Root'] }, 'list no permission "Root"'],
+  ['a permission that no manifest lists', { permissions: ['Root'] }, 'lists the permission "Root"'],
   ['an empty user name', { username: '' }, 'username'],
   ['a user name with a line break', { username: 'a\r\nb' }, 'no control characters'],
   ['a uid that reverses the text direction', { uid: 'a\u202eb' }, 'direction'],

@@ -149,7 +149,7 @@ test('access: it shows requested and granted access, warnings, and missing secre
   })
   const after = (await admin.get('/admin/solutions/asks/access')).text
   expect(after).toContain('Account from DB_ALPHA_USERNAME')
-  expect(after).toContain('No manifest of the solution asks for the database &quot;more&quot;.')
+  expect(after).toContain('No manifest of the solution requests the database &quot;more&quot;.')
   expect(after).toContain('Scripts of this solution can use the users table of this host.')
   expect(after).toContain('oauth2.googleapis.com')
   expect(after).not.toContain('a secret value')
@@ -201,7 +201,7 @@ test('log: the stream ends when the session of its page or its token ends', asyn
       follow(host.url, { authorization: host.admin }),
     ])
     vi.advanceTimersByTime(15_000)
-    for (const { lines } of streams) await waitUntil(() => expect(lines()).toContain(': still here'))
+    for (const { lines } of streams) await waitUntil(() => expect(lines()).toContain(': keep-alive'))
     await ask(`${host.adminUrl}/admin/sign-out`, {
       method: 'POST',
       headers: { ...NAVIGATION, cookie: page.cookie, 'content-type': 'application/x-www-form-urlencoded' },

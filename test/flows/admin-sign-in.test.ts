@@ -266,8 +266,7 @@ test('sign-in: a tool that does not send the source of the form is referred to t
   expect(answer.json()).toMatchObject({
     status: 403,
     code: 'ERR_FOREIGN_ORIGIN',
-    detail:
-      'This form is for browsers, which say where it comes from. Tools use /admin/api with the header Authorization.',
+    detail: 'This form is for browsers, which send their origin. Tools use /admin/api with the Authorization header.',
   })
 })
 

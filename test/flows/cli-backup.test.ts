@@ -152,17 +152,20 @@ test('restore: an empty folder becomes the platform: passwords, cookies, secrets
 
 test('restore: a running host, existing data and a truncated file are refused, and nothing changes', async () => {
   const running = await run(['restore', backup, '--replace'], source)
-  expect([running.code, running.err]).toEqual([1, expect.stringMatching(/^A host, or another restore, uses .*Stop it/)])
+  expect([running.code, running.err]).toEqual([
+    1,
+    expect.stringMatching(/^A host or another restore is using .*Stop it/),
+  ])
   const other = at('other')
   const alive = await startTestHost({}, { home: other })
   await addUser(alive, 'berta')
   await alive.stop()
   const occupied = await run(['restore', backup], other)
-  expect([occupied.code, occupied.err]).toEqual([1, expect.stringMatching(/holds platform\.sqlite.*--replace/s)])
+  expect([occupied.code, occupied.err]).toEqual([1, expect.stringMatching(/contains platform\.sqlite.*--replace/s)])
   const cut = at('cut.zip')
   writeFileSync(cut, readFileSync(backup).subarray(0, statSync(backup).size / 2))
   const half = await run(['restore', cut, '--replace'], other)
-  expect([half.code, half.err]).toEqual([1, expect.stringMatching(/is no backup that can be used: it was cut off/)])
+  expect([half.code, half.err]).toEqual([1, expect.stringMatching(/as a backup: it is truncated/)])
   const again = await startTestHost({}, { home: other })
   expect(await askAdmin(again, 'GET', 'users?search=berta')).toMatchObject({ items: [{ username: 'berta' }] })
   await again.stop()
@@ -181,7 +184,7 @@ test('key: a backup without it can be restored only with the right one', async (
   expect(out).toContain('does not contain the platform’s key')
   const home = at('without-key')
   const none = await run(['restore', file], home)
-  expect([none.code, none.err]).toEqual([1, expect.stringContaining('holds no key, and there is none in')])
+  expect([none.code, none.err]).toEqual([1, expect.stringContaining('contains no key, and ')])
   const wrong = await run(['restore', file], home, { PLATFORM_KEY: 'another key than that of the platform' })
   expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('PLATFORM_KEY is not the key of the backup')])
   expect(existsSync(join(home, 'platform.sqlite'))).toBe(false)

@@ -100,7 +100,7 @@ Next: ask the operator for a valid one.
   expect(await deploy({ SOLHOST_TOKEN: await createToken('solutions:shop:write') })).toEqual({
     code: 4,
     out: '',
-    err: `The token does not allow this: The token lacks the scope solutions:crm:read.
+    err: `The token does not allow this: The token does not have the scope solutions:crm:read.
 Next: ask the operator for a token with the scope solutions:crm:write.
 `,
   })
@@ -410,8 +410,8 @@ test('doctor: every line is ok if a host can start; otherwise it says what to do
       {
         ok: false,
         what: 'database',
-        found: 'The database server alpha (PostgreSQL) at 127.0.0.1:1 does not answer (ECONNREFUSED).',
-        advice: 'Start it, or set DB_ALPHA_SERVER and DB_ALPHA_PORT to where it is.',
+        found: 'The database server alpha (PostgreSQL) at 127.0.0.1:1 does not respond (ECONNREFUSED).',
+        advice: 'Start it, or set DB_ALPHA_SERVER and DB_ALPHA_PORT to its address.',
       },
       {
         ok: false,
@@ -449,7 +449,7 @@ test('doctor: it finds a damaged database and secrets that others can read, and 
     1,
     [
       `PLATFORM_HOME folder: other accounts can read ${join(folder.path, 'data/platform-key')}`,
-      `database: ${join(folder.path, 'data/platform.sqlite')} cannot be opened: file is not a database`,
+      `database: Cannot open ${join(folder.path, 'data/platform.sqlite')}: file is not a database`,
     ],
   ])
   expect(readFileSync(join(folder.path, 'data/platform.sqlite'), 'utf8')).toContain('this is no database')

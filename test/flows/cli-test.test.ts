@@ -270,7 +270,7 @@ describe('test: many files', () => {
         line: 1,
         column: 1,
       },
-      { message: 'no test(name, run) is in the file', file: 'c.test.js' },
+      { message: 'the file has no test(name, run)', file: 'c.test.js' },
       ['well', null],
       { message: 'Error: there are two tests "twice" in this file', file: 'e.test.js', line: 2, column: 1 },
       { code: 'script_timeout', file: 'f.test.js', line: 1, column: 1 },
@@ -280,12 +280,12 @@ describe('test: many files', () => {
   test('missing awaits and impossible actions are reported; simultaneous actions run in order', () => {
     expect(resultsOf(run.out, /^forms\/main\.test\.js$/)).toEqual([
       ['not awaited', 'Error: the test ended before solution.open did: write "await solution.open(…)"'],
-      ['disabled', 'Error: no user can do that to "go" now: it, or what it is in, is hidden or disabled'],
+      ['disabled', 'Error: no user can do that to "go" now: it or its container is hidden or disabled'],
       ['absent', 'Error: form "main": there is no "secret" for this user; there are go, count, name, greet, answer'],
-      ['wrong value', 'Error: form "main": "count" takes no onElementDataChange with the value "two"'],
-      ['wrong call', expect.stringMatching(/^Error: solution\.open does not take that \(argument 1: .*users/)],
+      ['wrong value', 'Error: form "main": "count" does not accept onElementDataChange with the value "two"'],
+      ['wrong call', expect.stringMatching(/^Error: solution\.open does not accept that \(argument 1: .*users/)],
       ['a value that a rule refuses is shown, as to a user', null],
-      ['over', 'Error: this client is over: nobody can do anything in it any more'],
+      ['over', 'Error: this client has ended: nothing more can be done in it'],
       ['at once', null],
     ])
   })
@@ -325,8 +325,11 @@ test('no OAuth', async () => { await solution.getOAuthConfig({}) })
     3,
     [
       ['commands', null],
-      ['only texts', 'Error: queryParams.custom_tenant must be a text, as forms and addresses have them'],
-      ['no OAuth', expect.stringContaining('no getOAuthConfig would be asked ("authenticator": "AUTHENTICATOR")')],
+      ['only texts', 'Error: queryParams.custom_tenant must be a string, as in forms and addresses'],
+      [
+        'no OAuth',
+        expect.stringContaining('the host would not call getOAuthConfig ("authenticator": "AUTHENTICATOR")'),
+      ],
       // Tests of the example itself.
       ['anna of acme is signed in, with her tenant and its language', null],
       ['a wrong password, tenant or user is refused with the same text', null],
@@ -366,7 +369,7 @@ test('functions of scripts and forms can be called', async () => {
   await client.call('forms.orders.createOrder')
   assert.equal(client.form, 'order')
   await assert.rejects(client.call('forms.orders.nothing'), 'forms.orders has no nothing')
-  await assert.rejects(client.call('COLUMNS'), 'COLUMNS is no function of the scripts')
+  await assert.rejects(client.call('COLUMNS'), 'COLUMNS is not a function of the scripts')
   await assert.rejects(client.call('alert(1)'), 'takes the name of a function')
 })
 test('without permissions the list is not shown', async () => {

@@ -236,7 +236,7 @@ test('an invalid page is not used: the previous one stays, and the operator gets
   const page = [{ solution: 'harbour', problem: 'page' }]
   await expect.poll(faultsAndTitle, SLOW).toEqual(['Harbour sign-in', page])
   expect((await logOf('harbour')).at(-1)).toMatch(
-    /^The login page of the control center was not taken, .*: it does not have /,
+    /^The login page of the control center was refused; .*: it does not have /,
   )
   const asked = cloud.asked('login-page').length
   await laterByAMinute()
@@ -302,7 +302,7 @@ test('a solution that the environment does not have: the operator gets a warning
   expect(answer.text).toContain('doesn’t accept this server')
   expect(await healthOf()).toContainEqual({ solution: 'lost', problem: 'unknown' })
   expect(await logOf('lost')).toEqual([
-    'The control center does not know this solution in this environment, so nobody new can sign in: it answers 404. Add the solution to the environment there.',
+    'The control center does not have this solution in this environment, so new sign-ins fail: it returned HTTP 404. Add the solution to the environment there.',
   ])
   await askAdmin(host, 'DELETE', 'solutions/lost', undefined, 204)
   expect(await healthOf()).not.toContainEqual({ solution: 'lost', problem: 'unknown' })

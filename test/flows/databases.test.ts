@@ -81,7 +81,7 @@ test('a solution keeps its data in its embedded database across versions, separa
   )
   expect((await host.upload('one', next)).status).toBe(201)
   expect(await query('one', 'own', 'SELECT text FROM note')).toBe(`rows [{"text":"it's mine"}]`)
-  expect(await query('two', 'own', 'SELECT text FROM note')).toContain('refused Error: the database answered: no such')
+  expect(await query('two', 'own', 'SELECT text FROM note')).toContain('refused Error: the database reported: no such')
   expect(existsSync(join(host.home, 'databases', 'one.sqlite'))).toBe(true)
 })
 

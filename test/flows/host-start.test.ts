@@ -12,7 +12,7 @@ test('start: while a restore changes the folder, a host exits with one sentence'
   expect(await ended).toBe(1)
   restore.release()
   expect(err()).toMatch(
-    /^A backup is being restored into .*Start the host when "(npx )?solhost restore" has ended\.\n$/,
+    /^A backup is being restored into .*Wait until "(npx )?solhost restore" finishes, then start the host\.\n$/,
   )
 })
 

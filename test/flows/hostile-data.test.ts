@@ -145,9 +145,9 @@ describe('administrating the users table', () => {
   test.each(ACTS)('%s by a user without the permission is refused, and is in log and audit', async (method, act) => {
     const browser = await signedIn('granted', 'plain')
     const lines = await linesOf('granted', browser, `return ${act()}`)
-    expect(lines.filter((line) => line.includes(`security.${method} works for signed-in users who hold`))).toHaveLength(
-      2,
-    )
+    expect(
+      lines.filter((line) => line.includes(`security.${method} works only for signed-in users who have`)),
+    ).toHaveLength(2)
     expect(await auditOf('granted')).toContainEqual(
       expect.objectContaining({ actor: 'solution:granted', action: 'script-request', outcome: 'refused' }),
     )
@@ -169,7 +169,7 @@ describe('administrating the users table', () => {
       expect((await browser.signIn('boss', 'any', { custom_uid: boss })).status).toBe(303)
       expect((await browser.session()).json()).toMatchObject({ uid: boss, permissions: ['Administrators'] })
       expect(await run('says', browser, `return ${act()}`)).toContain(
-        'who hold Administrators in the permissions table',
+        'who have Administrators in the permissions table',
       )
       await expectUnchanged()
     },
@@ -189,7 +189,7 @@ describe('administrating the users table', () => {
     const browser = await visit(host, 'granted')
     expect((await browser.post(browser.page, { id_token: token as string })).status).toBe(303)
     expect((await browser.session()).json()).toMatchObject({ uid: boss })
-    expect(await run('granted', browser, `return ${ACTS[3][1]()}`)).toContain('who hold Administrators')
+    expect(await run('granted', browser, `return ${ACTS[3][1]()}`)).toContain('who have Administrators')
     await expectUnchanged()
   })
 

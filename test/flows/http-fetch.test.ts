@@ -86,7 +86,9 @@ test('plugins.http.fetch: the platform itself cannot be reached, even if it was 
   expect(await signIn({ password: 'right', custom_to: 'platform' })).toBe(401)
   await expect
     .poll(lastLine)
-    .toContain('is in a private network or of this machine: the operator can list it in HTTP_ALLOWED_HOSTS')
+    .toContain(
+      'is in a private network or on this machine: to allow it, the operator can list it in HTTP_ALLOWED_HOSTS',
+    )
 })
 
 test('plugins.http.fetch: the password that was sent is in no log', async () => {

@@ -73,7 +73,7 @@ test('oauth settings: the response warns of settings that would prevent sign-ins
     {
       code: 'incomplete',
       message:
-        '"oauth" in solution.json with the operator’s settings over it: "tenant" is a setting of Microsoft, not of Google',
+        '"oauth" in solution.json, overridden by the operator’s settings: "tenant" is a setting of Microsoft, not of Google',
     },
   ])
   expect(await warnings('set-bare', { api: 'Custom', clientId: 'x', issuer: 'http://127.0.0.1:1' })).toEqual([
@@ -96,7 +96,7 @@ test('oauth settings: for a solution without any, GET reports that nobody can si
   await send('DELETE', '/solutions/set-bare/oauth')
   expect((await send('GET', '/solutions/set-bare/oauth')).json()).toEqual({
     settings: null,
-    warnings: [{ code: 'incomplete', message: 'There are no OAuth settings: nobody can sign in.' }],
+    warnings: [{ code: 'incomplete', message: 'There are no OAuth settings, so users cannot sign in.' }],
   })
 })
 

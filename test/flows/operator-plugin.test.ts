@@ -80,9 +80,9 @@ test.each([
   [
     'the name of an existing global',
     "export default () => ({ name: 'security', guest: new URL('./guest.ts', import.meta.url), commands: {} })",
-    'which exists',
+    'which is already in use',
   ],
-  ['an invalid definition', 'export default () => ({ name: 5 })', 'cannot be used'],
+  ['an invalid definition', 'export default () => ({ name: 5 })', 'Cannot load the plugin'],
   ['code that throws', "throw new Error('broken')", 'broken'],
   [
     'a missing guest part',

@@ -84,7 +84,7 @@ function testFlows(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServe
     const start = startHostProcess(home, propertiesOf(away))
     await expect(start).rejects.toThrow(
       new RegExp(
-        `the host did not start: The database server ${kind} \\(.*\\) at 127.0.0.1:1 does not answer \\(ECONNREFUSED\\)`,
+        `the host did not start: The database server ${kind} \\(.*\\) at 127.0.0.1:1 does not respond \\(ECONNREFUSED\\)`,
       ),
     )
     rmSync(home, { recursive: true })

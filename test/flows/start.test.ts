@@ -200,12 +200,12 @@ test('invalid settings prevent the start with one line per error', async () => {
   const { code, out, err } = await runCli(['start'], { cwd: home, env })
   expect([code, out]).toEqual([1, ''])
   expect(err.split('\n').filter((line) => line !== '')).toEqual([
-    'Solhost cannot start, since these settings are wrong:',
+    'Solhost cannot start because these settings are invalid:',
     '  PORT must be a port, 0 to 65535 (0: any free one), but is "http"',
     '  SOLUTION_ORIGIN must be an origin whose host name starts with "{name}.", such as https://{name}.apps.example.org, but is "https://example.org"',
     '  PLATFORM_KEY must be at least 32 characters; empty: generated once and stored in PLATFORM_HOME, but has 5 characters',
     '  CALL_TIME must be a whole number with one of the units ms, s, m, h, d, but is "soon"',
-    '  CERTIFICATE_NAME names "x.p12", which is not there: looked for /usr/local/platform-certificate/x.p12. Put the file into the folder CERTIFICATE_FOLDER, in a container by a volume.',
+    '  CERTIFICATE_NAME names "x.p12", which does not exist: /usr/local/platform-certificate/x.p12. Put the file into the folder CERTIFICATE_FOLDER. In a container, mount that folder.',
   ])
 })
 
@@ -231,7 +231,7 @@ test('a port in use and a foreign key prevent the start; the next start names th
 
   const foreign = await start({ ENVIRONMENT: 'prod', PLATFORM_KEY: 'k'.repeat(40) })
   expect(await foreign.code).toBe(1)
-  expect(foreign.output()).toContain("The platform's key is not the one that the platform's database")
+  expect(foreign.output()).toContain('The platform’s key is not the one that its database was created with')
 })
 
 test('the launcher accepts Node.js 24.11 and later and 26, and nothing older', () => {

@@ -195,8 +195,8 @@ describe('behavior of a collector', () => {
     const times = exportTimes(collector, 'solhost_memory_limit_bytes')
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0))
     expect(Math.max(...gaps)).toBeLessThan(1000)
-    expect(host.logged().match(/does not take it now/g)?.length).toBeLessThanOrEqual(3)
-    await waitUntil(() => expect(host.logged()).toContain('takes telemetry again'), OFTEN)
+    expect(host.logged().match(/does not accept data now/g)?.length).toBeLessThanOrEqual(3)
+    await waitUntil(() => expect(host.logged()).toContain('accepts telemetry again'), OFTEN)
   })
 
   test('a wrong token is logged once, without the token, and sign-ins keep working', async () => {

@@ -251,7 +251,7 @@ describe('HSTS and the port without TLS', () => {
     const api = await plain('/admin/api/solutions', { headers: { authorization: host.admin } })
     expect([form, api].map(codeOf)).toEqual(Array(2).fill([403, 'ERR_NOT_ENCRYPTED']))
     expect((form.json() as { detail: string }).detail).toBe(
-      `This port is not encrypted and leads browsers on to ${host.url}; what was sent is not processed.`,
+      `This port is not encrypted and only redirects browsers to ${host.url}. The request was not processed.`,
     )
     expect((await plain('/health/live')).status).toBe(200)
   })
@@ -324,7 +324,7 @@ describe('HTTP/2', () => {
         status: 431,
         code: 'ERR_HEADERS_TOO_LARGE',
         detail:
-          'The headers of this request, with its address, are larger than 32768 bytes, or have more than 512 fields. Send fewer or shorter ones; in a browser, remove the cookies of this site.',
+          'The address and headers of this request are larger than 32768 bytes, or have more than 512 fields. Send fewer or shorter headers. In a browser, delete the cookies of this site.',
       },
     ])
     const { session } = await hostile()
@@ -410,13 +410,13 @@ describe('the certificate', () => {
     const before = askByHttp2(own.url, ca)
     expect((await before.ask(`${own.url}/`)).status).toBe(200)
     put('live.p12', 'site.pem')
-    await waitUntil(() => expect(own.logged()).toContain('The new certificate is not used'))
+    await waitUntil(() => expect(own.logged()).toContain('The new certificate was refused'))
     expect(await subjectAt(own.url)).toBe('CN=site')
     put('live.p12', 'next.p12')
     await waitUntil(async () => expect(await subjectAt(own.url)).toBe('CN=next'))
     expect((await before.ask(`${own.url}/`)).status).toBe(200)
     before.close()
-    expect(own.logged()).toMatch(/The certificate of the host expires at [^"]+, in (19|20) days/)
+    expect(own.logged()).toMatch(/The host’s certificate expires at [^"]+, in (19|20) days/)
     const report = await by1(`${own.url}/admin/api/health`, { headers: { authorization: own.admin } })
     expect(report.json()).toMatchObject({ certificate: { problem: 'expires-soon', refused: null } })
     await own.stop()
@@ -439,21 +439,21 @@ describe('the certificate', () => {
       faultsOf({ ...http, PORT: 'x', CERTIFICATE_PASS: wrong, ADMIN_PORT: '80', HTTP_REDIRECT_PORT: '80' }),
     ).toEqual([
       '  PORT must be a port, 0 to 65535 (0: any free one), but is "x"',
-      '  PUBLIC_URL must begin with https:// where CERTIFICATE_NAME is set',
-      '  SOLUTION_ORIGIN must begin with https:// where CERTIFICATE_NAME is set',
-      '  HTTP_REDIRECT_PORT must be another port than PORT and ADMIN_PORT, but is "80"',
-      '  CERTIFICATE_NAME names "site.p12", which CERTIFICATE_PASS does not open: it is another password, or the file is damaged. ' +
-        'Try it: openssl pkcs12 -in site.p12 -noout -passin env:CERTIFICATE_PASS',
+      '  PUBLIC_URL must begin with https:// if CERTIFICATE_NAME is set',
+      '  SOLUTION_ORIGIN must begin with https:// if CERTIFICATE_NAME is set',
+      '  HTTP_REDIRECT_PORT must differ from PORT and ADMIN_PORT, but is "80"',
+      '  CERTIFICATE_NAME names "site.p12", which CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. ' +
+        'To test it: openssl pkcs12 -in site.p12 -noout -passin env:CERTIFICATE_PASS',
     ])
     expect(faultsOf({ CERTIFICATE_NAME: '../site.p12' })).toEqual([
       '  CERTIFICATE_NAME must be the name of a file in CERTIFICATE_FOLDER, without a path, but is "../site.p12"',
     ])
     expect(faultsOf({ CERTIFICATE_NAME: '', HTTP_REDIRECT_PORT: '80' })).toEqual([
-      '  CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set both, or none',
-      '  HTTP_REDIRECT_PORT needs CERTIFICATE_NAME: without TLS here there is nothing to lead to',
+      '  CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set both or neither',
+      '  HTTP_REDIRECT_PORT needs CERTIFICATE_NAME: without it, this host does not serve https to redirect to',
     ])
     expect(faultsOf({ CERTIFICATE_PASS: '', CERTIFICATE_PASS_FILE: join(folder.path, 'absent') })).toEqual([
-      '  CERTIFICATE_PASS_FILE names a file that is not there (ENOENT); in a container it has to be mounted',
+      '  CERTIFICATE_PASS_FILE names a file that does not exist (ENOENT); in a container, mount it',
     ])
   })
 
@@ -471,7 +471,7 @@ describe('the certificate', () => {
       ok: false,
       what: 'certificate',
       found: expect.stringMatching(
-        /^The certificate of the host expires at .+, in (19|20) days\. .+ It covers DNS:localhost, .+, but not crm\.example\.test\.$/,
+        /^The host’s certificate expires at .+, in (19|20) days\. .+ It covers DNS:localhost, .+, but not crm\.example\.test\.$/,
       ),
       advice:
         'Renew it. docs/tls.md describes how to replace the file automatically. ' +

@@ -6,7 +6,7 @@ import { startMessage } from '../../host/start-message.ts'
 function message(properties: Record<string, string>, host: Partial<Host> = {}): Promise<string> {
   const url = 'http://127.0.0.1:8080'
   const addresses = { url, publicUrl: url, adminUrl: 'http://127.0.0.1:8081', redirectPort: null, metricsUrl: null }
-  const facts = { madePassword: null, sharedOrigin: true, solutionNames: () => Promise.resolve([]) }
+  const facts = { generatedPassword: null, sharedOrigin: true, solutionNames: () => Promise.resolve([]) }
   return startMessage({ ...addresses, ...facts, ...host } as unknown as Host, readSettings(properties))
 }
 
@@ -17,7 +17,7 @@ test('start message: a suggested origin uses https if the host serves TLS', asyn
 })
 
 test('start message: an unused control center token is reported', async () => {
-  const text = 'REMOTE_ENVIRONMENT_TOKEN is not used'
+  const text = 'REMOTE_ENVIRONMENT_TOKEN is ignored'
   const token = { REMOTE_ENVIRONMENT_TOKEN: 't', CLOUD_URL: 'https://cloud.example.org' }
   expect(await message(token)).toContain(text)
   expect(await message({ ...token, ENVIRONMENT: 'onprem' })).not.toContain(text)
@@ -26,7 +26,7 @@ test('start message: an unused control center token is reported', async () => {
 
 test('start message: the ports for metrics and http redirects are listed if they are open', async () => {
   const text = await message({}, { metricsUrl: 'http://127.0.0.1:9464/metrics', redirectPort: 8082 })
-  expect(text).toContain('Metrics:        http://127.0.0.1:9464/metrics\nPort 8082 leads browsers to https\n')
+  expect(text).toContain('Metrics:        http://127.0.0.1:9464/metrics\nPort 8082 redirects browsers to https\n')
   expect(await message({})).not.toMatch(/Metrics|leads/)
 })
 

@@ -90,12 +90,12 @@ test('an error of a query reaches the script as an Error that it can catch', asy
 
 test('an uncaught query error is logged with its position', async () => {
   answer = () => {
-    throw new ScriptError('the database answered: no such table')
+    throw new ScriptError('the database reported: no such table')
   }
   const { failure } = await lab.run({
     script: `async function onSolutionOpen() {\n  await plugins.database.query('crm', 'SELECT 1')\n}`,
   })
-  expect(failure).toMatchObject({ code: 'script_error', message: 'Error: the database answered: no such table' })
+  expect(failure).toMatchObject({ code: 'script_error', message: 'Error: the database reported: no such table' })
 })
 
 test('an internal error of the host reaches the script without its message', async () => {

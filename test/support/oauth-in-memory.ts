@@ -135,7 +135,7 @@ export async function createOAuthInMemory(
   router.get('/session', async (ctx) => {
     const { name } = await needSolution(ctx)
     const found = await findSession(ctx, cookieScope(ctx, sites, name), parts.sessions)
-    if (found === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Nobody is signed in.')
+    if (found === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'You are not signed in.')
     const { username, permissions } = found.session
     ctx.body = JSON.stringify({ username, permissions })
   })
@@ -198,7 +198,7 @@ function outboundTo(places: Readonly<Record<string, Answering>>, reached: string
         throw new PlatformError('ERR_OUTBOUND_TIME', `${place} took longer than ${timeoutMs} ms`, { place })
       const bytes = Buffer.from(text)
       if (bytes.length > maxBytes) {
-        const message = `the answer of ${place} has more than ${maxBytes} bytes`
+        const message = `the response of ${place} has more than ${maxBytes} bytes`
         throw new PlatformError('ERR_OUTBOUND_SIZE', message, { place })
       }
       return { status, headers: { 'content-type': type, ...answer.headers }, body: bytes }

@@ -25,8 +25,8 @@ async function downloadFile(link: HTMLAnchorElement): Promise<void> {
     const answer = await fetch(link.href, { headers: { 'X-CSRF-Token': csrfToken() } })
     if (answer.status === 401) return signInAgain()
     if (answer.ok) return keepFile(await answer.blob(), link.download || fileNameOf(answer))
-    const told = answerOf(answer.status, await answer.text())
-    if (!told.ok) showProblem(place, told.problem)
+    const response = answerOf(answer.status, await answer.text())
+    if (!response.ok) showProblem(place, response.problem)
   } catch {
     showProblem(place, { status: 0 })
   }

@@ -13,7 +13,7 @@ export function takeOverNewPasswords(): void {
     }
     show.addEventListener('click', () => setShown(field.type === 'password'))
     place.querySelector('[data-make-password]')?.addEventListener('click', () => {
-      field.value = madePassword()
+      field.value = randomPassword()
       setShown(true)
       field.select()
     })
@@ -21,7 +21,7 @@ export function takeOverNewPasswords(): void {
 }
 
 /** 100 random bits, easy to read out: `abcde-fghij-…`. */
-function madePassword(): string {
+function randomPassword(): string {
   const letters = [...crypto.getRandomValues(new Uint8Array(20))].map((byte) => ALPHABET[byte & 31])
   return [0, 5, 10, 15].map((from) => letters.slice(from, from + 5).join('')).join('-')
 }

@@ -102,10 +102,10 @@ function showSent({ form, bar, state }: UploadForm, sent: number): void {
   if (isSent) bar.removeAttribute('value')
   else bar.value = sent
   // In steps of 25, since a screen reader reads each change aloud.
-  const told = isSent
+  const status = isSent
     ? uploadText(form, 'checking')
     : uploadText(form, 'sending').replace('{0}', String(sent - (sent % 25)))
-  if (state.textContent !== told) state.textContent = told
+  if (state.textContent !== status) state.textContent = status
 }
 
 /** Uses XMLHttpRequest because fetch does not report upload progress. */
@@ -132,8 +132,8 @@ function showUploaded({ form, result }: UploadForm, { name, version, warnings }:
   const done = result.querySelector('.upload-done')
   if (done !== null) done.textContent = uploadText(form, 'done').replace('{0}', name).replace('{1}', version)
   const address = uploadText(form, 'address').replaceAll('{name}', name)
-  const told = result.querySelector('.upload-address')
-  if (told !== null) told.textContent = address
+  const place = result.querySelector('.upload-address')
+  if (place !== null) place.textContent = address
   const open = result.querySelector<HTMLAnchorElement>('.upload-open')
   if (open !== null) open.href = address
   const manage = result.querySelector<HTMLAnchorElement>('.upload-manage')

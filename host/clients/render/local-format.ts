@@ -101,7 +101,7 @@ function kept<T>(formats: Map<string, T>, key: string, make: () => T): T {
   const before = formats.get(key)
   if (before !== undefined) return before
   if (formats.size >= MOST_FORMATS) formats.clear()
-  const made = make()
-  formats.set(key, made)
-  return made
+  const created = make()
+  formats.set(key, created)
+  return created
 }

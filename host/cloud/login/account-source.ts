@@ -35,15 +35,15 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
     }
     if (answer.kind === 'throttled') {
       problems.reached(solution.name)
-      throw new PlatformError('ERR_THROTTLED', 'Too many attempts to sign in.', { retryAfter: answer.retryAfter })
+      throw new PlatformError('ERR_THROTTLED', 'Too many sign-in attempts.', { retryAfter: answer.retryAfter })
     }
-    throw answer.kind === 'unchanged' ? useless(solution, 'it answers 304') : failed(solution, answer)
+    throw answer.kind === 'unchanged' ? useless(solution, 'it returned HTTP 304') : failed(solution, answer)
   }
 
   function failed(solution: ActiveSolution, { kind, why, retryAfter }: CloudFailure): PlatformError {
     if (!stopped.aborted) problems.found(solution.name, kind, why)
     const code = kind === 'away' ? 'ERR_CLOUD_UNREACHABLE' : 'ERR_CLOUD_REFUSED'
-    return new PlatformError(code, `The control center cannot sign users of "${solution.name}" in now: ${why}.`, {
+    return new PlatformError(code, `The control center cannot sign in users of "${solution.name}" now: ${why}.`, {
       retryAfter: retryAfter ?? (kind === 'away' ? AWAY_FOR : 60),
     })
   }
@@ -56,9 +56,9 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
   function answerOf({ solution }: Asking, said: AuthenticateAnswer, uid: string | null): SignInAnswer {
     if (said.outcome === 'refused') return refused(said.reason)
     const { username, tenant } = said
-    if (uid !== null && said.uid !== uid) throw useless(solution, 'it speaks of another user')
+    if (uid !== null && said.uid !== uid) throw useless(solution, 'its response is about another user')
     if (!isPlain(username) || !isPlain(said.uid) || !isPlainTenant(tenant)) {
-      throw useless(solution, 'the names in it have characters that names cannot have')
+      throw useless(solution, 'its response has names with invalid characters')
     }
     // Permissions that this solution does not list belong to others, as in the users table.
     const listed = permissionsOf(solution)

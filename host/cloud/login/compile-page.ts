@@ -34,7 +34,7 @@ export function createPageCompiler(supervisor: Pick<Supervisor, 'checkUpload'>, 
       if (refusal !== undefined) return { kind: 'refused', why: refusal.message.replace(PREFIX, '') }
       // The process has handled untrusted text, so its result is validated again.
       const template = CompiledTemplateSchema.safeParse(checked.template)
-      if (!template.success) return { kind: 'refused', why: 'what compiling it came to is no template' }
+      if (!template.success) return { kind: 'refused', why: 'the sandbox process returned an invalid template' }
       return { kind: 'sound', template: template.data, warnings: checked.warnings }
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error

@@ -151,7 +151,11 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
     const ended = done
       .catch((error: unknown) => {
         hold(solution, { checkedAt: now() })
-        problems.found(solution, 'page', `something went wrong (${error instanceof Error ? error.name : typeof error})`)
+        problems.found(
+          solution,
+          'page',
+          `an unexpected error occurred (${error instanceof Error ? error.name : typeof error})`,
+        )
       })
       .finally(() => asking.delete(solution))
     const running = { begun: performance.now(), read: read.catch(() => {}), done: ended }

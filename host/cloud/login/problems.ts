@@ -22,16 +22,14 @@ export interface CloudLoginProblems {
 }
 
 const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
-  away: (why) =>
-    `The control center cannot be reached, so nobody new can sign in: ${why}. See whether CLOUD_URL is right.`,
+  away: (why) => `The control center cannot be reached, so new sign-ins fail: ${why}. Check CLOUD_URL.`,
   token: (why) =>
-    `The control center refuses the remote environment token, so nobody new can sign in: ${why}. Set REMOTE_ENVIRONMENT_TOKEN to a token of its Credentials page.`,
+    `The control center refuses the remote environment token, so new sign-ins fail: ${why}. Set REMOTE_ENVIRONMENT_TOKEN to a token from its Credentials page.`,
   unknown: (why) =>
-    `The control center does not know this solution in this environment, so nobody new can sign in: ${why}. Add the solution to the environment there.`,
+    `The control center does not have this solution in this environment, so new sign-ins fail: ${why}. Add the solution to the environment there.`,
   answer: (why) =>
-    `The control center gives an answer that cannot be used, so nobody new can sign in: ${why}. See whether CLOUD_URL is a control center, of a version that fits.`,
-  page: (why) =>
-    `The login page of the control center was not taken, the one before or the default one is shown: ${why}`,
+    `The response of the control center is invalid, so new sign-ins fail: ${why}. Check that CLOUD_URL is a control center with a compatible version.`,
+  page: (why) => `The login page of the control center was refused; the previous or the default one is shown: ${why}`,
 }
 
 /** In ms: the shortest interval between log lines for a problem that comes and goes. */

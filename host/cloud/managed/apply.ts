@@ -112,16 +112,16 @@ async function fetchBundle(sha256: string, { ask, limits }: ApplyParts, signal: 
   const maxBytes = limits.BUNDLE_SIZE
   const answer = await ask({ method: 'GET', path: `bundles/${sha256}`, maxBytes, timeout: BUNDLE_TIME, signal })
   if (answer.kind === 'away') return { kind: 'later', why: answer.why, wait: answer.wait }
-  if (answer.kind === 'barred') return { kind: 'later', why: `it answers ${answer.status}`, wait: null }
+  if (answer.kind === 'barred') return { kind: 'later', why: `it returned HTTP ${answer.status}`, wait: null }
   if (answer.kind === 'too-large') {
     const message = `The bundle has more than ${maxBytes} bytes (BUNDLE_SIZE).`
     return { kind: 'refused', why: { code: 'ERR_BUNDLE_TOO_LARGE', message } }
   }
   if (answer.status !== 200) {
-    const message = `The control center does not give the bundle: it answers ${answer.status}.`
+    const message = `Cannot get the bundle from the control center: it returned HTTP ${answer.status}.`
     return { kind: 'refused', why: { code: 'ERR_NOT_FOUND', message } }
   }
   if (createHash('sha256').update(answer.body).digest('hex') === sha256) return { kind: 'bundle', bytes: answer.body }
-  const message = 'The bundle that came has another SHA-256 than the one that was signed.'
+  const message = 'The bundle that was received does not have the signed SHA-256.'
   return { kind: 'refused', why: { code: 'ERR_BUNDLE_ALTERED', message } }
 }

@@ -46,7 +46,7 @@ export function createCloudStates(controlCenter: string, log: Pick<Logger, 'info
     now: () => now,
     answers() {
       if (now.state === 'connected') return false
-      if (now.state !== 'connecting') log.info({ controlCenter }, 'the control center answers again')
+      if (now.state !== 'connecting') log.info({ controlCenter }, 'the control center responds again')
       now = { ...now, state: 'connected', since: Date.now() }
       return true
     },
@@ -81,13 +81,13 @@ function failureOf({ name, code, message }: SolutionResult) {
   return { name, message: message ?? code ?? '' }
 }
 
-const AWAY = 'the control center does not answer: what runs goes on, and it is asked again and again'
-const REFUSED = 'a statement of the control center was refused: what runs goes on'
+const AWAY = 'the control center does not respond: running solutions keep running, and the host keeps retrying'
+const REFUSED = 'a statement of the control center was refused: running solutions keep running'
 
 function barredText(status: number): string {
   const what =
     status === 401 || status === 403
-      ? 'the control center refuses REMOTE_ENVIRONMENT_TOKEN, it is unknown or was revoked: set it to one of the Credentials page'
-      : 'there is no control center at CLOUD_URL: correct it'
-  return `${what}, and start again. What runs goes on`
+      ? 'the control center refuses REMOTE_ENVIRONMENT_TOKEN because it is unknown or revoked: set it to one from the Credentials page'
+      : 'there is no control center at CLOUD_URL: fix it'
+  return `${what} and restart. Running solutions keep running`
 }

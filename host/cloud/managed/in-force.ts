@@ -88,7 +88,7 @@ export function createInForce(needs: Needs): InForce {
     await kept.put({ ...last, done, settings: state.settings })
     for (const { name, code, message } of failed)
       log.error({ solution: name, code, number: state.number, why: message }, FAILED)
-    if (failed.length === 0) log.info({ number: state.number }, 'what the control center asks for is in force')
+    if (failed.length === 0) log.info({ number: state.number }, 'the desired state of the control center is applied')
     return null
   }
 
@@ -138,5 +138,5 @@ function isFinished({ state, done }: KeptState): boolean {
   return done?.number === state.number
 }
 
-const FAILED = 'a version that the control center asks for was refused: the one before goes on'
-const UNFINISHED = 'what the control center asks for is not in force yet: it is tried again'
+const FAILED = 'a version in the desired state was refused: the previous version keeps running'
+const UNFINISHED = 'the desired state of the control center is not applied yet: the host retries'

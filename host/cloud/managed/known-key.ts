@@ -26,4 +26,4 @@ export async function knownKey({ cloud, ask, kept, log }: KeyParts, signal: Abor
 }
 
 const KEY_KEPT =
-  'this is the key of the control center, kept from the first contact: compare it with that on its Credentials page, or set CLOUD_PUBLIC_KEY'
+  'stored this public key of the control center at the first contact: compare it with the one on its Credentials page, or set CLOUD_PUBLIC_KEY'

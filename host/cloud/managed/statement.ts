@@ -24,13 +24,15 @@ export async function readStatement(text: string, publicKey: string): Promise<St
   }
   const { payload, protectedHeader } = await verified(text, publicKey)
   if (protectedHeader.typ !== DESIRED_TYPE) {
-    throw new StatementRefused(`the statement is no desired state: its type is not "${DESIRED_TYPE}"`)
+    throw new StatementRefused(`the statement is not a desired state: its type is not "${DESIRED_TYPE}"`)
   }
   const checked = DesiredState.safeParse(parsed(payload))
   if (checked.success) return { state: checked.data, hash: storedHash(text) }
   const issue = checked.error.issues[0]
   const place = issue === undefined || issue.path.length === 0 ? 'the statement' : `"${issue.path.join('.')}"`
-  throw new StatementRefused(`it sets what a control center may not set: ${place}: ${issue?.message}`.slice(0, 500))
+  throw new StatementRefused(
+    `it sets something that a control center may not set: ${place}: ${issue?.message}`.slice(0, 500),
+  )
 }
 
 async function verified(text: string, publicKey: string): Promise<CompactVerifyResult> {
@@ -39,8 +41,8 @@ async function verified(text: string, publicKey: string): Promise<CompactVerifyR
     return await compactVerify(text, key, { algorithms: ['EdDSA'] })
   } catch {
     throw new StatementRefused(
-      'its signature is not by the key of this Satellite’s control center. If that was set up anew, set CLOUD_PUBLIC_KEY to ' +
-        'the key on its Credentials page',
+      'its signature is not from the key of this Satellite’s control center. If the control center was set up again, set ' +
+        'CLOUD_PUBLIC_KEY to the key on its Credentials page',
     )
   }
 }
@@ -65,14 +67,14 @@ export type Taken = { readonly number: number; readonly hash: string }
 export function checkSuccession({ state, hash }: Statement, environment: string | null, taken: Taken | null): boolean {
   if (environment !== null && state.environment !== environment) {
     throw new StatementRefused(
-      `it is for the environment ${state.environment}, and this Satellite is of ${environment}: a Satellite moves by a new ` +
-        'REMOTE_ENVIRONMENT_TOKEN alone',
+      `it is for the environment ${state.environment}, but this Satellite belongs to ${environment}: only a new ` +
+        'REMOTE_ENVIRONMENT_TOKEN moves a Satellite',
     )
   }
   if (taken === null || state.number > taken.number) return true
   if (state.number < taken.number) {
-    throw new StatementRefused(`its number ${state.number} is lower than ${taken.number}, which was taken before`)
+    throw new StatementRefused(`its number ${state.number} is lower than ${taken.number}, the last one accepted`)
   }
   if (hash === taken.hash) return false
-  throw new StatementRefused(`it is another one than was taken before under the number ${state.number}`)
+  throw new StatementRefused(`it differs from the accepted statement with the number ${state.number}`)
 }

@@ -58,15 +58,15 @@ export function boundedRecords<R extends ReadableLogRecord, P extends Ends & { o
 }
 
 /** An exporter that reports to `waiting` how many items it received. */
-export function tellingExporter<T, E extends { export(items: readonly T[], told: never): void }>(
+export function countingExporter<T, E extends { export(items: readonly T[], done: never): void }>(
   inner: E,
   waiting: WaitingItems,
 ): E {
   return {
     ...inner,
-    export(items: readonly T[], told: never) {
+    export(items: readonly T[], done: never) {
       waiting.given(items.length)
-      inner.export(items, told)
+      inner.export(items, done)
     },
   }
 }

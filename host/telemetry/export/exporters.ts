@@ -6,7 +6,7 @@ import type { BatchQueue, Format } from '../../../base/work/batch-queue.ts'
 const SUCCESS = 0
 const FAILED = 1
 
-type Told = (result: { code: number }) => void
+type Done = (result: { code: number }) => void
 
 /**
  * An SDK exporter that writes requests to a queue on disk instead of sending them, so that they survive an unreachable
@@ -20,12 +20,12 @@ export function queueExporter<T, R>(
 ) {
   let last: Promise<void> = Promise.resolve()
   return {
-    export(items: T, told: Told) {
+    export(items: T, done: Done) {
       const body = serializer.serializeRequest(items)
-      if (body === undefined) return told({ code: FAILED })
+      if (body === undefined) return done({ code: FAILED })
       last = queue.put(body, countOf(items), format).then(() => {
         wake()
-        told({ code: SUCCESS })
+        done({ code: SUCCESS })
       })
     },
     forceFlush: () => last,

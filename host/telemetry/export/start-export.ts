@@ -7,7 +7,7 @@ import { SIGNALS, type Signal, type TelemetrySettings } from '../../../base/conf
 import { createSender, type Sender, type SenderState } from '../../../base/outbound/sender.ts'
 import { createBatchQueue } from '../../../base/work/batch-queue.ts'
 import type { Metrics } from '../metrics.ts'
-import { boundedRecords, boundedSpans, createWaitingItems, tellingExporter } from './bounded-batch.ts'
+import { boundedRecords, boundedSpans, countingExporter, createWaitingItems } from './bounded-batch.ts'
 import { pointsOf, queueExporter } from './exporters.ts'
 
 /** The running export; null: that signal is not exported. */
@@ -104,7 +104,7 @@ export async function startExport({ settings, home, bound, resource, metrics, lo
       TracerProvider: Provider,
     } = await import('@opentelemetry/sdk-trace')
     const { waiting } = to
-    const exporter = tellingExporter(
+    const exporter = countingExporter(
       queueExporter(serializers.traces[format], (spans) => spans.length, format, to),
       waiting,
     )
@@ -123,7 +123,7 @@ export async function startExport({ settings, home, bound, resource, metrics, lo
     if (to === null) return null
     const { BatchLogRecordProcessor, LoggerProvider: Provider } = await import('@opentelemetry/sdk-logs')
     const { waiting } = to
-    const exporter = tellingExporter(
+    const exporter = countingExporter(
       queueExporter(serializers.logs[format], (records) => records.length, format, to),
       waiting,
     )

@@ -7,29 +7,29 @@ const IMPORT = '/admin/api/users.csv'
 /** Imports users in two steps: preview the changes, then apply them after confirmation. */
 export function takeOverImport(): void {
   const form = document.querySelector<HTMLFormElement>('form[data-import]')
-  const told = document.getElementById('import-told')
+  const summary = document.getElementById('import-told')
   const file = form?.querySelector<HTMLInputElement>('input[type=file]') ?? null
-  if (form === null || told === null || file === null) return
+  if (form === null || summary === null || file === null) return
   file.addEventListener('change', () => {
-    told.hidden = true
+    summary.hidden = true
   })
   form.addEventListener('submit', (event) => {
     event.preventDefault()
-    void check(form, file, told)
+    void check(form, file, summary)
   })
-  told.querySelector('[data-import-now]')?.addEventListener('click', () => void importNow(form, file))
+  summary.querySelector('[data-import-now]')?.addEventListener('click', () => void importNow(form, file))
 }
 
-async function check(form: HTMLFormElement, file: HTMLInputElement, told: HTMLElement): Promise<void> {
+async function check(form: HTMLFormElement, file: HTMLInputElement, summary: HTMLElement): Promise<void> {
   const answer = await sendUsers(form, file, `${IMPORT}?dry-run`)
-  told.hidden = answer === null
+  summary.hidden = answer === null
   if (answer === null) return
   for (const name of ['created', 'changed', 'unchanged']) {
-    const place = told.querySelector(`[data-count=${name}]`)
+    const place = summary.querySelector(`[data-count=${name}]`)
     if (place !== null) place.textContent = String((answer as Record<string, unknown>)[name])
   }
-  told.tabIndex = -1
-  told.focus()
+  summary.tabIndex = -1
+  summary.focus()
 }
 
 async function importNow(form: HTMLFormElement, file: HTMLInputElement): Promise<void> {

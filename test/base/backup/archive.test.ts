@@ -49,10 +49,10 @@ test('archive: an existing file, or one in a missing folder, is refused with adv
   using folder = temporaryFolder({ 'a.zip': '' })
   const [there, nowhere] = [join(folder.path, 'a.zip'), join(folder.path, 'none', 'a.zip')]
   await expect(write(there, {})).rejects.toMatchObject({
-    message: `${there} cannot be made: it is there already. Name a file that is not.`,
+    message: `Cannot create ${there}: the file already exists. Choose another name.`,
   })
   await expect(write(nowhere, {})).rejects.toMatchObject({
-    message: `${nowhere} cannot be made: its folder is not there. Make the folder, or name another one.`,
+    message: `Cannot create ${nowhere}: its folder does not exist. Create the folder or choose another one.`,
   })
 })
 
@@ -116,7 +116,7 @@ test.each([
     () =>
       zipOf({ 'manifest.json': manifest({ 'plugins/x': { bytes: 1, sha256: SHA } }), 'plugins/x': 'x'.repeat(1e6) }),
   ],
-])('archive: %s is refused', async (_what, make, text = /is no backup that can be used/) => {
+])('archive: %s is refused', async (_what, make, text = /Cannot use .* as a backup/) => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'a.zip')
   writeFileSync(file, await make())
@@ -142,7 +142,7 @@ test('restore: a backup of a newer schema, or without its tables, is refused bef
   await write(newer, { 'plugins/a': 'x' }, '999-newer')
   await expect(restorePlatform({ settings, file: newer, replace: false, force: false })).rejects.toMatchObject({
     code: 'ERR_DATABASE_VERSION',
-    message: expect.stringMatching(/newer version of Solhost.*"999-newer".*Start that newer version/s),
+    message: expect.stringMatching(/newer version of Solhost.*"999-newer".*Start the newer version/s),
   })
   expect(existsSync(home)).toBe(false)
 })
@@ -180,8 +180,8 @@ test('rows: lines arrive complete, wherever the stream is split; an invalid row 
     { id: 2, content },
   ]
   expect(await read('{"id":1,"con', 'tent":"AQI="}\n{"id":2,"content":"AQI="', '}', '\n')).toEqual(rows)
-  await expect(read('{"id":1,"content":"AQI="}\n[]\n')).rejects.toThrow('line 2 is no row')
-  await expect(read('{"id":{},"content":"AQI="}\n')).rejects.toThrow('line 1 is no row')
-  await expect(read('{"id":1}\n')).rejects.toThrow('line 1 has no bytes')
-  await expect(read('{"id":1,"content":"AQI="}')).rejects.toThrow('its last line has no end')
+  await expect(read('{"id":1,"content":"AQI="}\n[]\n')).rejects.toThrow('line 2 is not a row')
+  await expect(read('{"id":{},"content":"AQI="}\n')).rejects.toThrow('line 1 is not a row')
+  await expect(read('{"id":1}\n')).rejects.toThrow('line 1 has a binary column')
+  await expect(read('{"id":1,"content":"AQI="}')).rejects.toThrow('its last line is incomplete')
 })

@@ -30,7 +30,10 @@ test('target: a file in a folder that is backed up is refused, also if reached t
     at('short', 'a.zip'),
   ]) {
     expect(() => refuseTargetInside(home, PLATFORM, file)).toThrow(
-      expect.objectContaining({ code: 'ERR_BACKUP_FAILED', message: expect.stringContaining('would read itself') }),
+      expect.objectContaining({
+        code: 'ERR_BACKUP_FAILED',
+        message: expect.stringContaining('the backup includes that folder'),
+      }),
     )
   }
 })
@@ -56,9 +59,7 @@ test('target: a backup into the plugins folder reports the reason and leaves not
   const file = at('plugins', 'a.zip')
   await expect(backUpPlatform({ settings, file, withKey: true, version: 'test' })).rejects.toMatchObject({
     code: 'ERR_BACKUP_FAILED',
-    message:
-      `${file} cannot be made: the backup saves the folder ${at('plugins')}, and would read itself. ` +
-      'Name a file outside of it.',
+    message: `Cannot create ${file} in ${at('plugins')}: the backup includes that folder. Choose a file outside of it.`,
   })
   expect(readdirSync(at('plugins')).sort()).toEqual(['away', 'mine'])
 })

@@ -32,7 +32,7 @@ test('home lock: after an interrupted restore no host starts, and the error says
   using folder = temporaryFolder()
   const mark = markRestore(folder.path)
   expect(isRestoreUnfinished(folder.path)).toBe(true)
-  expect(() => holdHome(folder.path)).toThrow(/was cut off.*"(npx )?solhost restore" with --replace/s)
+  expect(() => holdHome(folder.path)).toThrow(/was interrupted.*"(npx )?solhost restore" again with --replace/s)
   takeHome(folder.path).release()
   mark.end()
   holdHome(folder.path).release()

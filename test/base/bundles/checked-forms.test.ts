@@ -33,6 +33,6 @@ test.each<[string, readonly unknown[]]>([
     ],
   ],
 ])('a sandbox process that returns %s for a form is not trusted', async (_what, forms) => {
-  const fault = { code: 'form_invalid', file: 'forms/a.json', message: 'what the check of the form came to is no form' }
+  const fault = { code: 'form_invalid', file: 'forms/a.json', message: 'the sandbox process returned an invalid form' }
   expect(await readCheckedForms(bundle, { forms })).toEqual({ forms: [], fault })
 })

@@ -32,7 +32,7 @@ test.each(SECRETS)('%s_FILE: a pipe without a writer, a device and a folder are 
   using folder = temporaryFolder()
   const pipe = join(folder.path, 'pipe')
   execFileSync('mkfifo', [pipe])
-  const refused = `  ${name}_FILE names a file that is no file, but a folder, a pipe or a device; write the secret into a file`
+  const refused = `  ${name}_FILE names a file that is not a regular file but a folder, a pipe or a device; write the secret into a file`
   expect([pipe, '/dev/zero', folder.path].map((file) => faultOf(name, file))).toEqual([refused, refused, refused])
 })
 
@@ -43,6 +43,6 @@ test('secret file: a file over 64 kB is refused without reading more', () => {
   // Sparse, so it uses no disk space.
   truncateSync(file, 8 * 1024 ** 3)
   expect(faultOf('SERVLET_PASSWORD', file)).toBe(
-    '  SERVLET_PASSWORD_FILE names a file that has more than 64 kB; it is another file than that of the secret',
+    '  SERVLET_PASSWORD_FILE names a file that is larger than 64 kB; set it to the file that contains only the secret',
   )
 })

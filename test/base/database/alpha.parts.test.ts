@@ -59,7 +59,9 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     const opening = openDatabase(settingsOf('missing', 'reader'))
     await expect(opening).rejects.toMatchObject({
       code: 'ERR_DATABASE_UNREACHABLE',
-      message: expect.stringMatching(/no database "missing".*"reader" may not create it.*PLATFORM_DATABASE_NAME/),
+      message: expect.stringMatching(
+        /no database "missing".*"reader" is not allowed to create it.*PLATFORM_DATABASE_NAME/,
+      ),
     })
   })
 
@@ -68,7 +70,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await sql`create database no_rights`.execute(place.db)
     await expect(openDatabase(settingsOf('no_rights', 'guest'))).rejects.toMatchObject({
       code: 'ERR_DATABASE_UNREACHABLE',
-      message: expect.stringMatching(/"guest" may not use the database "no_rights".*rights/),
+      message: expect.stringMatching(/"guest" has no access to the database "no_rights".*rights/),
     })
   })
 
@@ -98,7 +100,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
       openDatabase(databaseSettings(place.settings.home, 'alpha', place.server, { account: { tls } }))
     await expect.poll(() => open('on').then(isEncrypted, (error: Error) => error.message)).toBe(true)
     await expect(open('verify')).rejects.toMatchObject({
-      message: expect.stringMatching(/certificate cannot be trusted/),
+      message: expect.stringMatching(/certificate is not trusted/),
     })
     // Restores the server for the next test file of this worker.
     appendFileSync(join(folder, 'postgresql.conf'), 'ssl = off\n')

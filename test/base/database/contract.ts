@@ -316,7 +316,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     )
     await db.destroy()
     const message = expect.stringMatching(
-      /newer version of Solhost: its schema is "999-newer".*Start that newer version/s,
+      /newer version of Solhost: its schema is "999-newer".*Start the newer version/s,
     )
     await expect(openDatabase(settings)).rejects.toMatchObject({ code: 'ERR_DATABASE_VERSION', message })
     expect(await databaseProblem(settings)).toMatchObject({
@@ -356,7 +356,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     const error = (await opening.catch((reason: unknown) => reason)) as Error & { code: string }
     const { host, port, username } = server().address
     expect(error.code).toBe('ERR_DATABASE_UNREACHABLE')
-    expect(error.message).toContain(`The account "${username}" or its password is refused`)
+    expect(error.message).toContain(`is denied for the account "${username}" with its password`)
     expect(error.message).toContain(`${host}:${port}`)
     expect(error.message).toContain(`DB_${kind.toUpperCase()}_PASSWORD`)
     expect(`${error.message}${error.stack}${JSON.stringify(error)}`).not.toContain('not-the-password')
@@ -368,7 +368,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     const property = `DB_${kind.toUpperCase()}`
     await expect(opening).rejects.toMatchObject({
       code: 'ERR_DATABASE_UNREACHABLE',
-      message: expect.stringMatching(`127.0.0.1:1 does not answer.*${property}_SERVER and ${property}_PORT`),
+      message: expect.stringMatching(`127.0.0.1:1 does not respond.*${property}_SERVER and ${property}_PORT`),
     })
   })
 
@@ -376,7 +376,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     const opening = openDatabase(databaseSettings(place.settings.home, kind, server(), { account: { tls: 'on' } }))
     await expect(opening).rejects.toMatchObject({
       code: 'ERR_DATABASE_UNREACHABLE',
-      message: expect.stringMatching(`no encrypted connection.*DB_${kind.toUpperCase()}_TLS`),
+      message: expect.stringMatching(`does not offer TLS.*DB_${kind.toUpperCase()}_TLS`),
     })
   })
 

@@ -48,7 +48,9 @@ test('if platform.sqlite is a folder or not a database, one sentence says so and
   writeFileSync(join(home, 'platform.sqlite'), 'x'.repeat(20_000))
   await expect(openDatabase(home)).rejects.toMatchObject({
     code: 'ERR_DATABASE_FILE',
-    message: expect.stringMatching(/platform\.sqlite is not a database\. Restore a backup, or move it away/),
+    message: expect.stringMatching(
+      /platform\.sqlite is not a database\. Restore a backup\. To start without the data, move the file/,
+    ),
   })
   const other = join(folder, 'folder')
   mkdirSync(join(other, 'platform.sqlite'), { recursive: true })

@@ -114,7 +114,7 @@ test('events: a comment is sent every 15 s while the reader has access; a failed
   const begun = ': hello\n\n'
   for (const comments of [1, 2]) {
     vi.advanceTimersByTime(15_000)
-    await waitUntil(() => expect(read.text).toBe(begun + ': still here\n\n'.repeat(comments)))
+    await waitUntil(() => expect(read.text).toBe(begun + ': keep-alive\n\n'.repeat(comments)))
   }
   expect(left).not.toHaveBeenCalled()
   vi.advanceTimersByTime(15_000)

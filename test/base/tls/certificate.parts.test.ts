@@ -67,8 +67,8 @@ test('certificate: files of common tools are accepted: 3DES of Windows, without 
 test('certificate: the old encryption is refused with a command that converts it', async () => {
   await folder.openssl('pkcs12 -export -legacy -in site.pem -inkey site-key.pem -out old.p12 -passout $')
   expect(refusal('old.p12')).toBe(
-    'is encrypted in the old way (RC2 with 40 bits, which PKCS12 files of Java before 8u301, of mkcert and of "openssl -legacy" have); ' +
-      'OpenSSL 3 refuses that. Convert it: ' +
+    'has a legacy encryption (40-bit RC2, as in PKCS12 files from Java before 8u301, mkcert and "openssl -legacy"), ' +
+      'which OpenSSL 3 refuses. Convert it: ' +
       'openssl pkcs12 -legacy -in old.p12 -out old.p12.pem -passin env:CERTIFICATE_PASS -passout env:CERTIFICATE_PASS && ' +
       'openssl pkcs12 -export -in old.p12.pem -out old-new.p12 -passin env:CERTIFICATE_PASS -passout env:CERTIFICATE_PASS && ' +
       'rm old.p12.pem',
@@ -78,11 +78,11 @@ test('certificate: the old encryption is refused with a command that converts it
 
 test('certificate: PEM, as local authorities issue it, is refused with a command that fits its content', async () => {
   await folder.shell('cat site.pem site-key.pem > both.pem; cp site-key.pem key.pem; cp site.pem certificate.pem')
-  const tools = "as tools for certificates of one's own (such as mkcert or certbot) make it, and no PKCS12."
+  const tools = '(as created by mkcert or certbot), not PKCS12.'
   expect(['both.pem', 'site.pem', 'site-key.pem'].map((name) => refusal(name))).toEqual([
-    `is PEM with certificate and key, ${tools} Convert it: openssl pkcs12 -export -in both.pem -out both-new.p12 -passout env:CERTIFICATE_PASS`,
-    `is a certificate in PEM without its private key, ${tools} Convert both: openssl pkcs12 -export -in site.pem -inkey key.pem -out site-new.p12 -passout env:CERTIFICATE_PASS`,
-    'is a private key in PEM without its certificate, and no PKCS12. Convert both: openssl pkcs12 -export -in certificate.pem -inkey site-key.pem -out site-key-new.p12 -passout env:CERTIFICATE_PASS',
+    `is a PEM file with certificate and key ${tools} Convert it: openssl pkcs12 -export -in both.pem -out both-new.p12 -passout env:CERTIFICATE_PASS`,
+    `is a PEM certificate without its private key ${tools} Convert both: openssl pkcs12 -export -in site.pem -inkey key.pem -out site-new.p12 -passout env:CERTIFICATE_PASS`,
+    'is a PEM private key without its certificate, not PKCS12. Convert both: openssl pkcs12 -export -in certificate.pem -inkey site-key.pem -out site-key-new.p12 -passout env:CERTIFICATE_PASS',
   ])
   expect([await convert('both.pem'), await convert('site.pem'), await convert('site-key.pem')]).toEqual(
     Array(3).fill('CN=site'),
@@ -95,11 +95,11 @@ test('certificate: DER and PKCS7 are refused with a command that fits their cont
   await folder.openssl('crl2pkcs7 -nocrl -certfile site.pem -outform der -out site.p7b')
   await folder.shell('cp site.pem certificate.pem; cp site-key.pem key.pem')
   expect(refusal('site.cer')).toBe(
-    'is a certificate in DER without its private key, and no PKCS12. Convert both: openssl x509 -inform der -in site.cer | ' +
+    'is a DER certificate without its private key, not PKCS12. Convert both: openssl x509 -inform der -in site.cer | ' +
       'openssl pkcs12 -export -inkey key.pem -out site-new.p12 -passout env:CERTIFICATE_PASS',
   )
-  expect(refusal('site.key')).toContain('is a private key in DER without its certificate, and no PKCS12. Convert it')
-  expect(refusal('site.p7b')).toContain('is PKCS7, certificates without a private key, and no PKCS12. Convert both')
+  expect(refusal('site.key')).toContain('is a DER private key without its certificate, not PKCS12. Convert it')
+  expect(refusal('site.p7b')).toContain('is PKCS7 (certificates without a private key), not PKCS12. Convert both')
   const subjects = [await convert('site.cer'), await convert('site.key'), await convert('site.p7b')]
   expect(subjects).toEqual(Array(3).fill('CN=site'))
 })
@@ -108,7 +108,7 @@ test('certificate: Java key stores are refused with a keytool command', async ()
   folder.write('store.jks', Buffer.from('feedfeed00000002', 'hex'))
   folder.write('store.jceks', Buffer.from('cececece00000002', 'hex'))
   const command = (type: string, name: string) =>
-    `is a Java key store (${type}), and no PKCS12. Convert it: keytool -importkeystore -srckeystore ${name} -srcstoretype ${type} ` +
+    `is a Java key store (${type}), not PKCS12. Convert it: keytool -importkeystore -srckeystore ${name} -srcstoretype ${type} ` +
     '-srcstorepass:env CERTIFICATE_PASS -destkeystore store-new.p12 -deststoretype PKCS12 -deststorepass:env CERTIFICATE_PASS'
   expect(refusal('store.jks')).toBe(command('JKS', 'store.jks'))
   expect(refusal('store.jceks')).toBe(command('JCEKS', 'store.jceks'))
@@ -127,11 +127,11 @@ test('certificate: a file without a key and one without the matching certificate
   await folder.openssl('pkcs12 -export -nocerts -inkey site-key.pem -certfile other.pem -out foreign.p12 -passout $')
   await folder.shell('cp site.pem certificate.pem; cp site-key.pem key.pem')
   expect(refusal('no-key.p12')).toBe(
-    'holds a certificate without its private key, as an export for others or a trust store does. Make one with the key: ' +
+    'contains a certificate without its private key, like a trust store. Create one with the key: ' +
       'openssl pkcs12 -export -in certificate.pem -inkey key.pem -out no-key-new.p12 -passout env:CERTIFICATE_PASS',
   )
   const noneOfItsKey = (name: string) =>
-    'holds a private key but no certificate that belongs to it: it was left out, or is that of another key. Make one with both: ' +
+    'contains a private key without its certificate. Create one with both: ' +
     `openssl pkcs12 -export -in certificate.pem -inkey key.pem -out ${name}-new.p12 -passout env:CERTIFICATE_PASS`
   expect(refusal('no-certificate.p12')).toBe(noneOfItsKey('no-certificate'))
   expect(refusal('foreign.p12')).toBe(noneOfItsKey('foreign'))
@@ -141,8 +141,8 @@ test('certificate: a file without a key and one without the matching certificate
 test('certificate: a wrong password, with and without a MAC, and a missing password are reported', async () => {
   await folder.openssl('pkcs12 -export -nomac -in site.pem -inkey site-key.pem -out no-mac.p12 -passout $')
   const wrong = (name: string) =>
-    'CERTIFICATE_PASS does not open: it is another password, or the file is damaged. ' +
-    `Try it: openssl pkcs12 -in ${name} -noout -passin env:CERTIFICATE_PASS`
+    'CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. ' +
+    `To test it: openssl pkcs12 -in ${name} -noout -passin env:CERTIFICATE_PASS`
   expect(refusal('site.p12', 'no such words')).toBe(wrong('site.p12'))
   expect(refusal('no-mac.p12', 'no such words')).toBe(wrong('no-mac.p12'))
   expect(refusal('site.p12', '')).toBe('has a password, but CERTIFICATE_PASS is empty. Set CERTIFICATE_PASS.')
@@ -151,7 +151,7 @@ test('certificate: a wrong password, with and without a MAC, and a missing passw
 test('certificate: keys that are too weak for TLS are refused', async () => {
   await folder.issue('weak', { key: 'rsa:1024' })
   expect(refusal('weak.p12')).toBe(
-    'holds a certificate that is too weak for TLS today (ee key too small): RSA needs 2048 bits, and signatures SHA-256. Ask your authority for a new one.',
+    'contains a certificate that is too weak for TLS (ee key too small): RSA needs 2048 bits, and signatures need SHA-256. Get a new certificate.',
   )
 })
 
@@ -164,13 +164,13 @@ test('certificate: a missing, empty, too large, truncated or unrelated file is r
   execFileSync('mkfifo', [join(folder.path, 'pipe.p12')])
   const names = ['absent.p12', 'empty.p12', 'large.p12', 'cut.p12', 'text.p12', 'folder.p12', 'pipe.p12']
   expect(names.map((name) => refusal(name))).toEqual([
-    `is not there: looked for ${join(folder.path, 'absent.p12')}. Put the file into the folder CERTIFICATE_FOLDER, in a container by a volume.`,
-    'is empty. Put the PKCS12 file there again; a copy was perhaps cut off.',
-    'has 1048577 bytes; a PKCS12 file has at most 1048576. Put the file with the certificate there.',
-    'is a PKCS12 file that was cut off or damaged. Copy it again, as binary.',
-    'is no PKCS12 file, or a damaged one. Put the file with certificate and private key there (.p12, .pfx).',
-    'is no file. Name the PKCS12 file in that folder.',
-    'is no file. Name the PKCS12 file in that folder.',
+    `does not exist: ${join(folder.path, 'absent.p12')}. Put the file into the folder CERTIFICATE_FOLDER. In a container, mount that folder.`,
+    'is empty. Copy the PKCS12 file there again.',
+    'has 1048577 bytes, but a PKCS12 file has at most 1048576. Put the file with the certificate there.',
+    'is a truncated or damaged PKCS12 file. Copy it again, in binary mode.',
+    'is not a PKCS12 file, or it is damaged. Put the file with certificate and private key there (.p12, .pfx).',
+    'is not a regular file. Set CERTIFICATE_NAME to the PKCS12 file in that folder.',
+    'is not a regular file. Set CERTIFICATE_NAME to the PKCS12 file in that folder.',
   ])
 })
 
@@ -195,6 +195,6 @@ test('certificate: a pipe as the password file is refused immediately', async ()
   await folder.shell('mkfifo pass-pipe')
   const [file, passphraseFile] = [join(folder.path, 'site.p12'), join(folder.path, 'pass-pipe')]
   expect(() => readCertificate({ file, passphrase: '', passphraseFile })).toThrow(
-    'CERTIFICATE_PASS_FILE names a file that is no file, but a folder, a pipe or a device; write the secret into a file',
+    'CERTIFICATE_PASS_FILE names a file that is not a regular file but a folder, a pipe or a device; write the secret into a file',
   )
 })

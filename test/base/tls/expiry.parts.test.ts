@@ -35,10 +35,10 @@ test('expiry: each problem is a sentence with the time and what to do', () => {
   const at = (time: number) => new Date(time).toISOString().replace('.000Z', 'Z')
   expect([said(from), said(from - 1), said(to - SOON), said(to - 86_400_000), said(to)]).toEqual([
     null,
-    `The certificate of the host is not valid before ${at(from)}: browsers refuse the pages. Look at the clock, or put another file in its place.`,
-    `The certificate of the host expires at ${at(to)}, in 30 days. Put a new file in its place; no restart is needed.`,
-    `The certificate of the host expires at ${at(to)}, in 1 day. Put a new file in its place; no restart is needed.`,
-    `The certificate of the host expired at ${at(to)}: browsers refuse the pages. Put a new file in its place; no restart is needed.`,
+    `The host’s certificate is not valid before ${at(from)}, so browsers refuse the pages. Check the clock, or replace its file.`,
+    `The host’s certificate expires at ${at(to)}, in 30 days. Replace its file with a new one; no restart is needed.`,
+    `The host’s certificate expires at ${at(to)}, in 1 day. Replace its file with a new one; no restart is needed.`,
+    `The host’s certificate expired at ${at(to)}, so browsers refuse the pages. Replace its file with a new one; no restart is needed.`,
   ])
 })
 

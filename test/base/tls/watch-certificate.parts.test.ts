@@ -59,9 +59,11 @@ test('watch: a broken new file keeps the old one and is reported once; a valid f
   put('mended.p12', 'first.p12')
   const { certificate, lines, taken } = watch('mended.p12')
   put('mended.p12', 'second.pem')
-  await waitUntil(() => expect(certificate.state().refused).toMatch(/is a certificate in PEM without its private key/))
+  await waitUntil(() => expect(certificate.state().refused).toMatch(/is a PEM certificate without its private key/))
   expect(certificate.current().x509.subject).toBe('CN=first')
-  expect(lines).toEqual([`The new certificate is not used, the one before stays: ${certificate.state().refused}`])
+  expect(lines).toEqual([
+    `The new certificate was refused; the previous one stays in use: ${certificate.state().refused}`,
+  ])
   put('mended.p12', 'second.p12')
   await waitUntil(() => expect(taken).toEqual(['CN=second']))
   expect(certificate.state().refused).toBe(null)
@@ -75,7 +77,7 @@ test('watch: the return of the file in use is reported', async () => {
   await waitUntil(() => expect(lines).toHaveLength(1))
   put('back.p12', 'first.p12')
   await waitUntil(() => expect(lines).toHaveLength(2))
-  expect(lines[1]).toBe('the file of the certificate is again the one that is in use')
+  expect(lines[1]).toBe('the certificate file is the one in use again')
   expect(taken).toEqual([])
 })
 
@@ -84,7 +86,7 @@ test('watch: a removed file is reported once, and the one in use stays', async (
   const { certificate, lines } = watch('gone.p12')
   renameSync(join(folder.path, 'gone.p12'), join(folder.path, 'elsewhere.p12'))
   await waitUntil(() => expect(lines).toHaveLength(1))
-  expect(lines[0]).toContain('is not there')
+  expect(lines[0]).toContain('does not exist')
   expect(certificate.current().x509.subject).toBe('CN=first')
 })
 
@@ -111,8 +113,8 @@ test('watch: a certificate that expires soon, or does not cover the host names, 
   const { certificate, lines } = watch('short.p12', { names: ['short.example.test', 'b.test'], now: () => time })
   expect(certificate.state().problem).toBe('expires-soon')
   expect(lines).toEqual([
-    expect.stringMatching(/^The certificate of the host expires at .+, in 2 days\. Put a new file in its place/),
-    'The certificate of the host is not for b.test: browsers refuse the pages there.',
+    expect.stringMatching(/^The host’s certificate expires at .+, in 2 days\. Replace its file with a new one/),
+    'The host’s certificate is not valid for b.test, so browsers refuse the pages there.',
   ])
   time += 86_400_000
   await waitUntil(() => expect(lines).toHaveLength(3))

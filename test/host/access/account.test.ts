@@ -20,20 +20,20 @@ afterEach(async () => {
 const options = (terminal: boolean, password = '') => ({ name: 'admin', password, home, terminal })
 
 test('admin account: on a terminal the generated password is shown once and not written to a file', async () => {
-  const { account, made } = await openAdminAccount(db, options(true))
-  const shown = await made?.keep()
+  const { account, newPassword } = await openAdminAccount(db, options(true))
+  const shown = await newPassword?.keep()
   if (shown === undefined || !('password' in shown)) throw new Error('no password was shown')
   expect(await account.checkPassword(shown.password)).toBe(true)
   expect(await account.checkPassword(`${shown.password}x`)).toBe(false)
   expect(existsSync(join(home, 'admin-password'))).toBe(false)
   const again = await openAdminAccount(db, options(true))
-  expect(again.made).toBeNull()
+  expect(again.newPassword).toBeNull()
   expect(await again.account.checkPassword(shown.password)).toBe(true)
 })
 
 test('admin account: without a terminal the generated password is written to a file that only this account can read', async () => {
-  const { account, made } = await openAdminAccount(db, options(false))
-  expect(await made?.keep()).toEqual({ file: join(home, 'admin-password') })
+  const { account, newPassword } = await openAdminAccount(db, options(false))
+  expect(await newPassword?.keep()).toEqual({ file: join(home, 'admin-password') })
   const file = join(home, 'admin-password')
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(await account.checkPassword(readFileSync(file, 'utf8').trim())).toBe(true)
@@ -41,21 +41,21 @@ test('admin account: without a terminal the generated password is written to a f
 
 test('admin account: a generated password that was not stored is generated again', async () => {
   await openAdminAccount(db, options(true))
-  expect((await openAdminAccount(db, options(true))).made).not.toBeNull()
+  expect((await openAdminAccount(db, options(true))).newPassword).not.toBeNull()
 })
 
 test('admin account: when two nodes generate one at the same time, one is asked to restart and leaves no file', async () => {
   const second = { ...options(false), home: mkdtempSync(join(tmpdir(), 'solhost-account-')) }
   const [one, two] = [await openAdminAccount(db, options(false)), await openAdminAccount(db, second)]
-  await one.made?.keep()
-  await expect(two.made?.keep()).rejects.toThrow('Another node made the password')
+  await one.newPassword?.keep()
+  await expect(two.newPassword?.keep()).rejects.toThrow('Another node created the admin password')
   expect(existsSync(join(second.home, 'admin-password'))).toBe(false)
   rmSync(second.home, { recursive: true })
 })
 
 test('admin account: a password from the settings takes precedence, and none is generated', async () => {
-  const { account, made } = await openAdminAccount(db, options(false, 'given'))
-  expect([made, await account.checkPassword('given')]).toEqual([null, true])
+  const { account, newPassword } = await openAdminAccount(db, options(false, 'given'))
+  expect([newPassword, await account.checkPassword('given')]).toEqual([null, true])
 })
 
 test.each([

@@ -12,11 +12,11 @@ test('cloud state: each change is logged once; the first contact is not a change
   const { states, logged } = statesOf()
   expect([states.answers(), states.answers()]).toEqual([true, false])
   expect(logged).toEqual([])
-  const away = { kind: 'away', why: 'it answers 503', wait: null } as const
+  const away = { kind: 'away', why: 'it returned HTTP 503', wait: null } as const
   expect([states.gone(away), states.gone(away)]).toEqual([true, false])
   expect(states.now()).toMatchObject({ state: 'away' })
   expect(states.answers()).toBe(true)
-  expect(logged).toEqual([expect.stringContaining('does not answer'), 'the control center answers again'])
+  expect(logged).toEqual([expect.stringContaining('does not respond'), 'the control center responds again'])
 })
 
 test('cloud state: for a refused token or a wrong address the log names the setting to correct', () => {

@@ -51,18 +51,18 @@ const json =
   (_, response) =>
     send(response, 200, body)
 const failure = (kind: string, why: string, retryAfter: number | null = null) => ({ kind, why, retryAfter })
-const FORM = 'it is not in the form of the protocol'
+const FORM = 'its response does not follow the protocol'
 
 test.each<[string, Misbehaviour, object]>([
   ['429 with a time', status(429, { 'retry-after': '7' }), { kind: 'throttled', retryAfter: 7 }],
   ['429 with a time of days', status(429, { 'retry-after': '999999' }), { kind: 'throttled', retryAfter: 3600 }],
-  ['401', status(401), failure('token', 'it answers 401')],
-  ['403', status(403), failure('token', 'it answers 403')],
-  ['404', status(404), failure('unknown', 'it answers 404')],
-  ['503 with a time', status(503, { 'retry-after': '30' }), failure('away', 'it answers 503', 30)],
-  ['500', status(500), failure('away', 'it answers 500')],
-  ['422', status(422), failure('answer', 'it answers 422')],
-  ['304 without a tag', status(304), failure('answer', 'it answers 304')],
+  ['401', status(401), failure('token', 'it returned HTTP 401')],
+  ['403', status(403), failure('token', 'it returned HTTP 403')],
+  ['404', status(404), failure('unknown', 'it returned HTTP 404')],
+  ['503 with a time', status(503, { 'retry-after': '30' }), failure('away', 'it returned HTTP 503', 30)],
+  ['500', status(500), failure('away', 'it returned HTTP 500')],
+  ['422', status(422), failure('answer', 'it returned HTTP 422')],
+  ['304 without a tag', status(304), failure('answer', 'it returned HTTP 304')],
   ['HTML', status(200), failure('answer', FORM)],
   ['a wrong type', json({ outcome: 'accepted', uid: 7 }), failure('answer', FORM)],
   ['an unknown outcome', json({ outcome: 'maybe' }), failure('answer', FORM)],
@@ -72,7 +72,11 @@ test.each<[string, Misbehaviour, object]>([
     (_, r) => r.end('{"outcome":"accepted","uid":"u","username":"u","permissions":[],"tenant":[1e999]}'),
     failure('answer', FORM),
   ],
-  ['10 MB', (_, r) => r.end(Buffer.alloc(10_000_000, 32)), failure('answer', 'it is longer than 524288 bytes')],
+  [
+    '10 MB',
+    (_, r) => r.end(Buffer.alloc(10_000_000, 32)),
+    failure('answer', 'its response is longer than 524288 bytes'),
+  ],
   ['a closed connection', (request) => request.socket.destroy(), failure('away', 'UND_ERR_SOCKET')],
 ])('cloud requests: %s', async (_, misbehaviour, expected) => {
   cloud.misbehave(misbehaviour)
@@ -89,7 +93,7 @@ test('cloud requests: redirects are not followed, so the password is not sent el
   const location = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`
   for (const code of [301, 302, 307, 308]) {
     cloud.misbehave(status(code, { location }))
-    expect(await requestsOf().authenticate('harbour', GIVEN)).toEqual(failure('answer', `it answers ${code}`))
+    expect(await requestsOf().authenticate('harbour', GIVEN)).toEqual(failure('answer', `it returned HTTP ${code}`))
   }
   expect(asked).toEqual([])
   other.close()
@@ -104,7 +108,7 @@ test('cloud requests: a response that trickles in is abandoned like one that nev
   for (const misbehaviour of [drips, () => {}]) {
     cloud.misbehave(misbehaviour)
     expect(await requestsOf(cloud.url, 200).authenticate('harbour', GIVEN)).toEqual(
-      failure('away', 'it does not answer in time'),
+      failure('away', 'it did not respond in time'),
     )
   }
   for (const timer of timers) clearInterval(timer)

@@ -146,7 +146,7 @@ test('managed: an upload refused as busy is retried until it succeeds', async ()
   try {
     await expect.poll(() => managed.state().number).toBe(1)
     expect([tries, managed.state().failed]).toEqual([3, []])
-    expect(logged.filter((line) => line.includes('not in force yet'))).toHaveLength(1)
+    expect(logged.filter((line) => line.includes('is not applied yet'))).toHaveLength(1)
   } finally {
     await managed.stop()
     await center.stop()
@@ -236,7 +236,7 @@ test('managed: after a database restore, statements older than the last accepted
     await restore()
     center.says(await said(4, 'error'))
     await run(async ({ managed, levels }) => {
-      await expect.poll(() => managed.state().refused).toBe('its number 4 is lower than 5, which was taken before')
+      await expect.poll(() => managed.state().refused).toBe('its number 4 is lower than 5, the last one accepted')
       expect([managed.state().number, levels.includes('error')]).toEqual([3, false])
     })
     await restore()

@@ -52,7 +52,7 @@ test('debug node: if there is none, the error says what to do', async () => {
   putNode('v26.10.0', 'own')
   expect(await findDebugNode(undefined, places)).toEqual({
     problem: expect.stringMatching(
-      /^Scripts are debugged in Node\.js 24\.21 or a later 24, and there is none here\. .* --inspect-node <path>\.$/,
+      /^Debugging scripts requires Node\.js 24\.21 or a later 24, which was not found\. .* --inspect-node <path>\.$/,
     ),
   })
 })
@@ -63,11 +63,13 @@ test('debug node: a configured path is used, or the error says what is wrong wit
   expect(await findDebugNode(named, places)).toEqual({ node: named, version: '24.23.0' })
   const old = putNode('v26.10.0', 'old')
   expect(await findDebugNode(old, places)).toEqual({
-    problem: expect.stringContaining(`${old} is Node.js 26.10.0; scripts are debugged in Node.js 24.21 or a later 24.`),
+    problem: expect.stringContaining(
+      `${old} is Node.js 26.10.0; debugging scripts requires Node.js 24.21 or a later 24.`,
+    ),
   })
   const none = join(folder, 'none')
   expect(await findDebugNode(none, places)).toEqual({
-    problem: expect.stringContaining(`${none} is no Node.js that can be started;`),
+    problem: expect.stringContaining(`${none} cannot be started as Node.js;`),
   })
 })
 

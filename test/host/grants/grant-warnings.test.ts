@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { askedFor, refusalOf, warnOfGrants } from '../../../host/grants/grant-warnings.ts'
+import { refusalOf, requestsOf, warnOfGrants } from '../../../host/grants/grant-warnings.ts'
 
 const EMBEDDED = { server: 'embedded', database: 'platform', username: '' } as const
-const ASKED = askedFor([
+const ASKED = requestsOf([
   { databases: { crm: { server: 'alpha', database: null } }, http: ['api.example.org'] },
   { databases: { module: { server: 'gamma', database: null } }, http: [] },
 ])
@@ -37,7 +37,7 @@ test('grant warnings: an account that solutions share is reported', () => {
   const [warning] = warnOfGrants({ databases: { crm }, http: [] }, ASKED, EMBEDDED)
   expect(warning?.code).toBe('shared_account')
   expect(warning?.message).toContain('DB_ALPHA_USERNAME')
-  expect(warning?.message).toContain('Create an account for this solution alone.')
+  expect(warning?.message).toContain('Create an account for this solution only.')
 })
 
 test('grant warnings: an older stored grant that would be refused today is reported', () => {

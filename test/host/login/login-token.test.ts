@@ -91,7 +91,7 @@ test('login token: a token that another version wrote in a different format is r
 
 test('login token: data larger than 4 KB is refused', () => {
   const permissions = Array.from({ length: 100 }, (_, n) => `permission-${n}-${'x'.repeat(50)}`)
-  expect(() => clocked().tokens.issue('crm', { ...ANNA, permissions })).toThrow(/Give fewer permissions/)
+  expect(() => clocked().tokens.issue('crm', { ...ANNA, permissions })).toThrow(/Send fewer permissions/)
 })
 
 test('login token: used tokens are deleted an hour after they expire, not earlier', async () => {

@@ -99,7 +99,7 @@ test('client sign-in: 500 permissions fit; data too large for a form is refused'
   const permissions = (length: number) => Array.from({ length }, (_, n) => `${n} ${'permission'.repeat(5)}`)
   const many = { ...LOGIN, permissions: permissions(500) }
   expect((await signIns.consume('crm', issue({ login: many }), BROWSER))?.login).toEqual(many)
-  expect(() => issue({ login: { ...LOGIN, permissions: permissions(1000) } })).toThrow(/Give fewer permissions/)
+  expect(() => issue({ login: { ...LOGIN, permissions: permissions(1000) } })).toThrow(/Send fewer permissions/)
 })
 
 test.each(['/solution/other/index.html', '//example.org/solution/crm/index.html', '/solution/crm/index.htmlx', ''])(

@@ -97,7 +97,7 @@ test('OAUTH: the operator’s settings alone are enough; without any settings th
   expect(await chooserWith(GOOGLE).choose(asking(solution))).toMatchObject({ api: 'Google' })
   await expect(chooserWith(null).choose(asking(solution))).rejects.toMatchObject({
     code: 'oauth_configuration',
-    message: 'there are no OAuth settings: neither "oauth" in solution.json nor settings of the operator',
+    message: 'there are no OAuth settings, neither "oauth" in solution.json nor settings of the operator',
   })
 })
 
@@ -106,7 +106,7 @@ test('OAUTH: the problem says whose settings are wrong', async () => {
   const cases = [
     [wrong, null, '"oauth" in solution.json: '],
     [undefined, wrong, 'the operator’s OAuth settings: '],
-    [GOOGLE, { tenant: 'common' }, '"oauth" in solution.json with the operator’s settings over it: '],
+    [GOOGLE, { tenant: 'common' }, '"oauth" in solution.json, overridden by the operator’s settings: '],
   ] as const
   for (const [ofManifest, ofOperator, where] of cases) {
     const chosen = chooserWith(ofOperator).choose(asking(oauthSolution(ofManifest)))
@@ -193,7 +193,7 @@ test('OAUTH_AUTHENTICATOR: neither the manifest’s nor the operator’s setting
   })
   await expect(chooserWith(GOOGLE).choose(asking(solution))).rejects.toMatchObject({
     code: 'oauth_configuration',
-    message: 'getOAuthConfig: "apiSecret" is missing; Google gives no code away without it',
+    message: 'getOAuthConfig: "apiSecret" is missing; Google requires it',
   })
 })
 

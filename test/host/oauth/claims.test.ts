@@ -99,5 +99,5 @@ test('claims: user info that is too large is refused', async () => {
 })
 
 test('claims: a provider that sends no ID token causes an error that says so', async () => {
-  await expect(read(null, {})).rejects.toThrow('gave no ID token: does the scope have "openid"?')
+  await expect(read(null, {})).rejects.toThrow('returned no ID token: check that the scope contains "openid"')
 })

@@ -63,7 +63,7 @@ test('client secret: the error for a secret of another host names the secret and
   const { clientSecrets } = secretsWith('of the operator')
   await expect(clientSecrets.secretFor('crm', client('%%IDP%%'), 'https://evil.example/token')).rejects.toMatchObject({
     code: 'oauth_configuration',
-    message: 'the operator has set no secret IDP for the host evil.example',
+    message: 'the operator has not set a secret IDP for the host evil.example',
   })
 })
 

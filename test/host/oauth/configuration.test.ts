@@ -118,9 +118,7 @@ test('configuration: a client without secret uses PKCE, or no code', () => {
   expect(check({ ...without, token_endpoint_auth_method: 'none' })).toMatchObject({ clientAuthentication: 'none' })
   expect(check({ ...without, response_type: 'id_token' })).toMatchObject({ clientAuthentication: 'none', pkce: null })
   expect(refusal({ ...without, code_challenge_method: 'plain' })).toMatch('"apiSecret" is missing')
-  expect(refusal({ api: 'Google', clientId: 'id' })).toBe(
-    'getOAuthConfig: "apiSecret" is missing; Google gives no code away without it',
-  )
+  expect(refusal({ api: 'Google', clientId: 'id' })).toBe('getOAuthConfig: "apiSecret" is missing; Google requires it')
   expect(check({ api: 'Google', clientId: 'id', response_type: 'id_token' }).apiSecret).toBeNull()
 })
 
@@ -232,15 +230,15 @@ test.each([
   [{ api: 'Okta', clientId: 'id' }, 'Okta needs "domain", or "issuer" for a custom authorization server'],
   [
     { api: 'Microsoft', clientId: 'id', tenant: 'a', issuer: 'https://x.org' },
-    '"issuer" names the tenant already: leave "tenant" out',
+    '"issuer" already names the tenant: remove "tenant"',
   ],
   [
     { api: 'Custom', clientId: 'id' },
-    'Custom needs "issuer", or else "authorizationBaseUrl", "jwks_uri", "accessTokenEndpoint" as well',
+    'Custom needs "issuer", or else also "authorizationBaseUrl", "jwks_uri", "accessTokenEndpoint"',
   ],
   [
     { api: 'Custom', clientId: 'id', jwks_uri: 'https://x.org', response_type: 'id_token' },
-    'Custom needs "issuer", or else "authorizationBaseUrl" as well',
+    'Custom needs "issuer", or else also "authorizationBaseUrl"',
   ],
   [
     { ...GOOGLE, response_type: 'id_token', response_mode: 'query' },
@@ -248,27 +246,27 @@ test.each([
   ],
   [
     { ...GOOGLE, response_type: 'id_token', code_challenge_method: 'S256' },
-    '"code_challenge_method" has no meaning with the response_type id_token',
+    '"code_challenge_method" cannot be used with the response_type id_token',
   ],
   [{ ...GOOGLE, api: 'GitHub', response_type: 'id_token' }, '"response_type" must be code for GitHub'],
   [{ ...GOOGLE, api: 'LinkedIn', response_mode: 'form_post' }, '"response_mode" must be query for LinkedIn'],
   [
     { ...GOOGLE, api: 'Apple', response_mode: 'query' },
-    '"response_mode" must be form_post where Apple is asked for name or email',
+    '"response_mode" must be form_post if the scope for Apple has name or email',
   ],
-  [{ ...GOOGLE, api: 'Apple', teamId: 'a' }, '"teamId" and "keyId" go together, with the private key in "apiSecret"'],
+  [
+    { ...GOOGLE, api: 'Apple', teamId: 'a' },
+    '"teamId" and "keyId" must be set together, with the private key in "apiSecret"',
+  ],
   [
     { ...GOOGLE, token_endpoint_auth_method: 'none' },
-    '"token_endpoint_auth_method" is none although there is an "apiSecret"',
+    '"token_endpoint_auth_method" must not be none if "apiSecret" is set',
   ],
   [
     { api: 'Okta', clientId: 'id', domain: 'x.org', token_endpoint_auth_method: 'client_secret_post' },
     '"token_endpoint_auth_method" client_secret_post needs "apiSecret"',
   ],
-  [
-    { ...GOOGLE, defaultScope: 'openid é' },
-    '"defaultScope" must be names of printable ASCII, with spaces between them',
-  ],
+  [{ ...GOOGLE, defaultScope: 'openid é' }, '"defaultScope" must be printable ASCII names separated by spaces'],
   [{ clientId: 'id' }, '"api" is missing; it must be one of Google, Microsoft, Apple, Okta, LinkedIn, GitHub, Custom'],
   [{ api: 'Google' }, '"clientId" is missing; it must be a string of 1 to 500 characters without control characters'],
   [{ ...GOOGLE, api: 'toString' }, '"api" must be one of Google, Microsoft, Apple, Okta, LinkedIn, GitHub, Custom'],

@@ -121,7 +121,7 @@ test('provider: the error for incomplete settings names what is missing', async 
   const problem = await problemOf(find({ ...ENDPOINTS, issuer: null, tokenEndpoint: null, jwksUri: null }))
   expect([problem.code, problem.message]).toEqual([
     'oauth_configuration',
-    'the settings must have "issuer", or else "accessTokenEndpoint", "jwks_uri" as well',
+    'the settings need "issuer", or else also "accessTokenEndpoint", "jwks_uri"',
   ])
 })
 
@@ -204,7 +204,7 @@ test.each<[string, unknown]>([
   ['too long', `https://id.example.org/${'x'.repeat(2048)}`],
 ])('provider: an endpoint that is %s is missing', async (_what, value) => {
   const problem = await problemOf(host({ ...DOCUMENT, jwks_uri: value }).find())
-  expect(problem.message).toBe('the discovery document has a fault: "jwks_uri" is missing')
+  expect(problem.message).toBe('the discovery document is invalid: "jwks_uri" is missing')
   expect((await host({ ...DOCUMENT, end_session_endpoint: value }).find()).endSessionEndpoint).toBeNull()
 })
 

@@ -30,7 +30,7 @@ function tester(answers: Answers, date: string | null = 'Fri, 01 May 2026 10:00:
           asked.push(address)
           seen?.(date === null ? {} : { date })
           const answer = answers[address]
-          if (answer === undefined) throw new OAuthProblem('oauth_provider', `${address} answered 404, not 200`)
+          if (answer === undefined) throw new OAuthProblem('oauth_provider', `${address} returned HTTP 404, not 200`)
           return answer as Record<string, unknown>
         },
       },
@@ -58,10 +58,10 @@ test('settings test: everything is valid, and the secret is not shown', async ()
   const { run, asked } = tester(SOUND)
   expect(await run({ ...CUSTOM, apiSecret: '%%SET%%' })).toEqual({
     settings: ['ok', 'They are complete, for Custom: response type code, PKCE S256.'],
-    discovery: ['ok', `The discovery document is sound; its issuer is ${ISSUER}.`],
+    discovery: ['ok', `The discovery document is valid; its issuer is ${ISSUER}.`],
     endpoints: ['ok', `sign-in ${ISSUER}/authorize, token ${ISSUER}/token, keys ${ISSUER}/keys.`],
-    keys: ['ok', 'The key set has one key that can be used, for EdDSA, Ed25519.'],
-    secret: ['ok', 'It is set, and may go to id.example.org. Whether it is right shows at the first sign-in.'],
+    keys: ['ok', 'The key set has one usable key for EdDSA, Ed25519.'],
+    secret: ['ok', 'It is set and can be sent to id.example.org. The first sign-in will show whether it is correct.'],
     clock: ['ok', 'The clock of id.example.org is 1 s ahead of this host’s; 60 s are allowed.'],
   })
   expect(asked).toEqual([`${ISSUER}/.well-known/openid-configuration`, `${ISSUER}/keys`])
@@ -70,12 +70,12 @@ test('settings test: everything is valid, and the secret is not shown', async ()
 test('settings test: without settings nothing is requested', async () => {
   const { run, asked } = tester(SOUND)
   expect(await run(null)).toEqual({
-    settings: ['failed', 'oauth_configuration: there are no OAuth settings to test: send some, or set them by PUT'],
+    settings: ['failed', 'oauth_configuration: there are no OAuth settings to test: send some, or set them with PUT'],
     discovery: EARLIER,
     endpoints: EARLIER,
     keys: EARLIER,
     secret: EARLIER,
-    clock: ['skipped', 'No answer of the provider told the time.'],
+    clock: ['skipped', 'No response of the provider had a Date header.'],
   })
   expect(asked).toEqual([])
 })
@@ -85,7 +85,7 @@ test('settings test: a document of another issuer skips the later steps', async 
   const { discovery, endpoints, keys, clock } = await run(CUSTOM)
   expect(discovery).toEqual([
     'failed',
-    `oauth_provider: the discovery document must name "${ISSUER}" as issuer, letter by letter; it names "x"`,
+    `oauth_provider: the issuer in the discovery document must be exactly "${ISSUER}", but is "x"`,
   ])
   expect([endpoints, keys, clock?.[0]]).toEqual([EARLIER, EARLIER, 'ok'])
 })
@@ -93,7 +93,7 @@ test('settings test: a document of another issuer skips the later steps', async 
 test('settings test: missing keys and a missing secret are both reported', async () => {
   const { run } = tester({ [`${ISSUER}/.well-known/openid-configuration`]: DOCUMENT })
   const { keys, secret } = await run({ ...CUSTOM, apiSecret: '%%MISSING%%' })
-  expect(keys).toEqual(['failed', `oauth_provider: ${ISSUER}/keys answered 404, not 200`])
+  expect(keys).toEqual(['failed', `oauth_provider: ${ISSUER}/keys returned HTTP 404, not 200`])
   expect(secret).toEqual(['failed', 'oauth_configuration: the operator has set no secret'])
 })
 
@@ -108,7 +108,7 @@ test('settings test: if the settings name all addresses, no document is requeste
   })
   expect(discovery).toEqual([
     'skipped',
-    'The settings name all addresses that are needed: no discovery document is asked for.',
+    'The settings have all required addresses, so no discovery document is needed.',
   ])
   expect(asked).toEqual([`${ISSUER}/keys`])
 })
@@ -131,5 +131,5 @@ test.each([
 
 test('settings test: without a date in the responses, the clock is not checked', async () => {
   const { clock } = await tester(SOUND, null).run(CUSTOM)
-  expect(clock).toEqual(['skipped', 'No answer of the provider told the time.'])
+  expect(clock).toEqual(['skipped', 'No response of the provider had a Date header.'])
 })

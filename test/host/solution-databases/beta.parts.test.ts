@@ -59,7 +59,7 @@ test('a connection is reused after a reset', async () => {
 test('the server’s message is returned, and the connection stays usable', async () => {
   answer = (statement) =>
     statement.startsWith('SELECT') ? { error: { number: 208, message: "Invalid object name 'nowhere'." } } : {}
-  await expect(query('SELECT * FROM nowhere')).rejects.toThrow("the database answered: Invalid object name 'nowhere'.")
+  await expect(query('SELECT * FROM nowhere')).rejects.toThrow("the database reported: Invalid object name 'nowhere'.")
   answer = () => ({})
   expect(await query('SELECT 1')).toEqual([])
 })
@@ -76,9 +76,7 @@ test('a refused login does not reveal the account to the script', async () => {
   const onError = (message: string) => void errors.push(message)
   const limits = createLimits()
   const other = await createServerDatabase({ name: 'stock', kind: 'beta', target, limits, onError })
-  await expect(other.query({ sql: 'SELECT 1', parameters: [], tenant: null })).rejects.toThrow(
-    'or refuses the platform',
-  )
+  await expect(other.query({ sql: 'SELECT 1', parameters: [], tenant: null })).rejects.toThrow('or refuses the account')
   expect(errors.at(-1)).toBe('the database "stock" of a solution cannot be used: its server refuses the account')
   await other.close()
   await refusing.stop()

@@ -68,7 +68,7 @@ test('a column named __proto__ is an ordinary column', async () => {
 })
 
 test('SQLite’s message is returned, without the path of the file', async () => {
-  await expect(query('SELECT * FROM nowhere')).rejects.toThrow('the database answered: no such table: nowhere')
+  await expect(query('SELECT * FROM nowhere')).rejects.toThrow('the database reported: no such table: nowhere')
 })
 
 test('two statements are refused, and the first one is not run', async () => {
@@ -95,8 +95,8 @@ test.each([
   ["ATTACH '/etc/passwd' AS other", 'ATTACH and VACUUM are not available'],
   ["AtTaCh /* ; */ DATABASE '../other.sqlite' AS other", 'ATTACH and VACUUM are not available'],
   ["ATTACH 'file:other.sqlite?mode=ro' AS other", 'ATTACH and VACUUM are not available'],
-  ["VACUUM INTO 'copy.sqlite'", 'database answered: '],
-  ['VACUUM', 'database answered: '],
+  ["VACUUM INTO 'copy.sqlite'", 'database reported: '],
+  ['VACUUM', 'database reported: '],
   ['DETACH main', 'DETACH is not available'],
   ['PRAGMA writable_schema = ON', 'PRAGMA writable_schema is not available'],
   ['PRAGMA main.journal_mode = DELETE', 'PRAGMA journal_mode is not available'],
@@ -112,7 +112,7 @@ test.each([
   ['BEGIN', 'BEGIN, COMMIT and ROLLBACK are not available'],
   ['/* */ -- \n COMMIT', 'BEGIN, COMMIT and ROLLBACK are not available'],
   ['SAVEPOINT a', 'SAVEPOINT is not available'],
-  ["UPDATE sqlite_master SET sql = 'x'", 'database answered: '],
+  ["UPDATE sqlite_master SET sql = 'x'", 'database reported: '],
   ["SELECT readfile('/etc/passwd')", 'no such function'],
   ["SELECT writefile('x', 'y')", 'no such function'],
 ])('refused: %s', async (sql, text) => {
@@ -147,7 +147,7 @@ test('10,000 rows are returned; one more exceeds QUERY_ROWS', async () => {
   const numbers = (count: number) =>
     `WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < ${count}) SELECT n FROM r`
   expect(await query(numbers(10_000))).toHaveLength(10_000)
-  await expect(query(numbers(10_001))).rejects.toThrow('the answer has more than 10000 rows (limit QUERY_ROWS: 10000)')
+  await expect(query(numbers(10_001))).rejects.toThrow('the result has more than 10000 rows (limit QUERY_ROWS: 10000)')
 })
 
 test('a result larger than QUERY_SIZE is an error that names the limit', async () => {

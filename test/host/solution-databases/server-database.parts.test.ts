@@ -245,7 +245,7 @@ for (const dialect of [ALPHA, GAMMA]) {
 
     test('two statements sent as one are refused by the server itself', async () => {
       const both = app.query({ sql: 'SELECT 1; SELECT 2', parameters: [], tenant: null })
-      await expect(both).rejects.toThrow('the database answered: ')
+      await expect(both).rejects.toThrow('the database reported: ')
     })
 
     test('10,000 rows are returned; one more exceeds QUERY_ROWS', async () => {
@@ -299,7 +299,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       const wrong = await open('crm', { username: 'app', password: 'wrong-password' })
       const refused = ask(wrong, 'SELECT 1').catch((error: Error) => error.message)
       expect(await refused).toBe(
-        'the server of the database crm cannot be reached, or refuses the platform; try again later',
+        'the server of the database crm cannot be reached or refuses the account; try again later',
       )
       expect(errors).toEqual(['the database "crm" of a solution cannot be used: its server refuses the account'])
     })
@@ -313,7 +313,7 @@ for (const dialect of [ALPHA, GAMMA]) {
               "SELECT pg_read_file('/etc/passwd')",
             ]
           : ["LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE customer", "SELECT 1 INTO OUTFILE '/tmp/x'"]
-      for (const sql of statements) await expect(query(sql)).rejects.toThrow('the database answered: ')
+      for (const sql of statements) await expect(query(sql)).rejects.toThrow('the database reported: ')
       expect(await query(dialect.numbers(1))).toMatchObject([{ n: 1 }])
     })
 

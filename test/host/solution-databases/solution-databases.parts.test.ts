@@ -62,10 +62,10 @@ function query(name: string, sql: string, parameters: readonly Parameter[] = [],
 
 test('a name that is not in the manifest is an error that lists the names', async () => {
   await expect(query('other', 'SELECT 1')).rejects.toThrow(
-    'solution.json names no database other under "databases" (it names own, crm, shop, stock)',
+    'solution.json does not list the database other under "databases" (it lists own, crm, shop, stock)',
   )
   for (const name of ['__proto__', 'constructor', 'toString']) {
-    await expect(query(name, 'SELECT 1')).rejects.toThrow('names no database')
+    await expect(query(name, 'SELECT 1')).rejects.toThrow('does not list the database')
   }
 })
 
@@ -84,7 +84,7 @@ test('a database on a server is not accessible until the operator grants it', as
 
 test('a grant for a different kind of server than the manifest requests is an error that says so', async () => {
   granted = { crm: { server: 'gamma', database: 'crm' } }
-  await expect(query('crm', 'SELECT 1')).rejects.toThrow('asks for the database crm on alpha')
+  await expect(query('crm', 'SELECT 1')).rejects.toThrow('requests the database crm on alpha')
 })
 
 test('a grant never gives access to the platform’s own database', async () => {

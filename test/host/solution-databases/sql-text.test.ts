@@ -82,7 +82,7 @@ test('after CREATE, where a block of statements may follow, the server decides',
 test.each(['BEGIN', 'commit', '/* x */ RollBack', 'START TRANSACTION', 'SAVEPOINT a', '-- x\nEND'])(
   'scripts cannot start or end transactions: %s',
   (sql) => {
-    expect(() => check('alpha', sql)).toThrow('each query is a transaction of its own')
+    expect(() => check('alpha', sql)).toThrow('each query is its own transaction')
   },
 )
 
@@ -117,8 +117,8 @@ test.each<[ServerKind, string]>([
 })
 
 test('too few and too many values for the placeholders are reported', () => {
-  expect(() => check('alpha', 'SELECT ?', 0)).toThrow('the SQL has 1 places ? for parameters, but 0 were given')
-  expect(() => check('embedded', "SELECT '?'", 1)).toThrow('the SQL has 0 places')
+  expect(() => check('alpha', 'SELECT ?', 0)).toThrow('the SQL has 1 placeholders (?), but 0 parameters were given')
+  expect(() => check('embedded', "SELECT '?'", 1)).toThrow('the SQL has 0 placeholders')
 })
 
 test.each(['', '  ', '-- nothing', '/* nothing */ ;'])('an empty statement is refused: "%s"', (sql) => {

@@ -19,7 +19,7 @@ test('memory: a RUNTIME_XMX above the container’s limit is reported at the sta
 
 test('memory: the suggested RUNTIME_XMX is always one that the settings accept', () => {
   expect(said(3072, 256, 224)).toEqual([
-    'RUNTIME_XMX is 3072 MB, but the control group of this process, such as its container, has a limit of 256 MB. The host and its sandbox processes are kept below 224 MB. A host needs 320 MB at least: raise the limit to 352 MB or more, and set RUNTIME_XMX to fit.',
+    'RUNTIME_XMX is 3072 MB, but the control group of this process, such as its container, has a limit of 256 MB. The host and its sandbox processes are kept below 224 MB. A host needs at least 320 MB: raise the limit to 352 MB or more, and set RUNTIME_XMX to fit.',
   ])
 })
 

@@ -58,7 +58,9 @@ test('telemetry settings: one signal can go elsewhere, the others go to the cont
 describe('telemetry settings: errors', () => {
   test('a token without an address to connect to is an error, which does not contain the token', () => {
     const read = () => readSettings(SATELLITE)
-    expect(read).toThrow(/REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but nothing says where/)
+    expect(read).toThrow(
+      /REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but there is no address to connect to/,
+    )
     expect(read).not.toThrow(/the-token/)
   })
 

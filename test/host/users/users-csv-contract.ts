@@ -129,19 +129,19 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
   })
 
   test.each([
-    ['an unknown column', 'username,hash\nanna,x\n', 1, 'column 2 of the header is none of username, displayName,'],
-    ['a column twice', 'username,email,Email\n', 1, 'the column is there twice'],
+    ['an unknown column', 'username,hash\nanna,x\n', 1, 'column 2 of the header is not one of username, displayName,'],
+    ['a column twice', 'username,email,Email\n', 1, 'the column appears twice'],
     ['no user names', 'email\nanna@example.org\n', 1, 'the header must name this column'],
     ['an empty file', '', 1, 'the header must name this column'],
     ['semicolons', 'username;email\nanna;\n', 1, 'the columns must be separated by commas'],
-    ['an open quote', 'username\nanna\n"bob\ncarl\n', 3, 'a quoted cell begins here and does not end'],
+    ['an open quote', 'username\nanna\n"bob\ncarl\n', 3, 'a quoted cell starts here but does not end'],
     [
       'a quote inside after line ends of both kinds',
       'username\n"anna"\r\n\r\n"b\r\nob"\nca"rl"\n',
       6,
-      'a quote stands inside a cell',
+      'a cell contains a quote',
     ],
-    ['a quote inside', 'username\nan"na"\n', 2, 'a quote stands inside a cell'],
+    ['a quote inside', 'username\nan"na"\n', 2, 'a cell contains a quote'],
     ['Latin 1', Buffer.from('username\njos\xe9\n', 'latin1'), 1, 'the file must be UTF-8'],
     ['UTF-16', Buffer.from('\u{feff}username\nanna\n', 'utf16le'), 1, 'the file must be UTF-8'],
   ])(`${kind}, import: %s is one error that says so`, async (_what, text, line, message) => {

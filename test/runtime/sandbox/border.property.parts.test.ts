@@ -344,7 +344,7 @@ async function settled(recipe: Recipe): Promise<{ value: unknown } | { threw: un
 }
 
 function kindOfResult(value: unknown): string {
-  if (typeof value === 'string') return 'a text that is no JSON object'
+  if (typeof value === 'string') return 'a string that is not a JSON object'
   return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
@@ -380,7 +380,7 @@ test('border: a result of any kind is an object, nothing, or nothing with a log 
         isSilent
           ? []
           : [
-              `onSolutionOpen returned ${kindOfResult(value)}; it counts as null, since only a JSON string of an object is used`,
+              `onSolutionOpen returned ${kindOfResult(value)}; it is treated as null, since only a JSON string of an object is accepted`,
             ],
       )
     }),

@@ -103,8 +103,8 @@ test.each([
   ['() => 1', 'a function'],
   ['({ a: 1 })', 'an object'],
   ['[1]', 'an array'],
-  ["'[1]'", 'a text that is no JSON object'],
-  ["'no json'", 'a text that is no JSON object'],
+  ["'[1]'", 'a string that is not a JSON object'],
+  ["'no json'", 'a string that is not a JSON object'],
 ])('a result %s is treated as null with a log line, and the login stays valid', async (result, kind) => {
   const { effects, values, log, failure } = await lab.run({
     script: `function onSolutionOpen() { security.login('a', 'b', ['x']); return ${result} }`,
@@ -112,7 +112,7 @@ test.each([
   })
   expect([failure, values, effects.login?.username]).toEqual([null, {}, 'a'])
   expect(log.map(({ message }) => message)).toEqual([
-    `onSolutionOpen returned ${kind}; it counts as null, since only a JSON string of an object is used`,
+    `onSolutionOpen returned ${kind}; it is treated as null, since only a JSON string of an object is accepted`,
   ])
 })
 

@@ -57,18 +57,20 @@ test.each([
   ['true', 'a boolean'],
   ["Symbol('s')", 'a symbol'],
   ['function () {}', 'a function'],
-  ["'Google'", 'something that is no plain object'],
-  ["'[]'", 'something that is no plain object'],
-  ['{ toJSON: () => 5 }', 'something that is no plain object'],
+  ["'Google'", 'something that is not a plain object'],
+  ["'[]'", 'something that is not a plain object'],
+  ['{ toJSON: () => 5 }', 'something that is not a plain object'],
   ['{ toJSON: () => undefined }', 'an object'],
-  ['new Date(NaN)', 'something that is no plain object'],
-  ['JSON.parse(\'{"__proto__":{"api":"Google"}}\')', 'something that is no plain object'],
-  ['((a) => { for (let n = 0; n < 40; n++) a = { a }; return a })({})', 'something that is no plain object'],
-  ["{ constructor: 'Google' }", 'something that is no plain object'],
+  ['new Date(NaN)', 'something that is not a plain object'],
+  ['JSON.parse(\'{"__proto__":{"api":"Google"}}\')', 'something that is not a plain object'],
+  ['((a) => { for (let n = 0; n < 40; n++) a = { a }; return a })({})', 'something that is not a plain object'],
+  ["{ constructor: 'Google' }", 'something that is not a plain object'],
 ])('getOAuthConfig: %s counts as null, with a log line', async (value, what) => {
   const end = await configure(`return (${value})`)
   expect(end).toMatchObject({ failure: null, values: {}, hasValues: false })
-  expect(warnings(end)).toEqual([`getOAuthConfig returned ${what}; it counts as null, since only an object is used`])
+  expect(warnings(end)).toEqual([
+    `getOAuthConfig returned ${what}; it is treated as null, since only an object is accepted`,
+  ])
 })
 
 test('getOAuthConfig: symbol keys and non-enumerable keys are ignored', async () => {
@@ -144,7 +146,7 @@ test('getOAuthConfig: its commands have no effect, and the log lists them', asyn
   expect(end.values).toEqual({ api: 'false' })
   expect(warnings(end)).toEqual([
     'security.login returned false: it works only in an authenticator',
-    'getOAuthConfig called security.logout, i18n.setLocale, i18n.setMessage, application.showURL, security.setTenantValue: that has no effect there',
+    'getOAuthConfig called security.logout, i18n.setLocale, i18n.setMessage, application.showURL, security.setTenantValue, which has no effect there',
   ])
 })
 
@@ -174,6 +176,6 @@ test('onSolutionOpen: an object still counts as null, with a log line', async ()
   const end = await lab.run({ script: 'function onSolutionOpen() { return { a: 1 } }' })
   expect(end).toMatchObject({ values: {}, hasValues: false })
   expect(warnings(end)).toEqual([
-    'onSolutionOpen returned an object; it counts as null, since only a JSON string of an object is used',
+    'onSolutionOpen returned an object; it is treated as null, since only a JSON string of an object is accepted',
   ])
 })

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 import {
   boundedRecords,
   boundedSpans,
+  countingExporter,
   createWaitingItems,
-  tellingExporter,
 } from '../../../../host/telemetry/export/bounded-batch.ts'
 
 // The SDK as the host uses it; only the exporter is the test's.
@@ -20,7 +20,7 @@ function parts() {
   const waiting = createWaitingItems(MOST, (count) => {
     state.leftOut += count
   })
-  const exporter = tellingExporter(
+  const exporter = countingExporter(
     {
       export(items: readonly unknown[], told: (result: { code: number }) => void) {
         state.exported += items.length

@@ -13,7 +13,10 @@ export type SignedIn = {
 }
 
 /** The last step of a sign-in: redirects to where a script sends the browser, or else to the requested page. */
-export function goOn({ ctx, serverUrl }: Arrival, { showUrl, page, locale }: Omit<SignedIn, 'username'>): void {
+export function redirectSignedIn(
+  { ctx, serverUrl }: Arrival,
+  { showUrl, page, locale }: Omit<SignedIn, 'username'>,
+): void {
   if (showUrl === null) goTo(ctx, page)
   else sendToAddress(ctx, showUrl, serverUrl, locale)
 }
