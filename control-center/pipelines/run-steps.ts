@@ -5,28 +5,13 @@ import { join } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { BundleChecks } from '../packages/bundle-checks.ts'
 import type { Packages } from '../packages/packages.ts'
-import type { Registries, Registry, RegistryLogin } from '../registries/registries.ts'
 import type { ArtifactOrigin, Artifacts } from './artifacts.ts'
 import { contextFiles, packContext } from './build-context.ts'
-import { runBuilder } from './builder.ts'
-import type { BuilderFence } from './builder-fence.ts'
-import { type BuilderHosts, registryOfImage } from './builder-hosts.ts'
-import { type BuilderProxy, openBuilderProxy } from './builder-proxy.ts'
-import { hasNoTls, imageOf } from './docker-information.ts'
+import { imageOf } from './docker-information.ts'
 import { RUN_IMAGES, tagOf } from './image-names.ts'
-import type { Pipeline } from './pipelines.ts'
-import { logInToRegistry } from './registry-login.ts'
-import type { Run } from './run-rows.ts'
+import { BUILD_TIME, type BuilderParts, createRunBuilder, REMOVE_TIME } from './run-builder.ts'
 import type { RunStep } from './run-states.ts'
-import type { UpstreamProxy } from './upstream-proxy.ts'
-
-export type RunTask = {
-  readonly pipeline: Pipeline
-  readonly run: Run
-  readonly signal: AbortSignal
-  /** Writes a line to the current step's log. */
-  readonly say: (text: string) => void
-}
+import type { RunTask } from './run-task.ts'
 
 /** Creates the functions that perform one run's steps. */
 export type StepWork = (task: RunTask) => {
@@ -37,27 +22,16 @@ export type StepWork = (task: RunTask) => {
   tidyUp(): Promise<void>
 }
 
-export type StepParts = {
+export type StepParts = BuilderParts & {
   readonly packages: Pick<Packages, 'bundle' | 'stamp'>
   readonly checks: Pick<BundleChecks, 'check'>
   readonly artifacts: Pick<Artifacts, 'keepContext' | 'noteImage'>
-  readonly registries: Pick<Registries, 'find' | 'secret'>
-  /** `BUILDER_COMMAND`: the command and its own options; null if none is set. */
-  readonly builder: readonly string[] | null
-  readonly builderHosts: BuilderHosts
-  /** The operator's upstream proxy; null if there is none. */
-  readonly upstream: UpstreamProxy | null
-  /** Null if builders run in the control center's network. */
-  readonly fence: BuilderFence | null
   /** Parent folder of the runs' files; files of an earlier process have been deleted. */
   readonly folder: string
 }
 
-/** Timeouts in ms, per build and per pushed tag. */
-const BUILD_TIME = 15 * 60_000
+/** Timeout per pushed tag, in ms. */
 const PUSH_TIME = 15 * 60_000
-/** Timeout of image clean-up and inspection, in ms. */
-const REMOVE_TIME = 30_000
 
 export function createStepWork(parts: StepParts): StepWork {
   return (task) => {
@@ -70,12 +44,11 @@ export function createStepWork(parts: StepParts): StepWork {
   }
 }
 
-function stepsOf(
-  { packages, checks, artifacts, registries, builder, builderHosts, upstream, fence }: StepParts,
-  { pipeline, run, signal, say }: RunTask,
-  folder: string,
-): Record<RunStep | 'tidyUp', () => Promise<void>> {
+function stepsOf(parts: StepParts, task: RunTask, folder: string): Record<RunStep | 'tidyUp', () => Promise<void>> {
+  const { packages, checks, artifacts } = parts
+  const { pipeline, run, say } = task
   const { organisation, package: name } = pipeline
+  const { withLogin, pullBase, build } = createRunBuilder(parts, task, folder)
   const origin: ArtifactOrigin = {
     ...{ organisation, package: name, sha256: run.sha256, version: run.version },
     ...{ pipeline: pipeline.name, run: run.number },
@@ -85,8 +58,6 @@ function stepsOf(
   /** Clean-up also runs after a cancel: a leftover image does no harm, but takes up space. */
   const quietly = { signal: new AbortController().signal, say: () => {} }
   let isBuilding = false
-  /** The builder's proxy during a step that needs the network. */
-  let proxy: BuilderProxy | null = null
   let bundle: Uint8Array = new Uint8Array()
   let title = name
   let files: ReadonlyMap<string, Buffer> = new Map()
@@ -95,85 +66,6 @@ function stepsOf(
     const found = await packages.bundle(organisation, name, run.sha256)
     if (found !== null) return found
     throw new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" no longer has a version ${run.sha256}.`)
-  }
-
-  async function needRegistry(): Promise<{ registry: Registry; login: RegistryLogin }> {
-    const registry = await registries.find(organisation, pipeline.registry)
-    const keys = registry && (await registries.secret(organisation, pipeline.registry))
-    if (registry !== null && keys !== null) return { registry, login: await logInToRegistry(registry, keys) }
-    throw new PlatformError('ERR_REGISTRY_LOGIN', 'The pipeline’s registry was deleted. Choose another one.')
-  }
-
-  /**
-   * Runs `work` with the run's folder, the registry login in a file that only this account can read, and a proxy for
-   * the builder.
-   */
-  async function withLogin<T>(
-    work: (registry: Registry, options: string[], secrets: string[]) => Promise<T>,
-  ): Promise<T> {
-    const { registry, login } = await needRegistry()
-    await builderHosts.needPublic(registry.host)
-    const auth = Buffer.from(`${login.username}:${login.password}`).toString('base64')
-    const file = join(folder, 'auth.json')
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    await writeFile(file, JSON.stringify({ auths: { [registry.host]: { auth } } }), { mode: 0o600 })
-    try {
-      proxy = await openBuilderProxy({ hosts: builderHosts, say, upstream, fence })
-      const options = ['--authfile', file, ...(hasNoTls(registry.host) ? ['--tls-verify=false'] : [])]
-      return await work(registry, options, [login.password, auth, ...proxy.secrets])
-    } finally {
-      await proxy?.close()
-      proxy = null
-      await rm(file, { force: true })
-    }
-  }
-
-  /**
-   * Pulls the base image and returns its id. An image with ONBUILD instructions is refused: they would run here, on our
-   * network, and anyone who may name an image could supply them.
-   * @returns null for local images, which are the operator's own, and for `scratch`
-   */
-  async function pullBase(options: readonly string[], secrets: readonly string[]): Promise<string | null> {
-    const { baseImage } = pipeline
-    if (/^(?:localhost\/|scratch$)/.test(baseImage)) return null
-    const from = registryOfImage(baseImage)
-    if (from !== null) await builderHosts.needPublic(from)
-    let id: string | undefined
-    const hear = (line: string) => {
-      if (/^[0-9a-f]{64}$/.test(line)) id = line
-      else say(line)
-    }
-    // Always pull from the registry with the pipeline's own login, so that no run builds on an image that another run
-    // left behind.
-    await build(['pull', '--quiet', '--policy=always', ...options, baseImage], BUILD_TIME, secrets, { say: hear })
-    if (id === undefined)
-      throw new PlatformError('ERR_BUILDER_FAILED', 'The builder did not print the id of the image that it pulled.')
-    // In the printed JSON, each key starts a line and no string value can.
-    const found: string[] = []
-    const look = (line: string) => {
-      if (/^\s*"OnBuild":/.test(line)) found.push(line)
-    }
-    await build(['inspect', '--type=image', id], REMOVE_TIME, secrets, { say: look })
-    if (found.length === 0) {
-      const message = `The builder does not report whether "${baseImage}" has ONBUILD instructions. Use buildah.`
-      throw new PlatformError('ERR_BUILDER_FAILED', message)
-    }
-    if (found.every((line) => /:\s*(?:null|\[\s*\])\s*,?\s*$/.test(line))) return id
-    const why = 'has ONBUILD instructions, which are not supported. Use an image without them'
-    throw new PlatformError('ERR_BUILDER_FAILED', `The image "${baseImage}" ${why}.`)
-  }
-
-  function build(words: readonly string[], time: number, secrets: readonly string[], more = {}): Promise<void> {
-    return runBuilder({
-      words: [...(builder ?? []), ...words],
-      folder,
-      wayOut: proxy,
-      time,
-      signal,
-      say,
-      secrets,
-      ...more,
-    })
   }
 
   return {

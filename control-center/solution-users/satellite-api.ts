@@ -23,7 +23,8 @@ import type { Mail } from '../mail/mail.ts'
 import { type SatelliteRoute, satelliteRoute } from '../satellites/route.ts'
 import type { KnownSolutions } from './known-solutions.ts'
 import type { SendLinks } from './send-links.ts'
-import type { SignedIn, SolutionUsers } from './solution-users.ts'
+import type { SolutionUsers } from './solution-users.ts'
+import type { SignedIn } from './user-sign-ins.ts'
 
 export type SolutionUserSatelliteParts = {
   readonly environments: Environments

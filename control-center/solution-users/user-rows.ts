@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { AccountRows } from '../../base/accounts/password-check.ts'
 import type { PLATFORM_LOCALES } from '../../base/web/texts.ts'
+import type { Place } from '../access/of-solution.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 
 export type SolutionUserRow = Selectable<CenterTables['solution_users']>
@@ -27,6 +28,18 @@ export type SolutionUser = {
   readonly createdAt: number
 }
 
+/** Longer user names are not looked up, in characters. */
+export const LONGEST_ASKED = 400
+
+/** Selects the users of one solution. */
+export function rowsOf(db: CenterDatabase, { organisation, solution }: Place) {
+  return db
+    .selectFrom('solution_users')
+    .selectAll()
+    .where('organisation', '=', organisation)
+    .where('solution', '=', solution)
+}
+
 /** How the password check reads and updates the users of solutions. @param now the clock, in epoch milliseconds */
 export function rowsWithPassword(db: CenterDatabase, now: () => number): AccountRows<SolutionUserRow> {
   const withHash = ({ uid, password_hash }: SolutionUserRow) =>
@@ -39,6 +52,10 @@ export function rowsWithPassword(db: CenterDatabase, now: () => number): Account
     noteRefusal() {},
     replaceHash: (row, stronger) => withHash(row).set({ password_hash: stronger }).execute(),
   }
+}
+
+export async function userOf(db: CenterDatabase, row: SolutionUserRow): Promise<SolutionUser> {
+  return (await usersOfRows(db, [row]))[0] as SolutionUser
 }
 
 export async function usersOfRows(db: CenterDatabase, rows: readonly SolutionUserRow[]): Promise<SolutionUser[]> {

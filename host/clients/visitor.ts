@@ -27,3 +27,8 @@ export type Visitor = {
   /** Ends the session and the remembered sign-in without the browser's help. */
   readonly forget: () => Promise<void>
 }
+
+/** The visitor's attempt to sign in. The account is not known yet, so the attempt counts for the network only. */
+export function tryOf({ address }: Visitor) {
+  return { source: '', username: '', address }
+}

@@ -2,19 +2,18 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import { type Json, ScriptError } from '../../runtime/plugin.ts'
-import { checkEvent } from '../clients/check-event.ts'
 import { createClient } from '../clients/client.ts'
 import { createClientCaller } from '../clients/client-calls.ts'
 import type { ClientParts } from '../clients/client-parts.ts'
-import type { Connection } from '../clients/connection.ts'
 import { createMissingTexts } from '../clients/missing-texts.ts'
 import type { Visitor } from '../clients/visitor.ts'
-import { type HostFrame, type NumberedFrame, readBrowserFrame } from '../web/frames.ts'
 import { CALL, isCallable } from './call-script.ts'
 import { formState } from './client-state.ts'
+import { needPossible, readEvent } from './possible-events.ts'
 import { createRecorder, type RecordedParts } from './recorder.ts'
 import { ScriptFailure } from './script-failure.ts'
 import { plain } from './sign-in.ts'
+import { createTestBrowser, type Frame } from './test-browser.ts'
 
 /** A real client, with the test in place of its browser. */
 export interface OpenClient {
@@ -30,11 +29,6 @@ export interface OpenClient {
 
 export type OpenClientParts = Omit<ClientParts, 'callClient' | 'missingTexts' | keyof RecordedParts> & RecordedParts
 
-type Frame<Kind extends HostFrame['kind']> = Extract<HostFrame, { kind: Kind }>
-
-/** Frames that tests can inspect later. Form contents are read from the client itself. */
-const KEPT: readonly HostFrame['kind'][] = ['message', 'go', 'sign-in', 'sign-out', 'closed', 'reopened']
-
 /** @throws ScriptFailure if a script fails while the client opens */
 export async function openClient(visitor: Visitor, parts: OpenClientParts): Promise<OpenClient> {
   const recorder = createRecorder()
@@ -42,13 +36,9 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
   const callClient = createClientCaller(recorded)
   let login: Login | null = null
   let tenant: Tenant | null = visitor.found?.session.tenant ?? null
-  const frames: HostFrame[] = []
-  let idleAt = -1
-  /** Several, because tests can run actions concurrently. */
-  const waiting: (() => void)[] = []
-  let refused = 0
-  let isClosed = false
   let seq = 0
+  const browser = createTestBrowser()
+  const { connection, lastOf } = browser
   const begin = recorder.mark()
 
   const client = createClient(
@@ -68,36 +58,6 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     () => {},
   )
 
-  const connection: Connection = {
-    send(frame) {
-      if (frame.kind === 'idle') idleAt = Math.max(idleAt, frame.seq)
-      else if (KEPT.includes(frame.kind)) frames.push(frame)
-      wake()
-    },
-    refuse() {
-      refused += 1
-    },
-    close(_code, last) {
-      if (last !== undefined) frames.push(last)
-      isClosed = true
-      wake()
-    },
-    answers: async () => true,
-    checkHeartbeat: () => {},
-  }
-
-  function wake(): void {
-    for (const resume of waiting.splice(0)) resume()
-  }
-
-  async function until(isDone: () => boolean): Promise<void> {
-    while (!isDone() && !isClosed) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      waiting.push(resolve)
-      await promise
-    }
-  }
-
   /** Runs an action and throws the first failure in it. */
   async function doing(work: () => Promise<void>): Promise<Json> {
     const mark = recorder.mark()
@@ -109,45 +69,15 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     return plain(recorder.since(mark))
   }
 
-  const lastOf = <Kind extends HostFrame['kind']>(kind: Kind) =>
-    frames.findLast((one): one is Frame<Kind> => one.kind === kind)
-
-  function needOpen(): void {
-    const over = frames.find((one) => ['sign-in', 'sign-out', 'closed'].includes(one.kind))
-    if (over !== undefined || isClosed) throw new ScriptError('this client has ended: nothing more can be done in it')
-  }
-
   async function send(type: string, element: string, value: Json): Promise<void> {
-    needOpen()
-    const form = client.screen.shown ?? ''
+    browser.needOpen()
     seq += 1
-    const frame = readBrowserFrame(JSON.stringify({ kind: 'event', seq, form, element, type, value }))
-    if (frame === null || frame.kind !== 'event') {
-      throw new ScriptError(
-        `no browser sends the event ${type} of "${element}" with the value ${JSON.stringify(value)}`,
-      )
-    }
-    needPossible(frame)
+    const frame = readEvent(seq, client.screen, type, element, value)
+    needPossible(frame, client.screen)
     client.receive(connection, frame)
-    await until(() => idleAt >= frame.seq)
-    if (refused > 0) throw new ScriptError(`the host refused ${type} of "${element}", which no browser could have sent`)
-  }
-
-  /** Throws for events that a host would silently ignore, since tests want to know. */
-  function needPossible(frame: Extract<NumberedFrame, { kind: 'event' }>): void {
-    const { screen } = client
-    const definition = screen.definitionOf(frame.form)
-    if (definition === null) throw new ScriptError('no form is shown')
-    const { kind } = checkEvent(frame, definition, screen.viewOf(frame.form), screen.contextOf(frame.form))
-    if (kind === 'stale') {
-      throw new ScriptError(`no user can do that to "${frame.element}" now: it or its container is hidden or disabled`)
-    }
-    if (kind !== 'forged') return
-    const names = Object.keys(formState(screen).elements)
-    const there = names.includes(frame.element)
-      ? `"${frame.element}" does not accept ${frame.type} with the value ${JSON.stringify(frame.value)}`
-      : `there is no "${frame.element}" for this user; there are ${names.join(', ') || 'none'}`
-    throw new ScriptError(`form "${frame.form}": ${there}`)
+    await browser.untilIdle(frame.seq)
+    if (browser.refused() > 0)
+      throw new ScriptError(`the host refused ${type} of "${element}", which no browser could have sent`)
   }
 
   client.attach(
@@ -156,7 +86,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     visitor,
     false,
   )
-  await doing(() => until(() => idleAt >= 0)).catch(async (error: unknown) => {
+  await doing(() => browser.untilIdle(0)).catch(async (error: unknown) => {
     // The test gets no handle to close it.
     await client.end(null)
     throw error
@@ -167,7 +97,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
       plain({
         ...formState(client.screen),
         locale: client.screen.locale,
-        messages: frames.filter((one) => one.kind === 'message').map(({ text, level }) => ({ text, level })),
+        messages: browser.frames.filter((one) => one.kind === 'message').map(({ text, level }) => ({ text, level })),
         wentTo: wentTo(lastOf('go')),
         login: lastOf('sign-in') === undefined ? null : login,
         tenant,
@@ -177,7 +107,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
       }),
     event: (type, element, value) => doing(() => send(type, element, value)),
     async call(name, args) {
-      needOpen()
+      browser.needOpen()
       if (!isCallable(name))
         throw new ScriptError(`client.call takes the name of a function, not ${JSON.stringify(name)}`)
       await doing(() => client.run(CALL, [name, args]))
@@ -186,7 +116,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     },
     wait: (milliseconds) => doing(() => wait(milliseconds)),
     async close() {
-      isClosed = true
+      browser.leave()
       return doing(() => client.end(null))
     },
   }

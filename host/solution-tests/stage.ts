@@ -1,55 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { FoundSession } from '../../base/accounts/find-session.ts'
-import { createPasswords } from '../../base/accounts/passwords.ts'
-import { createRemembered } from '../../base/accounts/remembered.ts'
-import { createSessions } from '../../base/accounts/sessions.ts'
-import { createThrottle } from '../../base/accounts/throttle.ts'
-import { createUsers } from '../../base/accounts/users.ts'
-import { type ActiveSolution, solutionOfKey } from '../../base/bundles/active-solution.ts'
-import { builtInPlugins, usableTrusted } from '../../base/bundles/plugins.ts'
-import { createSandboxSolutionMaker } from '../../base/bundles/sandbox-solution.ts'
-import { openPlatformKey } from '../../base/config/platform-key.ts'
-import { openDatabase } from '../../base/database/open.ts'
-import { createSites } from '../../base/http/sites.ts'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { type Json, ScriptError } from '../../runtime/plugin.ts'
-import { createSupervisor } from '../../runtime/supervisor.ts'
-import { createAudit } from '../access/audit.ts'
-import { createLateSignOuts } from '../clients/late-sign-outs.ts'
-import type { Visitor } from '../clients/visitor.ts'
-import { readSettings } from '../config/settings.ts'
-import { platformPlaceOf } from '../grants/grant-warnings.ts'
-import { createGrants } from '../grants/grants.ts'
-import { createClientSignIns } from '../login/sign-in-token.ts'
-import { createSignOutTargets } from '../login/sign-out-target.ts'
-import { createHashesForScripts } from '../password-hashes/hashes-for-scripts.ts'
-import { createSolutionDatabases } from '../solution-databases/solution-databases.ts'
-import { createCatalog } from '../solutions/catalog.ts'
-import { createGuestBindings } from '../solutions/guest-bindings.ts'
-import { createRefusalNote } from '../solutions/script-refusals.ts'
-import { createSolutionLog } from '../solutions/solution-log.ts'
-import { createSolutionStore } from '../solutions/solution-store.ts'
-import { createUploads } from '../solutions/upload.ts'
-import { createUsersForScripts } from '../users/users-for-scripts.ts'
-import { withCallScript } from './call-script.ts'
-import { createHttpAnswers, type DeclaredAnswer, type SeenRequest } from './http-answers.ts'
-import { type OpenClient, type OpenClientParts, openClient } from './open-client.ts'
-import { BROWSER, type GivenParams, getOAuthConfig, signIn } from './sign-in.ts'
-import { endsWithProcess } from './with-process.ts'
-
-export type Opening = {
-  readonly user?: {
-    readonly username: string
-    readonly uid?: string | undefined
-    readonly permissions?: readonly string[] | undefined
-    readonly tenant?: readonly (string | number)[] | undefined
-  }
-  readonly params?: Readonly<Record<string, string>>
-  readonly locale?: string
-  readonly loginForm?: boolean
-}
+import type { DeclaredAnswer, SeenRequest } from './http-answers.ts'
+import { type OpenClient, openClient } from './open-client.ts'
+import { type GivenParams, getOAuthConfig, signIn } from './sign-in.ts'
+import { createStageParts } from './stage-parts.ts'
+import { type Opening, visitorOf } from './stage-visitor.ts'
 
 export type NewUser = {
   readonly username: string
@@ -83,93 +39,11 @@ const ALL = { limit: 1000 }
  */
 export async function createStage(packed: Uint8Array, name: string, limits: Limits): Promise<Stage> {
   await using started = new AsyncDisposableStack()
-  const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
-  started.defer(endsWithProcess(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 })))
-  const settings = readSettings({ PLATFORM_HOME: home })
-  const db = await openDatabase(settings)
-  started.defer(() => db.destroy())
-  const key = await openPlatformKey(db, home, '')
-  const log = createSolutionLog(db, limits)
-  started.defer(() => log.flush())
-  const audit = createAudit(db, limits)
-  started.defer(() => audit.flush())
-  const sessions = createSessions(db, limits)
-  const remembered = createRemembered(db, key, limits)
-  const grants = createGrants(db, key)
-  const passwords = await createPasswords()
-  const users = createUsers(db, passwords, limits, {
-    endAccess: async (uid) =>
-      void (await Promise.all([sessions.endOfUser('users', uid), remembered.endOfUser('users', uid)])),
-    eraseFromAudit: audit.eraseUser,
-  })
-  started.defer(() => users.flush())
-  // Tests are not throttled.
-  const throttle = createThrottle(db, limits, false, () => false)
-  const noteRefusal = createRefusalNote(audit, log)
-  /** Internal errors. They are added to the test's error, which would otherwise only say that something failed. */
-  const problems: string[] = []
-  const databases = createSolutionDatabases({
-    grants,
-    servers: settings.databaseServers,
-    platform: platformPlaceOf(settings),
-    home,
-    timeZone: settings.timeZone,
-    limits,
-    onError: (message) => problems.push(message),
-    onRefused: noteRefusal,
-  })
-  started.defer(endsWithProcess(() => databases.stop()))
-  const http = createHttpAnswers()
-  const plugins = builtInPlugins(settings.environment, limits, {
-    database: databases,
-    users: createUsersForScripts({ users, grants, throttle, audit, noteRefusal }),
-    passwordHashes: createHashesForScripts({ passwords, throttle, noteRefusal }),
-    http: http.ports,
-  })
-  const makeSandboxSolution = createSandboxSolutionMaker(plugins)
-  const trusted = usableTrusted(plugins, makeSandboxSolution, limits)
-  const supervisor = createSupervisor({ limits, trusted, timeZone: settings.timeZone, keepsSpare: false })
-  started.defer(endsWithProcess(() => supervisor.stop()))
-  const store = createSolutionStore(db, limits)
-  const retire = (version: string) => {
-    supervisor.retire(version)
-    databases.retire(solutionOfKey(version))
-  }
-  const catalog = createCatalog(store, { retire }, makeSandboxSolution)
-  await createUploads({ store, catalog, supervisor, makeSandboxSolution, limits }).upload(packed, name)
-
-  const found = await catalog.need(name)
-  const { loadable } = found
-  const solution: ActiveSolution = {
-    ...found,
-    loadable: { ...loadable, solution: () => withCallScript(loadable.solution()) },
-  }
-  const sites = createSites(settings, () => settings.port)
-  const bindings = createGuestBindings({
-    plugins,
-    limits,
-    onPluginError: (error, binding) => problems.push(`${binding}: ${error instanceof Error ? error.message : error}`),
-  })
-  const onError = (error: unknown) => void problems.push(error instanceof Error ? error.message : String(error))
-  const lateSignOuts = createLateSignOuts(onError)
-  started.defer(() => lateSignOuts.endAll())
-  const parts: OpenClientParts = {
-    limits,
-    isTesting: false,
-    supervisor,
-    bindings,
-    catalog: { ...catalog, active: async () => solution },
-    sites,
-    sessions,
-    throttle,
-    clientSignIns: createClientSignIns(db, key),
-    signOutTargets: createSignOutTargets(key),
-    log,
-    lateSignOuts,
-    onError,
-  }
+  const parts = await createStageParts(packed, name, limits, started)
+  const { solution, ofClients, problems, sessions, users, grants, databases, http } = parts
   let open: OpenClient[] = []
   let added: string[] = []
+  const isAdded = (uid: string) => added.includes(uid)
 
   /** Turns errors of host parts into a `ScriptError` with the original message. */
   async function withScriptErrors<T>(work: Promise<T>): Promise<T> {
@@ -186,62 +60,17 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
     }
   }
 
-  async function sessionOf(given: Opening['user'], locale: string): Promise<FoundSession | null> {
-    if (given === undefined) return null
-    const known = given.uid === undefined ? await users.find(given.username) : null
-    const isKnown = known !== null && added.includes(known.uid)
-    const permissions = isKnown ? await users.permissionsFor(known.uid, name) : []
-    const session = {
-      username: given.username,
-      uid: isKnown ? known.uid : (given.uid ?? given.username),
-      permissions: given.permissions ?? permissions,
-      realm: name,
-      tenant: given.tenant ?? null,
-      locale,
-      source: isKnown ? ('users' as const) : ('' as const),
-      selector: null,
-      providerLogin: null,
-    }
-    const { cookie, publicId, loggedInAt } = await sessions.start({ ...session, address: BROWSER.address })
-    return { session: { ...session, publicId, loggedInAt }, cookie }
-  }
-
-  async function visitorOf({
-    user,
-    params = {},
-    locale = BROWSER.locale,
-    loginForm = false,
-  }: Opening): Promise<Visitor> {
-    if (loginForm && solution.manifest.loginForm === null) {
-      throw new ScriptError('solution.json has no "loginForm", so there is no login form to open')
-    }
-    const session = await sessionOf(user, locale)
-    return {
-      solution,
-      isLoginForm: loginForm,
-      found: session,
-      address: BROWSER.address,
-      client: { address: BROWSER.address, protocol: 'http', host: 'localhost' },
-      serverUrl: BROWSER.serverUrl,
-      locale,
-      languages: locale,
-      url: new Map(Object.entries(params)),
-      page: `/solution/${name}/index.html`,
-      browser: 'test',
-      account: null,
-      forget: async () => {
-        if (session !== null) await sessions.end(name, session.cookie)
-      },
-    }
+  async function openFor(opening: Opening): Promise<OpenClient> {
+    return openClient(await visitorOf(opening, { solution, users, sessions, isAdded }), ofClients)
   }
 
   const everything = started.move()
   return {
     solution,
-    signIn: (params) => withScriptErrors(signIn(solution, params, { bindings, supervisor, log })),
-    getOAuthConfig: (params) => withScriptErrors(getOAuthConfig(solution, params, { bindings, supervisor, log })),
+    signIn: (params) => withScriptErrors(signIn(solution, params, ofClients)),
+    getOAuthConfig: (params) => withScriptErrors(getOAuthConfig(solution, params, ofClients)),
     async open(opening) {
-      const client = await withScriptErrors(visitorOf(opening).then((visitor) => openClient(visitor, parts)))
+      const client = await withScriptErrors(openFor(opening))
       open.push(client)
       return client
     },

@@ -34,8 +34,8 @@ type GuestFailure = {
 }
 
 /**
- * A call in the form that guest.ts reads. @param ofClient only in clients: the call's number, and that of the last call
- * that counted
+ * A call in the form that calls.guest.ts reads.
+ * @param ofClient only in clients: the call's number, and that of the last call that counted
  */
 export function callText(
   { entry, args, state }: SandboxCall,

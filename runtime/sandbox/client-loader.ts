@@ -23,7 +23,7 @@ export type ClientScripts = {
   readonly isolate: Isolate
   readonly limits: Readonly<Record<string, number>>
   readonly ask: Callback
-  /** In the form that guest.ts reads. */
+  /** In the form that calls.guest.ts reads. */
   readonly settings: string
   /** What each client's context loads, in this order. */
   readonly scripts: readonly SandboxScript[]

@@ -16,7 +16,7 @@ export type GuestListener<C> = {
 }
 
 /**
- * Each context has this one function, as `Host` of guest.ts; only its trusted part has access to it and passes the
+ * Each context has this one function, as `Host` of types.guest.ts; only its trusted part has access to it and passes the
  * context's id.
  */
 export type FromGuest = (context: unknown, kind: unknown, text: unknown, key: unknown) => string | null | false
@@ -55,7 +55,7 @@ export function createFromGuest<C>({ files, contextOf, log, request, done, ...re
   }
 }
 
-/** By plugin and table, the key that guest.ts uses. */
+/** By plugin and table, the key that the guest uses. */
 function textsByTable(tables: Readonly<Record<string, Tables>>): ReadonlyMap<string, ReadonlyMap<string, string>> {
   return new Map(
     Object.entries(tables).flatMap(([plugin, named]) =>

@@ -110,7 +110,8 @@ function inMegabytes(bytes: number): number {
 }
 
 /**
- * A script with a scope returns an object with an accessor for each of its names; guest.ts builds `scopes` from these.
+ * A script with a scope returns an object with an accessor for each of its names; scopes.guest.ts builds `scopes` from
+ * these.
  */
 function toCompile(file: string, source: string, scope?: ScriptScope): [string, ivm.ScriptOrigin] {
   if (scope === undefined) return [closed(source), { filename: file }]
@@ -124,7 +125,7 @@ function toCompile(file: string, source: string, scope?: ScriptScope): [string, 
   return [`${before}${source}\n;return ${view} })()`, { filename: file, columnOffset: -before.length }]
 }
 
-/** The message by which guest.ts receives the object of such a script. */
+/** The message by which the guest receives the object of such a script. */
 export function scopeText({ name, shared }: ScriptScope): string {
   return JSON.stringify({ kind: 'scope', name, shared })
 }
@@ -137,7 +138,7 @@ function closed(source: string): string {
 /** A context with the trusted part, not yet bound to a solution. */
 export type FreshContext = { readonly context: ivm.Context; readonly start: ivm.Reference }
 
-/** The global in which a fresh context stores its `start`, see guest.ts. */
+/** The global in which a fresh context stores its `start`, see globals.guest.ts. */
 export const START = 'solhostStart'
 
 /** The isolate of a process before it has a solution: its contexts start with the trusted part, from a snapshot. */

@@ -21,7 +21,7 @@ const OTHER_STARTS: Readonly<Record<string, string>> = {
   'control-center/accounts/invitation-pages.ts':
     'users who accept an invitation; the page checks and records their password',
   'host/login/start-session.ts': 'the sessions of solutions, which the rows in host/login and host/oauth start',
-  'host/solution-tests/stage.ts': 'sessions of `solhost test`, which no browser has',
+  'host/solution-tests/stage-visitor.ts': 'sessions of `solhost test`, which no browser has',
   'host/telemetry/watch.ts': 'measures how long it takes to start a session',
 }
 

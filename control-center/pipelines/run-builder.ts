@@ -1,0 +1,137 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Registries, Registry, RegistryLogin } from '../registries/registries.ts'
+import { runBuilder } from './builder.ts'
+import type { BuilderFence } from './builder-fence.ts'
+import { type BuilderHosts, registryOfImage } from './builder-hosts.ts'
+import { type BuilderProxy, openBuilderProxy } from './builder-proxy.ts'
+import { hasNoTls } from './docker-information.ts'
+import { logInToRegistry } from './registry-login.ts'
+import type { RunTask } from './run-task.ts'
+import type { UpstreamProxy } from './upstream-proxy.ts'
+
+/** The builder's commands in one run. */
+export interface RunBuilder {
+  /**
+   * Runs `work` with the run's folder, the registry login in a file that only this account can read, and a proxy for
+   * the builder.
+   */
+  withLogin<T>(work: (registry: Registry, options: string[], secrets: string[]) => Promise<T>): Promise<T>
+  /**
+   * Pulls the base image and returns its id. An image with ONBUILD instructions is refused: they would run here, on our
+   * network, and anyone who may name an image could supply them.
+   * @returns null for local images, which are the operator's own, and for `scratch`
+   */
+  pullBase(options: readonly string[], secrets: readonly string[]): Promise<string | null>
+  /**
+   * Runs the builder with these words.
+   * @param time timeout in ms
+   * @param secrets hidden in the log
+   * @param more other values than the run's own, for clean-up and to read what the builder prints
+   */
+  build(
+    words: readonly string[],
+    time: number,
+    secrets: readonly string[],
+    more?: Partial<Pick<RunTask, 'signal' | 'say'>>,
+  ): Promise<void>
+}
+
+export type BuilderParts = {
+  readonly registries: Pick<Registries, 'find' | 'secret'>
+  /** `BUILDER_COMMAND`: the command and its own options; null if none is set. */
+  readonly builder: readonly string[] | null
+  readonly builderHosts: BuilderHosts
+  /** The operator's upstream proxy; null if there is none. */
+  readonly upstream: UpstreamProxy | null
+  /** Null if builders run in the control center's network. */
+  readonly fence: BuilderFence | null
+}
+
+/** Timeout per build, in ms. */
+export const BUILD_TIME = 15 * 60_000
+/** Timeout of image clean-up and inspection, in ms. */
+export const REMOVE_TIME = 30_000
+
+/** @param folder the run's own folder, which may not exist yet */
+export function createRunBuilder(
+  { registries, builder, builderHosts, upstream, fence }: BuilderParts,
+  { pipeline, signal, say }: RunTask,
+  folder: string,
+): RunBuilder {
+  /** The builder's proxy during a step that needs the network. */
+  let proxy: BuilderProxy | null = null
+
+  async function needRegistry(): Promise<{ registry: Registry; login: RegistryLogin }> {
+    const registry = await registries.find(pipeline.organisation, pipeline.registry)
+    const keys = registry && (await registries.secret(pipeline.organisation, pipeline.registry))
+    if (registry !== null && keys !== null) return { registry, login: await logInToRegistry(registry, keys) }
+    throw new PlatformError('ERR_REGISTRY_LOGIN', 'The pipeline’s registry was deleted. Choose another one.')
+  }
+
+  async function withLogin<T>(
+    work: (registry: Registry, options: string[], secrets: string[]) => Promise<T>,
+  ): Promise<T> {
+    const { registry, login } = await needRegistry()
+    await builderHosts.needPublic(registry.host)
+    const auth = Buffer.from(`${login.username}:${login.password}`).toString('base64')
+    const file = join(folder, 'auth.json')
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeFile(file, JSON.stringify({ auths: { [registry.host]: { auth } } }), { mode: 0o600 })
+    try {
+      proxy = await openBuilderProxy({ hosts: builderHosts, say, upstream, fence })
+      const options = ['--authfile', file, ...(hasNoTls(registry.host) ? ['--tls-verify=false'] : [])]
+      return await work(registry, options, [login.password, auth, ...proxy.secrets])
+    } finally {
+      await proxy?.close()
+      proxy = null
+      await rm(file, { force: true })
+    }
+  }
+
+  async function pullBase(options: readonly string[], secrets: readonly string[]): Promise<string | null> {
+    const { baseImage } = pipeline
+    if (/^(?:localhost\/|scratch$)/.test(baseImage)) return null
+    const from = registryOfImage(baseImage)
+    if (from !== null) await builderHosts.needPublic(from)
+    let id: string | undefined
+    const hear = (line: string) => {
+      if (/^[0-9a-f]{64}$/.test(line)) id = line
+      else say(line)
+    }
+    // Always pull from the registry with the pipeline's own login, so that no run builds on an image that another run
+    // left behind.
+    await build(['pull', '--quiet', '--policy=always', ...options, baseImage], BUILD_TIME, secrets, { say: hear })
+    if (id === undefined)
+      throw new PlatformError('ERR_BUILDER_FAILED', 'The builder did not print the id of the image that it pulled.')
+    // In the printed JSON, each key starts a line and no string value can.
+    const found: string[] = []
+    const look = (line: string) => {
+      if (/^\s*"OnBuild":/.test(line)) found.push(line)
+    }
+    await build(['inspect', '--type=image', id], REMOVE_TIME, secrets, { say: look })
+    if (found.length === 0) {
+      const message = `The builder does not report whether "${baseImage}" has ONBUILD instructions. Use buildah.`
+      throw new PlatformError('ERR_BUILDER_FAILED', message)
+    }
+    if (found.every((line) => /:\s*(?:null|\[\s*\])\s*,?\s*$/.test(line))) return id
+    const why = 'has ONBUILD instructions, which are not supported. Use an image without them'
+    throw new PlatformError('ERR_BUILDER_FAILED', `The image "${baseImage}" ${why}.`)
+  }
+
+  function build(words: readonly string[], time: number, secrets: readonly string[], more = {}): Promise<void> {
+    return runBuilder({
+      words: [...(builder ?? []), ...words],
+      folder,
+      wayOut: proxy,
+      time,
+      signal,
+      say,
+      secrets,
+      ...more,
+    })
+  }
+
+  return { withLogin, pullBase, build }
+}

@@ -1,0 +1,48 @@
+import type { BrowserFrame } from '../web/frames.ts'
+import { CLOSE_CODES, type ClientEnding } from './client-ending.ts'
+import type { ClientNotices } from './client-notices.ts'
+import type { ClientOpening } from './client-opening.ts'
+import type { ClientState } from './client-state.ts'
+import type { Connection } from './connection.ts'
+import type { Visitor } from './visitor.ts'
+
+/** Connects a client to its browser, and waits for the browser while it is disconnected. */
+export interface ClientBrowser {
+  /** See `Client`. */
+  attach(connection: Connection, hello: Hello, visitor: Visitor, isCopy: boolean): void
+  /** See `Client`. */
+  detach(connection: Connection): void
+}
+
+export type Hello = Extract<BrowserFrame, { kind: 'hello' }>
+
+export function createClientBrowser(
+  state: ClientState,
+  { asBusy }: ClientNotices,
+  { open, reopen }: ClientOpening,
+  { end }: ClientEnding,
+): ClientBrowser {
+  const { id, parts, outbox, lane } = state
+  return {
+    attach(next, hello, from, isCopy) {
+      if (state.grace !== null) clearTimeout(state.grace)
+      state.grace = null
+      outbox.connection?.close(CLOSE_CODES.elsewhere, { kind: 'closed', why: 'elsewhere' })
+      state.visitor = { ...from, solution: state.solution, found: from.found ?? state.visitor.found }
+      const isNew = state.page === ''
+      if (hello.page !== state.page) state.handled = 0
+      state.page = hello.page
+      outbox.attach(next, { kind: 'hello', client: id, seq: state.handled, isNew: isNew && !isCopy })
+      if (state.isOpen && state.sandbox !== null) {
+        outbox.send(state.screen.language(state.handled), state.screen.whole(state.handled))
+      }
+      if (isNew) void lane.enqueue(() => asBusy(open))
+      else if (state.isLost) void lane.enqueue(reopen)
+    },
+    detach(which) {
+      if (which !== outbox.connection) return
+      outbox.detach()
+      state.grace = setTimeout(() => void end(null), parts.limits.CLIENT_GRACE)
+    },
+  }
+}

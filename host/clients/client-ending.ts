@@ -1,0 +1,84 @@
+import type { ClosedWhy } from '../web/frames.ts'
+import type { CallEntry } from './client-entries.ts'
+import type { ClientNotices } from './client-notices.ts'
+import type { ClientState } from './client-state.ts'
+import { SIGN_OUT_TIME } from './late-sign-outs.ts'
+
+/** Ends a client, or only the context of its scripts. */
+export interface ClientEnding {
+  /** See `Client`. */
+  end(why: ClosedWhy | null): Promise<void>
+  /** See `Client`. */
+  move(code: number): Promise<void>
+  /** Runs the forms' `onUnload`, then `onSolutionClose`. Commands that they issue have no effect. */
+  close(): Promise<void>
+  /** The client can't open: tells the user, then gives up. */
+  couldNotOpen(key: string, reference: string): void
+  /** Ends the client, except on a live host, where it stays and waits for the next version. */
+  giveUp(why: ClosedWhy): void
+}
+
+/** Close codes (RFC 6455, section 7.4.2) by the reason why a client ended. */
+export const CLOSE_CODES: Readonly<Record<ClosedWhy, number>> = {
+  'signed-out': 4401,
+  gone: 4410,
+  elsewhere: 4409,
+  failed: 4500,
+  refused: 1008,
+}
+/** The page left for another one, see `sign-in` and `sign-out`. */
+const LEFT = 1000
+
+/** @param over called once, when the client accepts no more browsers */
+export function createClientEnding(
+  state: ClientState,
+  call: CallEntry,
+  { sayFailed }: ClientNotices,
+  over: () => void,
+): ClientEnding {
+  const { parts, outbox, lane, timers } = state
+
+  function end(why: ClosedWhy | null): Promise<void> {
+    if (state.isOver) return lane.done()
+    state.isOver = true
+    timers.clear()
+    if (state.grace !== null) clearTimeout(state.grace)
+    const { connection } = outbox
+    if (why !== null) connection?.close(CLOSE_CODES[why], { kind: 'closed', why })
+    // A page that navigates away closes its connection itself.
+    else if (connection !== null) setTimeout(connection.close, SIGN_OUT_TIME, LEFT).unref()
+    over()
+    return lane.enqueue(close)
+  }
+
+  async function close(): Promise<void> {
+    const open = state.sandbox
+    if (open === null) return
+    try {
+      if (state.isOpen) await call('forms.close', [])
+      const hasClose = !state.visitor.isLoginForm && state.solution.entries.main?.includes('onSolutionClose')
+      if (state.isOpen && hasClose) await call('onSolutionClose', [])
+    } finally {
+      state.sandbox = null
+      open.close()
+    }
+  }
+
+  function giveUp(why: ClosedWhy): void {
+    if (parts.live === undefined) void end(why)
+  }
+
+  return {
+    end,
+    async move(code) {
+      await lane.enqueue(async () => outbox.connection?.close(code))
+      await end(null)
+    },
+    close,
+    couldNotOpen(key, reference) {
+      sayFailed(reference, key)
+      giveUp('failed')
+    },
+    giveUp,
+  }
+}

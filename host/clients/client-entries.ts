@@ -1,0 +1,35 @@
+import { createCorrelationId } from '../../base/http/correlation.ts'
+import type { Json } from '../../runtime/plugin.ts'
+import type { ClientCallResult } from './client-calls.ts'
+import type { ClientState } from './client-state.ts'
+
+export type EntryResult = ClientCallResult & { readonly correlationId: string }
+
+/** Calls an entry function in a client's context, for its user and in its language. */
+export type CallEntry = (entry: string, args: readonly Json[], kind?: 'open' | 'login') => Promise<EntryResult>
+
+export function createCallEntry(state: ClientState): CallEntry {
+  return async (entry, args, kind = 'open') => {
+    const { parts, sandbox, solution, secrets, user, visitor, screen, overrides } = state
+    const correlationId = createCorrelationId()
+    if (sandbox === null) throw new TypeError('the client has no context')
+    const { address, serverUrl, found } = visitor
+    const result = await parts.callClient(sandbox, solution, {
+      entry,
+      args,
+      secrets: secrets.all(),
+      call: {
+        kind,
+        correlationId,
+        user,
+        account: found?.session ?? null,
+        address,
+        locale: screen.locale,
+        serverUrl,
+        messages: overrides,
+        onlyForm: visitor.isLoginForm ? solution.manifest.loginForm : null,
+      },
+    })
+    return { ...result, correlationId }
+  }
+}

@@ -1,0 +1,40 @@
+import type { ClientState } from './client-state.ts'
+
+/** Frames that tell the user, or the page, what happens in a client. */
+export interface ClientNotices {
+  /** An action failed. @param reference for support */
+  sayFailed(reference: string, key?: string): void
+  /**
+   * A button press was lost with the script context. It is not repeated in the new context, where its form starts over.
+   * Reported once per context.
+   */
+  sayUndone(mayBeDone?: boolean): void
+  goTo(href: string, target: string | null | undefined): void
+  /** Runs work that the browser did not request, so it needs a busy indicator. */
+  asBusy(task: () => Promise<void>): Promise<void>
+}
+
+export function createClientNotices(state: ClientState): ClientNotices {
+  const { send } = state.outbox
+  /** The generation for which a lost button press was already reported to the user. */
+  let undoneIn = -1
+  return {
+    sayFailed(reference, key = 'platform.client.failed') {
+      send({ kind: 'message', text: state.screen.text(key, [reference]), level: 'error' })
+    },
+    sayUndone(mayBeDone = false) {
+      if (state.isOver || undoneIn === state.generation) return
+      undoneIn = state.generation
+      const text = state.screen.text(mayBeDone ? 'platform.client.maybedone' : 'platform.client.undone')
+      send({ kind: 'message', text, level: 'warning' })
+    },
+    goTo(href, target) {
+      send({ kind: 'go', href, ...(target ? { target } : {}) })
+    },
+    async asBusy(task) {
+      send({ kind: 'busy' })
+      await task()
+      send({ kind: 'idle', seq: state.handled })
+    },
+  }
+}

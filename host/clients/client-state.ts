@@ -1,0 +1,114 @@
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import { localeOfFormats } from '../../base/http/languages.ts'
+import type { SignedInUser } from '../../plugins/security/host.ts'
+import type { SandboxClient } from '../../runtime/supervisor.ts'
+import type { ClientParts } from './client-parts.ts'
+import { createEnteredSecrets, type EnteredSecrets } from './entered-secrets.ts'
+import { createLane, type Lane } from './lane.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
+import { createScreen, type Screen } from './screen.ts'
+import { createTimers, type Timers } from './timers.ts'
+import { createUserWork, type UserWork } from './user-work.ts'
+import type { Visitor } from './visitor.ts'
+
+/**
+ * The state that the files of one client share. Tasks in its `lane` change it; only browser connections, and the
+ * decision to end the client, bypass the lane.
+ */
+export type ClientState = ShownState & {
+  readonly id: string
+  readonly outbox: Outbox
+  readonly lane: Lane
+  readonly timers: Timers
+  /** On a live host: the user's work, to replay in the next version. */
+  readonly work: UserWork | null
+  screen: Screen
+  sandbox: SandboxClient | null
+  /** The solution opened in the current context, and the browser got its form. */
+  isOpen: boolean
+  /** The client is ending: nothing new starts in it. */
+  isOver: boolean
+  /** The context ended on its own, and no new one has been opened yet. */
+  isLost: boolean
+  /** Incremented when the client is reopened: events of earlier generations are ignored. */
+  generation: number
+  /** The page load this client serves; empty before the first one. */
+  page: string
+  /** The number of the page's last event that was handled. */
+  handled: number
+  /** Ends the client if no browser reconnects. */
+  grace: NodeJS.Timeout | null
+}
+
+/** The state that the screen reads while it renders. */
+type ShownState = {
+  readonly parts: ClientParts
+  readonly secrets: EnteredSecrets
+  visitor: Visitor
+  /** The version that the client runs. */
+  solution: ActiveSolution
+  user: SignedInUser | null
+  /** Texts that scripts set in this client. */
+  overrides: Map<string, string>
+}
+
+/**
+ * @param onError called with each error of a task in the client's lane
+ * @param onTimer called in the lane when a function that a script scheduled is due
+ */
+export function createClientState(
+  id: string,
+  opener: Visitor,
+  parts: ClientParts,
+  onError: (error: unknown) => void,
+  onTimer: (timer: number) => Promise<void>,
+): ClientState {
+  const lane = createLane(onError)
+  const shown: ShownState = {
+    parts,
+    secrets: createEnteredSecrets(),
+    visitor: opener,
+    solution: opener.solution,
+    user: opener.found?.session ?? null,
+    overrides: new Map(),
+  }
+  return Object.assign(shown, {
+    id,
+    outbox: createOutbox(),
+    lane,
+    timers: createTimers((timer) => lane.enqueue(() => onTimer(timer))),
+    work: parts.live === undefined ? null : createUserWork(),
+    screen: newScreen(shown, opener.locale),
+    sandbox: null,
+    isOpen: false,
+    isOver: false,
+    isLost: false,
+    generation: 0,
+    page: '',
+    handled: 0,
+    grace: null,
+  })
+}
+
+/** Starts again with a version's forms as they are before any script ran. */
+export function beginIn(state: ClientState, version: ActiveSolution): void {
+  state.solution = version
+  state.isOpen = false
+  state.overrides = new Map()
+  state.screen = newScreen(state, state.screen.locale)
+}
+
+function newScreen(state: ShownState, locale: string): Screen {
+  const { visitor, solution, user, overrides, parts, secrets } = state
+  return createScreen({
+    solution,
+    locale,
+    formatsOf: (ofLocale) => localeOfFormats(ofLocale, state.visitor.languages),
+    user: visitor.found === null ? null : { ...visitor.found.session, tenant: user?.tenant ?? null },
+    account: () => state.visitor.account,
+    isTesting: parts.isTesting,
+    isLive: parts.live !== undefined,
+    missing: (key, ofLocale) => parts.missingTexts.note(state.solution, key, ofLocale, secrets.redact),
+    overrides,
+  })
+}

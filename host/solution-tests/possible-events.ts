@@ -1,0 +1,32 @@
+import { type Json, ScriptError } from '../../runtime/plugin.ts'
+import { checkEvent } from '../clients/check-event.ts'
+import type { Screen } from '../clients/screen.ts'
+import { type BrowserEvent, readBrowserFrame } from '../web/frames.ts'
+import { formState } from './client-state.ts'
+
+/**
+ * Creates an event of the shown form, as a browser sends it.
+ * @throws ScriptError if no browser sends such an event
+ */
+export function readEvent(seq: number, screen: Screen, type: string, element: string, value: Json): BrowserEvent {
+  const form = screen.shown ?? ''
+  const frame = readBrowserFrame(JSON.stringify({ kind: 'event', seq, form, element, type, value }))
+  if (frame !== null && frame.kind === 'event') return frame
+  throw new ScriptError(`no browser sends the event ${type} of "${element}" with the value ${JSON.stringify(value)}`)
+}
+
+/** Throws a ScriptError for events that a host would silently ignore, since tests want to know. */
+export function needPossible(frame: BrowserEvent, screen: Screen): void {
+  const definition = screen.definitionOf(frame.form)
+  if (definition === null) throw new ScriptError('no form is shown')
+  const { kind } = checkEvent(frame, definition, screen.viewOf(frame.form), screen.contextOf(frame.form))
+  if (kind === 'stale') {
+    throw new ScriptError(`no user can do that to "${frame.element}" now: it or its container is hidden or disabled`)
+  }
+  if (kind !== 'forged') return
+  const names = Object.keys(formState(screen).elements)
+  const there = names.includes(frame.element)
+    ? `"${frame.element}" does not accept ${frame.type} with the value ${JSON.stringify(frame.value)}`
+    : `there is no "${frame.element}" for this user; there are ${names.join(', ') || 'none'}`
+  throw new ScriptError(`form "${frame.form}": ${there}`)
+}

@@ -1,0 +1,85 @@
+import type { FoundSession } from '../../base/accounts/find-session.ts'
+import type { Sessions } from '../../base/accounts/sessions.ts'
+import type { Users } from '../../base/accounts/users.ts'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import { ScriptError } from '../../runtime/plugin.ts'
+import type { Visitor } from '../clients/visitor.ts'
+import { BROWSER } from './sign-in.ts'
+
+/** How a test opens the solution: for whom, and with which address. */
+export type Opening = {
+  readonly user?: {
+    readonly username: string
+    readonly uid?: string | undefined
+    readonly permissions?: readonly string[] | undefined
+    readonly tenant?: readonly (string | number)[] | undefined
+  }
+  readonly params?: Readonly<Record<string, string>>
+  readonly locale?: string
+  readonly loginForm?: boolean
+}
+
+export type VisitorParts = {
+  readonly solution: ActiveSolution
+  readonly users: Pick<Users, 'find' | 'permissionsFor'>
+  readonly sessions: Pick<Sessions, 'start' | 'end'>
+  /** Whether the test added the user with this uid. */
+  readonly isAdded: (uid: string) => boolean
+}
+
+/**
+ * The visitor of an opening, with a session if it names a user. A user that the test added has their own permissions
+ * unless the opening gives others.
+ * @throws ScriptError if the opening asks for a login form that the solution doesn't have
+ */
+export async function visitorOf(
+  { user, params = {}, locale = BROWSER.locale, loginForm = false }: Opening,
+  parts: VisitorParts,
+): Promise<Visitor> {
+  const { solution, sessions } = parts
+  if (loginForm && solution.manifest.loginForm === null) {
+    throw new ScriptError('solution.json has no "loginForm", so there is no login form to open')
+  }
+  const session = await sessionOf(user, locale, parts)
+  return {
+    solution,
+    isLoginForm: loginForm,
+    found: session,
+    address: BROWSER.address,
+    client: { address: BROWSER.address, protocol: 'http', host: 'localhost' },
+    serverUrl: BROWSER.serverUrl,
+    locale,
+    languages: locale,
+    url: new Map(Object.entries(params)),
+    page: `/solution/${solution.name}/index.html`,
+    browser: 'test',
+    account: null,
+    forget: async () => {
+      if (session !== null) await sessions.end(solution.name, session.cookie)
+    },
+  }
+}
+
+async function sessionOf(
+  given: Opening['user'],
+  locale: string,
+  { solution, users, sessions, isAdded }: VisitorParts,
+): Promise<FoundSession | null> {
+  if (given === undefined) return null
+  const known = given.uid === undefined ? await users.find(given.username) : null
+  const isKnown = known !== null && isAdded(known.uid)
+  const permissions = isKnown ? await users.permissionsFor(known.uid, solution.name) : []
+  const session = {
+    username: given.username,
+    uid: isKnown ? known.uid : (given.uid ?? given.username),
+    permissions: given.permissions ?? permissions,
+    realm: solution.name,
+    tenant: given.tenant ?? null,
+    locale,
+    source: isKnown ? ('users' as const) : ('' as const),
+    selector: null,
+    providerLogin: null,
+  }
+  const { cookie, publicId, loggedInAt } = await sessions.start({ ...session, address: BROWSER.address })
+  return { session: { ...session, publicId, loggedInAt }, cookie }
+}

@@ -1,0 +1,32 @@
+// Built-in functions, captured before any script runs: a script may replace those that it sees.
+
+export const apply = Reflect.apply
+export const defineProperty = Reflect.defineProperty
+export const getOwnPropertyDescriptor = Reflect.getOwnPropertyDescriptor
+export const setPrototypeOf = Reflect.setPrototypeOf
+export const ownKeys = Reflect.ownKeys
+export const deleteProperty = Reflect.deleteProperty
+export const parse = JSON.parse
+export const stringify = JSON.stringify
+export const freeze = Object.freeze
+export const keys = Object.keys
+export const create = Object.create
+export const isArray = Array.isArray
+export const isFiniteNumber = Number.isFinite
+export const SafeError = Error
+export const SafeTypeError = TypeError
+export const SafeRangeError = RangeError
+export const SafePromise = Promise
+export const SafeProxy = Proxy
+export const SafeWeakMap = WeakMap
+export const promiseThen = Promise.prototype.then
+export const weakGet = WeakMap.prototype.get
+export const weakSet = WeakMap.prototype.set
+export const arrayPrototype = Array.prototype
+export const hasEnumerable = Object.prototype.propertyIsEnumerable
+export const upperCase = String.prototype.toUpperCase
+export const lowerCase = String.prototype.toLowerCase
+export const slice = String.prototype.slice
+export const indexOf = String.prototype.indexOf
+export const isWellFormed = String.prototype.isWellFormed
+export const regExpExec = RegExp.prototype.exec

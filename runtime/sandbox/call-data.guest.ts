@@ -1,0 +1,57 @@
+import {
+  apply,
+  defineProperty,
+  freeze,
+  getOwnPropertyDescriptor,
+  hasEnumerable,
+  isArray,
+  setPrototypeOf,
+} from './builtins.guest.ts'
+import type { CallText } from './types.guest.ts'
+
+/** For common expressions on an object without prototype: `'' + queryParams`, `queryParams.hasOwnProperty(name)`. */
+const everydayNames = ['toString', 'hasOwnProperty', Symbol.toPrimitive] as const
+const everydayMethods = [hidden(textOfObject), hidden(hasData), hidden(textOfObject)] as const
+
+/** Objects that scripts and bindings read get no prototype, since a script could have changed it. */
+export function readCall(read: CallText): CallText {
+  setPrototypeOf(read.state, null)
+  const { args } = read
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index]
+    if (typeof arg !== 'object' || arg === null || isArray(arg)) continue
+    setPrototypeOf(arg, null)
+    addEverydayMethods(arg)
+  }
+  return read
+}
+
+/** Adds own, non-enumerable methods, so that nothing is inherited. Data sent under such a name is kept. */
+function addEverydayMethods(data: object): void {
+  for (let index = 0; index < everydayNames.length; index++) {
+    const name = everydayNames[index] as PropertyKey
+    if (getOwnPropertyDescriptor(data, name) === undefined) {
+      defineProperty(data, name, everydayMethods[index] as PropertyDescriptor)
+    }
+  }
+}
+
+function textOfObject(): string {
+  return '[object Object]'
+}
+
+/** False for the methods themselves: only the data that was sent counts. */
+function hasData(this: object, name: string): boolean {
+  return apply(hasEnumerable, this, [name])
+}
+
+function hidden(value: object): PropertyDescriptor {
+  const descriptor: PropertyDescriptor = {
+    value: freeze(value),
+    enumerable: false,
+    writable: true,
+    configurable: true,
+  }
+  setPrototypeOf(descriptor, null)
+  return descriptor
+}

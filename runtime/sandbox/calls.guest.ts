@@ -1,0 +1,140 @@
+import { apply, isArray, parse, promiseThen, SafePromise, SafeTypeError, stringify } from './builtins.guest.ts'
+import { readCall } from './call-data.guest.ts'
+import type { QuotaError } from './quotas.guest.ts'
+import type {
+  AnswerText,
+  CallText,
+  ContextState,
+  Enter,
+  FindEntry,
+  Hooks,
+  Limits,
+  ScopeText,
+  ScriptText,
+} from './types.guest.ts'
+import { record } from './values.guest.ts'
+
+type CallParts = {
+  readonly state: ContextState
+  readonly hooks: Hooks
+  readonly limits: Limits
+  readonly quotaError: QuotaError
+  readonly failedText: (error: unknown) => string
+  /** The commands of the call so far. */
+  readonly commandsText: () => string
+  /** Resets the counters of the last call. */
+  readonly forgetLastCall: () => void
+  readonly answer: (text: AnswerText) => void
+  readonly addScope: (text: ScopeText, view: object) => void
+}
+
+/** The single function by which the sandbox process enters a context. It runs calls and passes answers on. */
+export function createEnter(parts: CallParts): Enter {
+  const { state, hooks, limits, quotaError, failedText, commandsText, forgetLastCall, answer, addScope } = parts
+  /** How many calls the context has served: one for a login, all calls of the client for a client. */
+  let calls = 0
+  /** The number of the previous call. */
+  let lastNumber = 0
+  /** By entry, except for the one that the context was started for. */
+  const finders: Record<string, FindEntry> = record()
+
+  function returnedText(returned: unknown): string {
+    const result = state.message.entry === 'getOAuthConfig' ? objectText(returned) : returned
+    if (typeof result === 'string') {
+      const allowed = limits.RESULT_SIZE as number
+      if (result.length > allowed) return failedText(quotaError('RESULT_SIZE', allowed, result.length))
+      return `{"ok":true,"result":${stringify(result)},"commands":[${commandsText()}]}`
+    }
+    const odd = result === undefined || result === null ? '' : `,"odd":${stringify(kindOf(result))}`
+    return `{"ok":true,"result":null${odd},"commands":[${commandsText()}]}`
+  }
+
+  function call(read: CallText): string {
+    const message = readCall(read)
+    state.message = message
+    // Log lines written while the scripts loaded count for the first call.
+    if (++calls > 1) forgetLastCall()
+    const own = calls
+    state.running = true
+    const lastCounted = read.counted === undefined || read.counted === lastNumber
+    lastNumber = read.number ?? 0
+    const { callStarts } = hooks
+    for (let index = 0; index < callStarts.length; index++) {
+      ;(callStarts[index] as (lastCounted: boolean) => void)(lastCounted)
+    }
+    const entry = hooks.entries[message.entry] ?? (finders[message.entry] ?? state.findEntry)()
+    if (typeof entry !== 'function') {
+      state.running = false
+      return failedText(new SafeTypeError(`the scripts have no function ${message.entry}`))
+    }
+    const result = apply(entry as () => unknown, undefined, message.args)
+    if (typeof result !== 'object' || result === null) return conclude(own, result)
+    const settled = new SafePromise((resolve) => resolve(result))
+    // The result of `then` is not used, but its species constructor would be looked up on our own Promise only.
+    apply(promiseThen, settled, [
+      (value: unknown) => done(own, () => conclude(own, value)),
+      (error: unknown) => done(own, () => failedText(error)),
+    ])
+    return ''
+  }
+
+  /** Runs the remaining work after the entry function has returned. @returns '' while that work waits */
+  function conclude(own: number, value: unknown): string {
+    const { beforeReturn } = hooks
+    const left = beforeReturn === null ? null : beforeReturn()
+    if (left === null) return finished(returnedText(value))
+    apply(promiseThen, left, [
+      () => done(own, () => returnedText(value)),
+      (error: unknown) => done(own, () => failedText(error)),
+    ])
+    return ''
+  }
+
+  /** @param own the number of the call, which may have timed out long ago */
+  function done(own: number, makeText: () => string): void {
+    if (own !== calls || !state.running) return
+    let text: string
+    try {
+      text = makeText()
+    } catch (error) {
+      text = failedText(error)
+    }
+    if (text !== '') state.host('done', finished(text))
+  }
+
+  function finished(text: string): string {
+    state.running = false
+    return text
+  }
+
+  return function enter(text, finder) {
+    try {
+      const read = parse(text) as CallText | AnswerText | ScriptText | ScopeText
+      if (read.kind === 'scope') {
+        if (finder !== undefined) addScope(read, finder)
+        return ''
+      }
+      if (read.kind === 'script') {
+        const { runScript } = hooks
+        if (runScript !== null && finder !== undefined) runScript(read.name, finder)
+        return ''
+      }
+      if (finder !== undefined && read.kind === 'call') finders[read.entry] = finder
+      if (read.kind === 'call') return call(read)
+      answer(read)
+      return ''
+    } catch (error) {
+      return finished(failedText(error))
+    }
+  }
+}
+
+/** An object as JSON, anything else unchanged. Getters and toJSON of scripts run here, inside the timed call. */
+function objectText(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || isArray(value)) return value
+  return stringify(value) ?? value
+}
+
+function kindOf(value: unknown): string {
+  return isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}

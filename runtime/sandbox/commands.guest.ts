@@ -1,0 +1,68 @@
+import { SafeError, SafePromise, stringify } from './builtins.guest.ts'
+import type { QuotaError } from './quotas.guest.ts'
+import type { AnswerText, Binding, ContextState, Limits } from './types.guest.ts'
+import { record } from './values.guest.ts'
+
+type Waiting = { resolve: (value: unknown) => void; reject: (error: unknown) => void; binding: string }
+
+/** The commands that a call collects for the host, and its requests, which the host answers. */
+export function createCommands(
+  state: ContextState,
+  limits: Limits,
+  isClient: boolean,
+  quotaError: QuotaError,
+  encodeArgs: (args: readonly unknown[]) => string,
+) {
+  const commandsLimit = isClient ? 'CLIENT_COMMANDS_SIZE' : 'COMMANDS_SIZE'
+  let commands = ''
+  let commandCount = 0
+  let hostCalls = 0
+  let requestIds = 0
+  let waiting: Record<string, Waiting> = record()
+
+  function forgetCommands(): void {
+    commands = ''
+    commandCount = 0
+    hostCalls = 0
+    // Requests still waiting get no answer: their call has ended.
+    waiting = record()
+  }
+
+  function countHostCall(): void {
+    hostCalls++
+    const allowed = limits.CALL_REQUESTS as number
+    if (hostCalls > allowed) throw quotaError('CALL_REQUESTS', allowed, hostCalls)
+  }
+
+  function command({ name, path }: Binding, method: string, args: readonly unknown[]): void {
+    if (!state.running)
+      throw new SafeError(`${path}.${method} works only in a call such as onSolutionOpen, not while scripts load`)
+    countHostCall()
+    const allowed = limits[commandsLimit] as number
+    const text = `{"plugin":${stringify(name)},"method":${stringify(method)},"args":${encodeArgs(args)}}`
+    if (commands.length + text.length > allowed) throw quotaError(commandsLimit, allowed, commands.length + text.length)
+    commands += `${commandCount++ === 0 ? '' : ','}${text}`
+  }
+
+  function request({ name, path }: Binding, method: string, args: readonly unknown[]): Promise<unknown> {
+    return new SafePromise((resolve, reject) => {
+      if (!state.running)
+        throw new SafeError(`${path}.${method} works only in a call such as onSolutionOpen, not while scripts load`)
+      countHostCall()
+      const id = ++requestIds
+      const text = `{"id":${id},"plugin":${stringify(name)},"method":${stringify(method)},"args":${encodeArgs(args)}}`
+      waiting[id] = { resolve, reject, binding: `${path}.${method}` }
+      state.host('request', text)
+    })
+  }
+
+  function answer({ id, ok, value }: AnswerText): void {
+    const one = waiting[id]
+    if (one === undefined) return
+    delete waiting[id]
+    if (ok) one.resolve(value)
+    else one.reject(new SafeError(typeof value === 'string' ? value : `${one.binding} failed`))
+  }
+
+  return { command, request, answer, forgetCommands, commandsText: () => commands }
+}

@@ -1,0 +1,45 @@
+import { defineProperty, deleteProperty, freeze, getOwnPropertyDescriptor, keys, ownKeys } from './builtins.guest.ts'
+
+// Removes built-in globals, and defines the platform's own.
+
+/** The global under which a fresh context stores its `start` until it is started. */
+const START = 'solhostStart'
+const unwanted = ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'WeakRef', 'FinalizationRegistry', START]
+
+/**
+ * Blocking waits, threads' clocks, memory outside the heap limit, and code that runs outside any call. Removed at each
+ * context's start, not in the snapshot: V8 extends some of them in every new context, and crashes without them.
+ */
+export function removeGlobals(): void {
+  for (let index = 0; index < unwanted.length; index++) deleteProperty(globalThis, unwanted[index] as string)
+}
+
+/** The RegExp statics expose the last match of any other code. */
+export function removeRegExpStatics(): void {
+  for (const key of ownKeys(RegExp)) {
+    const descriptor = getOwnPropertyDescriptor(RegExp, key)
+    if (descriptor?.get !== undefined && typeof key === 'string') deleteProperty(RegExp, key)
+  }
+}
+
+/** A solution may have its own global of that name. */
+export function defineReplaceable(name: string, value: object): void {
+  defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true })
+}
+
+export function defineGlobal(name: string, value: unknown): void {
+  defineFrozen(globalThis, name, value)
+}
+
+export function defineFrozen(target: object, name: string, value: unknown): void {
+  if (typeof value === 'function') freeze(value)
+  else if (typeof value === 'object' && value !== null) {
+    const names = keys(value)
+    for (let index = 0; index < names.length; index++) {
+      const part = (value as Record<string, unknown>)[names[index] as string]
+      if (typeof part === 'function') freeze(part)
+    }
+    freeze(value)
+  }
+  defineProperty(target, name, { value, writable: false, enumerable: true, configurable: false })
+}

@@ -1,0 +1,63 @@
+import { keys, SafeError, stringify } from './builtins.guest.ts'
+import type { ContextState, Limits, Thrown } from './types.guest.ts'
+import { cut, describe, record } from './values.guest.ts'
+
+/** The solution's log: lines of `console` and of bindings. */
+export function createLog(state: ContextState, limits: Limits, readThrown: (error: unknown) => Thrown) {
+  let logLines = 0
+  let logSize = 0
+
+  function forgetLines(): void {
+    logLines = 0
+    logSize = 0
+  }
+
+  function log(level: string, message: string): void {
+    const stack = new SafeError().stack
+    writeLog(level, message, typeof stack === 'string' ? stack : '')
+  }
+
+  /** Output beyond the quota is cut off and reported once. It never fails the call. */
+  function writeLog(level: string, message: string, stack: string): void {
+    const text = cut(message, 8192)
+    logLines++
+    logSize += text.length
+    const linesLeft = (limits.LOG_LINES as number) - logLines
+    if (linesLeft < -1) return
+    if (linesLeft === -1 || logSize > (limits.LOG_SIZE as number)) {
+      logLines = (limits.LOG_LINES as number) + 1
+      state.host(
+        'log',
+        '{"level":"warn","message":"further lines of this call are dropped: LOG_LINES or LOG_SIZE is exceeded","stack":""}',
+      )
+      return
+    }
+    state.host(
+      'log',
+      `{"level":${stringify(level)},"message":${stringify(text)},"stack":${stringify(cut(stack, 2048))}}`,
+    )
+  }
+
+  function report(error: unknown, what: string): void {
+    const thrown = readThrown(error)
+    writeLog('error', `${what}: ${thrown.name}: ${thrown.message}`, thrown.stack)
+  }
+
+  function consoleOf(): Record<string, unknown> {
+    const created: Record<string, unknown> = record()
+    const write =
+      (level: string) =>
+      (...args: unknown[]): void => {
+        let text = ''
+        for (let index = 0; index < args.length && index < 20; index++) {
+          text += `${index === 0 ? '' : ' '}${cut(describe(args[index]), 8192)}`
+        }
+        log(level, text)
+      }
+    const levels = { debug: 'debug', log: 'info', info: 'info', warn: 'warn', error: 'error', trace: 'debug' }
+    for (const name of keys(levels)) created[name] = write(levels[name as keyof typeof levels])
+    return created
+  }
+
+  return { log, report, consoleOf, forgetLines }
+}

@@ -1,0 +1,32 @@
+import { defineProperty, getOwnPropertyDescriptor, keys, setPrototypeOf } from './builtins.guest.ts'
+import type { ScopeText } from './types.guest.ts'
+import { record } from './values.guest.ts'
+
+/** The global `scopes`: the names of each script's scope. */
+export function createScopes() {
+  const scopes = record<object>()
+  scopes.globals = globalThis
+
+  /** If two scripts have the same scope, or the same shared name, the later one wins. */
+  function addScope({ name, shared }: ScopeText, view: object): void {
+    if (name !== 'globals') {
+      scopes[name] ??= record<unknown>()
+      const names = keys(view)
+      for (let index = 0; index < names.length; index++) takeMember(scopes[name], view, names[index] as string)
+    }
+    for (let index = 0; index < shared.length; index++) takeMember(globalThis, view, shared[index] as string)
+  }
+
+  return { scopes, addScope }
+}
+
+function takeMember(target: object, view: object, name: string): void {
+  const descriptor = getOwnPropertyDescriptor(view, name)
+  if (descriptor === undefined) return
+  setPrototypeOf(descriptor, null)
+  descriptor.configurable = true
+  // A declaration of an earlier script can be assigned, but not redefined.
+  if (!defineProperty(target, name, descriptor)) {
+    ;(target as Record<string, unknown>)[name] = (view as Record<string, unknown>)[name]
+  }
+}

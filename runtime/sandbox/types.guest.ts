@@ -1,0 +1,54 @@
+import type { Offers } from './guest-api.d.ts'
+
+/** The only function of the sandbox process that a context has; `false`: the question could not be handled. */
+export type Host = (
+  context: number,
+  kind: 'log' | 'look' | 'uuid' | 'address' | 'request' | 'done',
+  text: string,
+  key?: string,
+) => string | null | false
+/** A function that finds the called entry function by its name, in the scope of the scripts. */
+export type FindEntry = () => unknown
+/** `findEntry` is passed with the first call of any entry function other than the one the context was started for. */
+export type Enter = (text: string, findEntry?: FindEntry) => string
+export type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
+export type ScriptText = { kind: 'script'; name: string }
+/** Sent with an object that has an accessor for each name of the script; `shared`: names for the global object too. */
+export type ScopeText = { kind: 'scope'; name: string; shared: string[] }
+export type CallText = {
+  kind: 'call'
+  entry: string
+  args: unknown[]
+  state: Record<string, unknown>
+  /** In clients only: the call's own number, and that of the last call whose end the process accepted as a success. */
+  number?: number
+  counted?: number
+}
+export type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
+/** A plugin's name, and the path by which scripts reach its binding, such as `plugins.database`. */
+export type Binding = { readonly name: string; readonly path: string }
+export type Thrown = { name: string; message: string; stack: string; quota: Quota | null }
+export type Quota = { limit: string; allowed: number; used: number }
+
+export type Limits = Record<string, number>
+
+/** The state that the files of a context share. */
+export type ContextState = {
+  /** Sends this context's questions to the sandbox process; does nothing before the context is started. */
+  host: (kind: Parameters<Host>[1], text: string, key?: string) => string | null
+  findEntry: FindEntry
+  running: boolean
+  /** The running call, or the last one. */
+  message: CallText
+}
+
+/** The functions that plugins' guest parts register. */
+export type Hooks = {
+  readonly loadStarts: ((settings: Record<string, unknown>) => void)[]
+  readonly callStarts: ((lastCounted: boolean) => void)[]
+  /** The platform's own entries, by names that no script function can have, such as `forms.event`. */
+  readonly entries: Record<string, () => unknown>
+  readonly offers: Partial<Offers>
+  beforeReturn: (() => Promise<void> | null) | null
+  runScript: ((name: string, run: () => unknown) => void) | null
+}
