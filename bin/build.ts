@@ -5,7 +5,7 @@ import { createSandboxSolutionMaker } from '../base/bundles/sandbox-solution.ts'
 import { readTrusted } from '../base/bundles/trusted.ts'
 // Imported because it builds the script of its pages on load.
 import '../control-center/pages/script.ts'
-import { EMBEDDED_MAIN } from '../host/solution-databases/embedded-database.ts'
+import { EMBEDDED_MAIN } from '../host/solution-databases/embedded-child.ts'
 import { makeAdminScript, makeClientScript } from '../host/web/scripts.ts'
 import { createLimits } from '../runtime/limits.ts'
 import { programFile } from '../runtime/program-file.ts'

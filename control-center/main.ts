@@ -2,13 +2,13 @@ import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { createKnownBrowsers } from '../base/accounts/known-browser.ts'
 import { createPasswords } from '../base/accounts/passwords.ts'
-import { createSessions } from '../base/accounts/sessions.ts'
+import { createSessions, type Sessions } from '../base/accounts/sessions.ts'
 import { createThrottle } from '../base/accounts/throttle.ts'
 import { createUsers } from '../base/accounts/users.ts'
 import { holdHome } from '../base/backup/home-lock.ts'
 import { openPlatformKey } from '../base/config/platform-key.ts'
 import { boundConnections, mostConnections } from '../base/http/bound-connections.ts'
-import { createDraining } from '../base/http/draining.ts'
+import { createDraining, type Draining } from '../base/http/draining.ts'
 import { createSites } from '../base/http/sites.ts'
 import { closeServer, listening, originOf, serverOf } from '../base/tls/listen.ts'
 import { httpServer, type WebServer } from '../base/tls/server.ts'
@@ -71,13 +71,19 @@ export type ControlCenter = {
   readonly stop: () => Promise<void>
 }
 
-/** Starts everything in dependency order; if a part fails to start, the parts already started are stopped. */
-export async function startControlCenter({ settings, log, version, terminal }: CenterOptions): Promise<ControlCenter> {
-  await using started = new AsyncDisposableStack()
+type StartedParts = CenterParts & { readonly draining: Draining; readonly sessions: Sessions }
+
+/**
+ * Starts everything but the servers, in dependency order.
+ * @param started each part adds how it is stopped
+ * @param port the port of the pages, known once they are served
+ */
+async function startParts(
+  { settings, log, version, terminal }: CenterOptions,
+  started: AsyncDisposableStack,
+  port: () => number,
+): Promise<StartedParts> {
   const { limits, home } = settings
-  const names = settings.publicUrl === null ? [] : [settings.publicUrl.hostname]
-  const certificate = settings.certificate && watchCertificate(settings.certificate, { log, names })
-  if (certificate !== null) started.defer(() => certificate.stop())
   const homeLock = holdHome(home, CONTROL_CENTER)
   started.defer(() => homeLock.release())
   const db = await openCenterDatabase(settings)
@@ -136,17 +142,14 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   rolloutRunner.start()
   started.defer(() => rolloutRunner.stop())
 
-  const servers: WebServer[] = []
-  let port = settings.port
-  const draining = createDraining(settings.drainTime)
-  const sites = createSites({ ...settings, solutionOrigin: null }, () => port)
-  const parts: CenterParts = {
+  return {
     settings,
     log,
     version,
     limits,
-    sites,
-    draining,
+    sessions,
+    sites: createSites({ ...settings, solutionOrigin: null }, port),
+    draining: createDraining(settings.drainTime),
     access,
     accessTokens,
     audit,
@@ -177,7 +180,19 @@ export async function startControlCenter({ settings, log, version, terminal }: C
     throttle,
     users,
   }
+}
 
+/** Starts everything in dependency order; if a part fails to start, the parts already started are stopped. */
+export async function startControlCenter(options: CenterOptions): Promise<ControlCenter> {
+  await using started = new AsyncDisposableStack()
+  const { settings, log } = options
+  const names = settings.publicUrl === null ? [] : [settings.publicUrl.hostname]
+  const certificate = settings.certificate && watchCertificate(settings.certificate, { log, names })
+  if (certificate !== null) started.defer(() => certificate.stop())
+  let port = settings.port
+  const parts = await startParts(options, started, () => port)
+
+  const servers: WebServer[] = []
   started.defer(async () => void (await Promise.all(servers.map(closeServer))))
   const { trustedProxies } = settings
   const pages = serverOf(createCenterApp(parts), certificate, settings)
@@ -189,18 +204,14 @@ export async function startControlCenter({ settings, log, version, terminal }: C
     boundConnections(redirect, { most: mostConnections('other'), trustedProxies })
     servers.push(await listening(redirect, settings.httpRedirectPort, settings.host))
   }
-  const { userLinks, loginPages } = cloud
-  started.defer(
-    keepSweeping(
-      [sessions, throttle, audit, telemetry, invitations, passwordLinks, userLinks, loginPages, reports],
-      log,
-    ),
-  )
+  const { sessions, throttle, audit, telemetry, invitations, passwordLinks, userLinks, loginPages, reports } = parts
+  const swept = [sessions, throttle, audit, telemetry, invitations, passwordLinks, userLinks, loginPages, reports]
+  started.defer(keepSweeping(swept, log))
   // Answer long polls and end followed logs and runs first: closing the servers waits for all requests.
   started.defer(async () => {
-    waiting.stop()
+    parts.waiting.stop()
     telemetry.followers.stop()
-    await pipelineParts.runs.stop()
+    await parts.runs.stop()
   })
 
   const url = originOf(certificate, settings.host, port)
@@ -209,17 +220,17 @@ export async function startControlCenter({ settings, log, version, terminal }: C
 
   async function drainAndEnd(): Promise<void> {
     log.info({ drainTime: settings.drainTime }, 'the control center is stopping')
-    await draining.drain(async () => {})
+    await parts.draining.drain(async () => {})
     await everything.disposeAsync()
   }
 
   return {
     url,
     publicUrl: settings.publicUrl?.origin ?? url,
-    setUp: setUp.shown,
+    setUp: parts.setUp.shown,
     parts,
     stop() {
-      if (stopped !== null) draining.hurry()
+      if (stopped !== null) parts.draining.hurry()
       stopped ??= drainAndEnd()
       return stopped
     },

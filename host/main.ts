@@ -6,7 +6,7 @@ import { createSessions } from '../base/accounts/sessions.ts'
 import { createThrottle } from '../base/accounts/throttle.ts'
 import { createUsers } from '../base/accounts/users.ts'
 import { createDraining } from '../base/http/draining.ts'
-import { createSites } from '../base/http/sites.ts'
+import { createSites, type Sites } from '../base/http/sites.ts'
 import { keepSweeping } from '../base/work/keep-sweeping.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
 import type { GeneratedPassword } from './access/account.ts'
@@ -26,7 +26,7 @@ import { createDebugTargets } from './debugger/targets.ts'
 import { platformPlaceOf } from './grants/grant-warnings.ts'
 import { createGrants } from './grants/grants.ts'
 import { healthInWords } from './health/health-in-words.ts'
-import { createHealth } from './health/health-report.ts'
+import { createHealth, type Health } from './health/health-report.ts'
 import { createLiveSolutions, type LiveSolutions } from './live-solutions.ts'
 import { createAccountSources } from './login/account-sources.ts'
 import { createAuthenticatorQuestion } from './login/ask-authenticator.ts'
@@ -93,15 +93,12 @@ export type Host = Addresses & {
   readonly stop: () => Promise<void>
 }
 
-/** Starts all parts in dependency order. If the start fails, the parts that are already running are stopped. */
-export async function startHost(options: HostOptions): Promise<Host> {
-  const { settings, version, isLive = false, inspect } = options
+/** What the other parts stand on: the platform's own data, accounts, and the solutions with their scripts. */
+async function openFoundation(options: HostOptions, started: AsyncDisposableStack) {
+  const { settings, isLive = false, inspect } = options
   const { limits } = settings
-  await using started = new AsyncDisposableStack()
-  const { telemetry, telemetryStarted, log, certificate, db, key, account, newPassword } = await openPlatform(
-    options,
-    started,
-  )
+  const platform = await openPlatform(options, started)
+  const { telemetry, log, db, key } = platform
 
   const testing = createTesting(settings.isTesting)
   const store = createSolutionStore(db, limits)
@@ -124,7 +121,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const throttle = watchThrottle(createThrottle(db, limits, isShared, testing.throttles), telemetry)
 
   const platformDatabase = platformPlaceOf(settings)
-  const { catalog, uploads, supervisor, bindings, runEntry, figures, solutionDatabases } = await createSolutionParts(
+  const solutionParts = await createSolutionParts(
     {
       settings,
       isLive,
@@ -142,9 +139,34 @@ export async function startHost(options: HostOptions): Promise<Host> {
     },
     started,
   )
-  const draining = createDraining(settings.drainTime)
-  const servers = createServers(settings, certificate)
-  const sites = createSites(settings, servers.pagesPort)
+  return {
+    ...platform,
+    ...solutionParts,
+    testing,
+    store,
+    solutionLog,
+    audit,
+    sessions,
+    tokens,
+    grants,
+    loginTokens,
+    remembered,
+    endAccess,
+    passwords,
+    users,
+    throttle,
+    platformDatabase,
+  }
+}
+
+type Foundation = Awaited<ReturnType<typeof openFoundation>>
+
+/** How users sign in other than by a solution's own scripts: OAuth providers and the control center. */
+function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites, health: () => Health) {
+  const { settings, version } = options
+  const { limits } = settings
+  const { telemetry, log, db, key, testing, store, solutionLog, audit } = foundation
+  const { sessions, remembered, uploads, supervisor, runEntry } = foundation
   const formTokens = createFormTokens(key)
   const secrets = createSecrets(db, key)
   const maintenance = createMaintenance(db)
@@ -165,11 +187,10 @@ export async function startHost(options: HostOptions): Promise<Host> {
       for (const one of [log, options.log]) one.level = level ?? ownLogLevel
     },
     health: async () => {
-      const report = await health({ range: 'recent', hours: 1 })
+      const report = await health()({ range: 'recent', hours: 1 })
       return healthInWords(report, report.database.ok && (await maintenance.isOn()))
     },
   })
-  started.defer(async () => cloudLogin?.stop())
   const oauth = createOAuth({
     db,
     key,
@@ -192,7 +213,17 @@ export async function startHost(options: HostOptions): Promise<Host> {
     maintenance,
     ofCloud: managedSettings.oauthOf,
   })
-  started.defer(() => oauth.providerLogout.settled())
+  return { formTokens, secrets, maintenance, askAuthenticator, managedSettings, cloudLogin, managed, oauth }
+}
+
+/** Everything that the host's servers answer with. */
+function createParts(options: HostOptions, foundation: Foundation, sites: Sites) {
+  const { settings, version, isLive = false } = options
+  const { limits } = settings
+  const { telemetry, log, certificate, db, key, account, testing, store, solutionLog, audit, sessions } = foundation
+  const { tokens, remembered, users, passwords, endAccess, throttle, catalog, supervisor, bindings, figures } = foundation
+  const signIn = createSignIn(options, foundation, sites, () => health)
+  const { formTokens, askAuthenticator, cloudLogin, managed, oauth } = signIn
   const signOutTargets = createSignOutTargets(key, testing.now)
   const clientSignIns = createClientSignIns(db, key, testing.now)
   const clients = createClients({
@@ -213,7 +244,6 @@ export async function startHost(options: HostOptions): Promise<Host> {
     onError: (error, of) => log.error({ ...of, err: error }, 'a client failed unexpectedly'),
   })
   const credentials = createAdminCredentials({ account, audit, limits })
-  const pageSessions = createPageSessions(db, key, account, limits, testing.now)
   const health = createHealth({
     figures,
     supervisor,
@@ -227,51 +257,45 @@ export async function startHost(options: HostOptions): Promise<Host> {
     cloudLoginProblems: cloudLogin?.problems,
     cloud: managed?.state,
   })
-  const parts: HostParts = {
+  return {
+    ...foundation,
+    ...signIn,
     settings,
-    log,
     version,
+    isLive,
     sites,
     requireAdmin: requireAdmin({ credentials, tokens }),
     credentials,
-    pageSessions,
+    pageSessions: createPageSessions(db, key, account, limits, testing.now),
     previewTickets: createPreviewTickets(key, testing.now),
-    tokens,
-    grants,
-    secrets,
-    oauth,
-    managedSettings,
     oauthSettings: oauth.settings,
     testOAuthSettings: oauth.testSettings,
     providerRequests: oauth.requests,
-    loginTokens,
     clients,
-    testing,
     clientSignIns,
     signOutTargets,
-    maintenance,
-    platformDatabase,
-    catalog,
-    store,
-    uploads,
-    sessions,
-    solutionLog,
-    audit,
-    remembered,
-    users,
     usersCsv: createUsersCsv({ db, users, passwords, limits, endAccess }),
-    throttle,
-    formTokens,
     knownBrowsers: createKnownBrowsers(key, limits, testing.now),
     accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource, cloudLogin?.source ?? null),
-    cloudLogin,
     changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
-    supervisor,
     health,
-    telemetry,
-    draining,
-    isLive,
-  }
+    draining: createDraining(settings.drainTime),
+  } satisfies HostParts
+}
+
+/** Starts all parts in dependency order. If the start fails, the parts that are already running are stopped. */
+export async function startHost(options: HostOptions): Promise<Host> {
+  const { settings, isLive = false, inspect } = options
+  const { limits } = settings
+  await using started = new AsyncDisposableStack()
+  const foundation = await openFoundation(options, started)
+  const { telemetryStarted, log, certificate, db, newPassword, store, uploads, catalog, supervisor, solutionLog, users } = foundation
+  const servers = createServers(settings, certificate)
+  const sites = createSites(settings, servers.pagesPort)
+  const parts = createParts(options, foundation, sites)
+  const { cloudLogin, managed, oauth, clients, draining } = parts
+  started.defer(async () => cloudLogin?.stop())
+  started.defer(() => oauth.providerLogout.settled())
   if (!isLive) await addExamplesOnce(db, settings, uploads, log)
   if (!isLive) await addBakedIn({ folder: settings.solutionsFolder, store, uploads, limits, log })
 
@@ -292,16 +316,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
     return startDebugger({ targets, attach: supervisor.debug, nodeVersion: inspect.node.version }, inspect.port)
   }
 
-  const swept = [sessions, pageSessions, remembered, solutionLog, audit, tokens, loginTokens, throttle, oauth]
-  started.defer(keepSweeping([...swept, { sweep: eraseDeleted }], log))
-
-  async function eraseDeleted(): Promise<void> {
-    for (const deleted of await store.sweep()) {
-      await solutionLog.erase(deleted)
-      await solutionDatabases.erase(deleted)
-      await eraseSolutionData(db, deleted)
-    }
-  }
+  started.defer(keepSweeping(sweptOf(parts), log))
 
   const host = addresses.url.replace(/^https?:\/\//, '')
   const client = { address: '127.0.0.1', protocol: certificate === null ? 'http' : 'https', host } as const
@@ -331,4 +346,18 @@ export async function startHost(options: HostOptions): Promise<Host> {
       return stopped
     },
   }
+}
+
+function sweptOf(parts: ReturnType<typeof createParts>) {
+  const { db, store, sessions, pageSessions, remembered, solutionLog, audit, tokens, loginTokens, throttle, oauth } = parts
+
+  async function eraseDeleted(): Promise<void> {
+    for (const deleted of await store.sweep()) {
+      await solutionLog.erase(deleted)
+      await parts.solutionDatabases.erase(deleted)
+      await eraseSolutionData(db, deleted)
+    }
+  }
+
+  return [sessions, pageSessions, remembered, solutionLog, audit, tokens, loginTokens, throttle, oauth, { sweep: eraseDeleted }]
 }

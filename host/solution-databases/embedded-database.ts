@@ -1,17 +1,10 @@
-import type { ChildProcess } from 'node:child_process'
-import { dirname } from 'node:path'
-import type { Duplex } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import type { Parameter, Row } from '../../plugins/database/host.ts'
-import { createFrameReader, encodeFrame } from '../../runtime/frames.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { ScriptError } from '../../runtime/plugin.ts'
 import { processorTime, residentSize } from '../../runtime/process-memory.ts'
 import { setBack } from '../../runtime/process-priority.ts'
-import { programFile } from '../../runtime/program-file.ts'
-import { startChildWithChannel } from '../../runtime/start-child.ts'
-import { z } from '../../runtime/zod.ts'
-import type { EmbeddedFailure, FromEmbedded, ToEmbedded } from './embedded-protocol.ts'
+import { CPU_TIME, type EmbeddedChild, READY_TIME, startEmbeddedChild } from './embedded-child.ts'
+import type { EmbeddedFailure, FromEmbedded } from './embedded-protocol.ts'
 import {
   overLimit,
   overRows,
@@ -46,11 +39,6 @@ export type EmbeddedOptions = {
   readonly memory?: number
 }
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-export const EMBEDDED_MAIN = new URL('./embedded-process.ts', import.meta.url)
-
-/** Startup timeout in ms. A process that has not opened its file by then never will. */
-const READY_TIME = 10_000
 /** Maximum queued queries per solution. Each may have 256 kB of parameters. */
 const MOST_WAITING = 100
 /** Interval in ms at which resident size and processor time are polled while a query runs. */
@@ -61,19 +49,6 @@ const LONG_QUERY = 200
  * Maximum resident size of the process, in MB: a base of 45, plus memory for sorting. SQLite has no such limit here.
  */
 const MEMORY = 256
-/**
- * Processor time in ms after which a process is replaced between two queries. The kernel kills it after this time plus
- * one query. If the host is killed during an endless query, only this limit stops the process.
- */
-const CPU_TIME = 60_000
-/**
- * The shell command that becomes the process: no core dumps with user data, and kernel limits on processor time and
- * file size.
- */
-const BOUNDED = 'ulimit -c 0; ulimit -t "$0"; ulimit -f "$1"; shift; exec "$@"'
-/** Maximum size of a frame without its rows, in bytes. */
-const FRAME_REST = 16 * 1024
-
 type Job = {
   readonly sql: string
   readonly parameters: readonly Parameter[]
@@ -83,9 +58,7 @@ type Job = {
 }
 
 type Started = {
-  readonly child: ChildProcess
-  readonly channel: Duplex
-  readonly gone: Promise<void>
+  readonly child: EmbeddedChild
   isSetBack: boolean
   /** `killed`: accepts no more queries, although the process may take a while to exit. */
   state: 'starting' | 'open' | 'killed'
@@ -93,7 +66,6 @@ type Started = {
 
 export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDatabase {
   const { file, limits, timeZone, onError, memory = MEMORY } = options
-  const FromProcess = answerSchema(limits)
   const waiting: Job[] = []
   let running: Job | null = null
   let started: Started | null = null
@@ -111,7 +83,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     }
     if (started === null) start()
     if (started?.state !== 'open') return
-    const before = processorTime(started.child.pid ?? -1)
+    const before = processorTime(started.child.pid)
     if (before > CPU_TIME) {
       void kill()
       return
@@ -121,56 +93,19 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     running = job
     job.timer = setTimeout(() => giveUp(overTime(limits)), limits.QUERY_TIME)
     watching = setInterval(() => watch(before), WATCH)
-    send({ kind: 'query', sql: job.sql, parameters: job.parameters })
+    started.child.send({ kind: 'query', sql: job.sql, parameters: job.parameters })
   }
 
   function start(): void {
     closing = false
-    const seconds = Math.ceil((CPU_TIME + limits.QUERY_TIME + WATCH) / 1000)
-    const begun = startChildWithChannel(
-      '/bin/sh',
-      () => {
-        const program = programFile(EMBEDDED_MAIN)
-        const command = [process.execPath, ...flagsFor(file, program), program]
-        return ['-c', BOUNDED, `${seconds}`, `${largestFile(limits)}`, ...command]
-      },
-      {
-        cwd: ROOT,
-        env: { TZ: timeZone },
-        // A separate process group: Ctrl-C on the terminal must reach only the host, which finishes running logins.
-        detached: true,
-      },
-    )
-    if ('failure' in begun) return void begun.failure.then(notStarted)
-    const { child, channel } = begun
-    const { promise: gone, resolve } = Promise.withResolvers<void>()
-    const one: Started = { child, channel, gone, isSetBack: false, state: 'starting' }
+    const child = startEmbeddedChild(options, {
+      received: (message) => receive(one, message),
+      ended: () => ended(one),
+      notStarted,
+    })
+    if (child === null) return
+    const one: Started = { child, isSetBack: false, state: 'starting' }
     started = one
-    const notReady = setTimeout(() => child.kill('SIGKILL'), READY_TIME)
-    const reader = createFrameReader(
-      () => limits.QUERY_SIZE + FRAME_REST,
-      (text) => {
-        clearTimeout(notReady)
-        receive(one, text)
-      },
-    )
-    channel.on('data', (chunk: Buffer) => {
-      if (!reader.push(chunk)) child.kill('SIGKILL')
-    })
-    channel.on('error', () => child.kill('SIGKILL'))
-    const end = () => {
-      clearTimeout(notReady)
-      channel.destroy()
-      resolve()
-      ended(one)
-    }
-    child.once('error', end)
-    child.once('exit', end)
-    send({
-      kind: 'open',
-      file,
-      bounds: { rows: limits.QUERY_ROWS, answerSize: limits.QUERY_SIZE, fileSize: limits.EMBEDDED_SIZE },
-    })
   }
 
   function notStarted({ message }: Error): void {
@@ -178,26 +113,13 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     failWaiting(new ScriptError('the embedded database could not be started'))
   }
 
-  function send(message: ToEmbedded): void {
-    started?.channel.write(encodeFrame(JSON.stringify(message)))
-  }
-
-  function receive(from: Started, text: string): void {
+  function receive(from: Started, message: FromEmbedded | null): void {
     if (from.state === 'killed') return
-    const message = readAnswer(text)
     if (message === null) {
       onError('the process of an embedded database sent an invalid message and was terminated')
-      from.child.kill('SIGKILL')
+      from.child.kill()
     } else if (from.state === 'starting') opened(from, message)
     else settle(message)
-  }
-
-  function readAnswer(text: string): FromEmbedded | null {
-    try {
-      return FromProcess.safeParse(JSON.parse(text)).data ?? null
-    } catch {
-      return null
-    }
   }
 
   function opened(from: Started, message: FromEmbedded): void {
@@ -240,8 +162,8 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
 
   /** @param before the processor time that the process had used when the query started */
   function watch(before: number): void {
-    const pid = started?.child.pid
-    if (started === null || pid === undefined) return
+    if (started === null) return
+    const { pid } = started.child
     if (residentSize(pid) > memory * 1024 ** 2) {
       giveUp(new ScriptError(`the query needed more than ${memory} MB of memory`))
     } else if (!started.isSetBack && processorTime(pid) - before > LONG_QUERY) {
@@ -263,8 +185,8 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     const one = started
     if (one === null) return
     one.state = 'killed'
-    one.child.kill('SIGKILL')
-    await one.gone
+    one.child.kill()
+    await one.child.gone
   }
 
   function ended(one: Started): void {
@@ -316,49 +238,4 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
       await kill()
     },
   }
-}
-
-/**
- * In blocks of 512 bytes. The write-ahead log may contain each database page again, plus some MB before a checkpoint.
- */
-function largestFile(limits: Limits): number {
-  return Math.ceil((2 * limits.EMBEDDED_SIZE + 16 * 1024 ** 2) / 512)
-}
-
-/** Grants access only to the code and this one file, not to the platform's data, which may be in the same folder. */
-function flagsFor(file: string, program: string): string[] {
-  return [
-    '--permission',
-    `--allow-fs-read=${dirname(program)}`,
-    `--allow-fs-read=${ROOT}package.json`,
-    `--allow-fs-read=${file}`,
-    `--allow-fs-write=${file}`,
-    '--no-warnings',
-    '--disallow-code-generation-from-strings',
-    '--single-threaded-gc',
-    '--optimize-for-size',
-    '--max-semi-space-size=2',
-  ]
-}
-
-function answerSchema(limits: Limits): z.ZodType<FromEmbedded> {
-  const AnyRow = z.custom<Row>(isRow)
-  return z.discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('opened') }),
-    z.strictObject({
-      kind: z.literal('answered'),
-      rows: z.array(AnyRow).max(limits.QUERY_ROWS),
-    }),
-    z.strictObject({
-      kind: z.literal('failed'),
-      why: z.enum(['rows', 'size', 'file', 'second', 'sql']),
-      message: z.string().max(2000),
-    }),
-  ])
-}
-
-/** Checked by hand: zod's record would drop a column named `__proto__`. */
-function isRow(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  return Object.values(value).every((one) => one === null || typeof one === 'string' || typeof one === 'number')
 }

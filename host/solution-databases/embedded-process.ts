@@ -1,6 +1,6 @@
 // The process of one solution's embedded database. It reads and writes frames on file descriptor 3 and exits when the
 // host closes it. Node's permission model restricts it to the database file and its own code, without network or child
-// processes (see embedded-database.ts). SQLite cannot be interrupted from JavaScript, so the host stops a long query
+// processes (see embedded-child.ts). SQLite cannot be interrupted from JavaScript, so the host stops a long query
 // with SIGKILL.
 import { Socket } from 'node:net'
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'

@@ -1,0 +1,155 @@
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Row } from '../../plugins/database/host.ts'
+import { createFrameReader, encodeFrame } from '../../runtime/frames.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { programFile } from '../../runtime/program-file.ts'
+import { startChildWithChannel } from '../../runtime/start-child.ts'
+import { z } from '../../runtime/zod.ts'
+import type { FromEmbedded, ToEmbedded } from './embedded-protocol.ts'
+
+/** The process that keeps the file of one embedded database open. */
+export interface EmbeddedChild {
+  readonly pid: number
+  readonly send: (message: ToEmbedded) => void
+  readonly kill: () => void
+  /** Resolves when the process has ended. */
+  readonly gone: Promise<void>
+}
+
+export type EmbeddedChildEvents = {
+  /** @param message null: the process sent something else than an answer */
+  readonly received: (message: FromEmbedded | null) => void
+  readonly ended: () => void
+  readonly notStarted: (error: Error) => void
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+export const EMBEDDED_MAIN = new URL('./embedded-process.ts', import.meta.url)
+
+/** Startup timeout in ms. A process that has not opened its file by then never will. */
+export const READY_TIME = 10_000
+/**
+ * Processor time in ms after which a process is replaced between two queries. The kernel kills it after this time plus
+ * one query. If the host is killed during an endless query, only this limit stops the process.
+ */
+export const CPU_TIME = 60_000
+/**
+ * The shell command that becomes the process: no core dumps with user data, and kernel limits on processor time and
+ * file size.
+ */
+const BOUNDED = 'ulimit -c 0; ulimit -t "$0"; ulimit -f "$1"; shift; exec "$@"'
+/** Added to the processor time that the kernel allows, in ms. */
+const KERNEL_GRACE = 50
+/** Maximum size of a frame without its rows, in bytes. */
+const FRAME_REST = 16 * 1024
+
+/** Starts the process and has it open the file. @returns null if it could not be started: `notStarted` is called */
+export function startEmbeddedChild(
+  { file, limits, timeZone }: { readonly file: string; readonly limits: Limits; readonly timeZone: string },
+  events: EmbeddedChildEvents,
+): EmbeddedChild | null {
+  const FromProcess = answerSchema(limits)
+  const seconds = Math.ceil((CPU_TIME + limits.QUERY_TIME + KERNEL_GRACE) / 1000)
+  const begun = startChildWithChannel(
+    '/bin/sh',
+    () => {
+      const program = programFile(EMBEDDED_MAIN)
+      const command = [process.execPath, ...flagsFor(file, program), program]
+      return ['-c', BOUNDED, `${seconds}`, `${largestFile(limits)}`, ...command]
+    },
+    {
+      cwd: ROOT,
+      env: { TZ: timeZone },
+      // A separate process group: Ctrl-C on the terminal must reach only the host, which finishes running logins.
+      detached: true,
+    },
+  )
+  if ('failure' in begun) {
+    void begun.failure.then(events.notStarted)
+    return null
+  }
+  const { child, channel } = begun
+  const { promise: gone, resolve } = Promise.withResolvers<void>()
+  const kill = () => void child.kill('SIGKILL')
+  const send = (message: ToEmbedded) => void channel.write(encodeFrame(JSON.stringify(message)))
+  const notReady = setTimeout(kill, READY_TIME)
+  const reader = createFrameReader(
+    () => limits.QUERY_SIZE + FRAME_REST,
+    (text) => {
+      clearTimeout(notReady)
+      events.received(readAnswer(text, FromProcess))
+    },
+  )
+  channel.on('data', (chunk: Buffer) => {
+    if (!reader.push(chunk)) kill()
+  })
+  channel.on('error', kill)
+  const end = () => {
+    clearTimeout(notReady)
+    channel.destroy()
+    resolve()
+    events.ended()
+  }
+  child.once('error', end)
+  child.once('exit', end)
+  send({
+    kind: 'open',
+    file,
+    bounds: { rows: limits.QUERY_ROWS, answerSize: limits.QUERY_SIZE, fileSize: limits.EMBEDDED_SIZE },
+  })
+  return { pid: child.pid ?? -1, send, kill, gone }
+}
+
+function readAnswer(text: string, schema: z.ZodType<FromEmbedded>): FromEmbedded | null {
+  try {
+    return schema.safeParse(JSON.parse(text)).data ?? null
+  } catch {
+    return null
+  }
+}
+
+/**
+ * In blocks of 512 bytes. The write-ahead log may contain each database page again, plus some MB before a checkpoint.
+ */
+function largestFile(limits: Limits): number {
+  return Math.ceil((2 * limits.EMBEDDED_SIZE + 16 * 1024 ** 2) / 512)
+}
+
+/** Grants access only to the code and this one file, not to the platform's data, which may be in the same folder. */
+function flagsFor(file: string, program: string): string[] {
+  return [
+    '--permission',
+    `--allow-fs-read=${dirname(program)}`,
+    `--allow-fs-read=${ROOT}package.json`,
+    `--allow-fs-read=${file}`,
+    `--allow-fs-write=${file}`,
+    '--no-warnings',
+    '--disallow-code-generation-from-strings',
+    '--single-threaded-gc',
+    '--optimize-for-size',
+    '--max-semi-space-size=2',
+  ]
+}
+
+function answerSchema(limits: Limits): z.ZodType<FromEmbedded> {
+  const AnyRow = z.custom<Row>(isRow)
+  return z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('opened') }),
+    z.strictObject({
+      kind: z.literal('answered'),
+      rows: z.array(AnyRow).max(limits.QUERY_ROWS),
+    }),
+    z.strictObject({
+      kind: z.literal('failed'),
+      why: z.enum(['rows', 'size', 'file', 'second', 'sql']),
+      message: z.string().max(2000),
+    }),
+  ])
+}
+
+/** Checked by hand: zod's record would drop a column named `__proto__`. */
+function isRow(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return Object.values(value).every((one) => one === null || typeof one === 'string' || typeof one === 'number')
+}
