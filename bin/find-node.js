@@ -6,19 +6,27 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /**
- * The Node.js binary to use: the one that `npm ci` installed as an optional dependency, or else the running one if it
- * is new enough.
+ * The Node.js binary to use: the one that npm installed as an optional dependency, or else the running one if it is new
+ * enough.
  * @returns {{ node: string } | { problem: string }} problem: one line that says what to do
  */
 export function findNode(folder = root) {
-  const own = join(folder, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
-  if (existsSync(own)) return { node: own }
+  const own = installedNode(folder)
+  if (own !== null) return { node: own }
   if (fits(process.versions.node)) return { node: process.execPath }
   return {
     problem:
       `Solhost requires Node.js 26 or later (or 24.11 or a later 24), but this is ${process.versions.node}. ` +
-      'Run "npm ci" without --omit=optional to install it with the project (Linux), or install Node.js 26.',
+      'Install Node.js 26. On Linux, npm installs it with Solhost unless you use --omit=optional.',
   }
+}
+
+/** npm installs it in the project, or in a project that has this one as a dependency. */
+function installedNode(folder) {
+  const own = join(folder, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
+  if (existsSync(own)) return own
+  const above = dirname(folder)
+  return above === folder ? null : installedNode(above)
 }
 
 /**

@@ -1,12 +1,16 @@
 #!/usr/bin/env node
-// The launcher: finds a suitable Node.js, then runs cli/entry.ts with it.
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+// The launcher: finds a suitable Node.js, then runs cli/entry with it.
+import { entry } from './entry.js'
 import { heapFlags } from './heap-limit.js'
 import { becomeAsProcess1, runWithFittingNode } from './run-with.js'
 
-const cli = join(dirname(dirname(fileURLToPath(import.meta.url))), 'cli', 'entry.ts')
 const flags = process.argv[2] === 'start' ? heapFlags(process.env) : []
 // Sandbox processes can send signals, and SIGUSR1 would open a debugger.
-const args = [...flags, '--disable-sigusr1', '--disable-warning=ExperimentalWarning', cli, ...process.argv.slice(2)]
+const args = [
+  ...flags,
+  '--disable-sigusr1',
+  '--disable-warning=ExperimentalWarning',
+  entry('cli/entry'),
+  ...process.argv.slice(2),
+]
 if (!becomeAsProcess1(args)) runWithFittingNode(args, { stopsWithUs: true })

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { SOLHOST } from '../base/program/program-name.ts'
 import { version } from '../base/program/version.ts'
 import { type Command, CommandError, EXIT_CODES, type Exit } from '../base/terminal/command.ts'
@@ -54,11 +55,14 @@ export async function runCommandLine(words: readonly string[], terminal: Termina
   return EXIT_CODES[exit].code
 }
 
+/** The folder of the installed package or of the clone. */
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
 async function run(words: readonly string[], terminal: Terminal): Promise<Exit> {
   const [first = 'help'] = words
   if (first === 'help' || first === '--help' || first === '-h') return help(words.slice(1), terminal)
   if (first === 'version' || first === '--version') {
-    terminal.out(`${version}\n`)
+    terminal.out(`${version} (${ROOT}, Node.js ${process.versions.node})\n`)
     return 'done'
   }
   const { name, rest } = nameIn(words)

@@ -28,15 +28,16 @@ export function makeScript(main: URL, library = ''): BrowserScript {
     for (const [, isType, from] of source.matchAll(IMPORT)) {
       if (isType === undefined && from?.startsWith('.')) add(new URL(from, file))
     }
-    modules.push(source.replace(IMPORT, ''))
+    const own = source.replace(IMPORT, '')
+    modules.push(file.pathname.endsWith('.ts') ? withoutTypes(own) : own)
   }
   add(main)
   const text = `'use strict';(() => {\n${library}\n${asPart(modules.join('\n'))}\n})()\n`
   return { text, hash: createHash('sha256').update(text).digest('base64url').slice(0, 22) }
 }
 
-function asPart(source: string): string {
-  return withoutTypes(source)
+function asPart(plain: string): string {
+  return plain
     .replace(/^export (?=(async )?function|const|let|class)/gm, '')
     .replace(/[^\S\n]+$/gm, '')
     .replace(/\n{2,}/g, '\n')

@@ -7,7 +7,7 @@ import { afterAll, expect, test } from 'vitest'
 
 const CLI = fileURLToPath(new URL('../../cli/entry.ts', import.meta.url))
 
-const VERSION = /^\d+\.\d+\.\d+\n$/
+const VERSION = /^\d+\.\d+\.\d+ \(\S+, Node\.js \d+\.\d+\.\d+\)\n$/
 
 const home = mkdtempSync(join(tmpdir(), 'solhost-home-'))
 const folder = mkdtempSync(join(tmpdir(), 'solhost-folder-'))

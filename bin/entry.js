@@ -1,0 +1,15 @@
+// Finds a program of the project: its TypeScript in the repository, its JavaScript in an installed package.
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/**
+ * @param {string} name path without extension, such as `cli/entry`
+ * @returns {string} absolute path; Node.js does not strip types below `node_modules`, so packages have JavaScript
+ */
+export function entry(name) {
+  const source = join(root, `${name}.ts`)
+  return existsSync(source) ? source : join(root, `${name}.js`)
+}

@@ -1,0 +1,100 @@
+// Builds the npm package into build/package/: the project's tree with JavaScript in place of TypeScript, because Node.js
+// strips no types below node_modules.
+// Types are replaced by white space, so lines and columns are those of the sources and no source maps are needed.
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { EMBEDDED_MAIN } from '../host/solution-databases/embedded-child.ts'
+import { programFile } from '../runtime/program-file.ts'
+import { SANDBOX_MAIN } from '../runtime/sandbox-process.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const OUT = join(ROOT, 'build', 'package')
+/** Everything that the programs read at run time. */
+const FOLDERS = ['base', 'bin', 'cli', 'control-center', 'host', 'plugins', 'runtime', 'solutions']
+const TEXTS = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md']
+/** Read as they are: bundles of customers may contain TypeScript, and so may our examples. */
+const AS_IS = ['solutions/', 'cli/new-solution/']
+/** Tools of the repository. */
+const LEFT_OUT = ['bin/build.ts', 'bin/package.ts', 'bin/with-node.js', 'runtime/build-program.ts']
+/** What plugin authors import types from, as `solhost/plugin`. */
+const PLUGIN_TYPES = 'runtime/plugin.ts'
+
+/** The module of a static, dynamic or repeated import. */
+const IMPORTED = /\b((?:from|import)\s*\(?\s*'\.{1,2}\/[^'\n]+)\.ts'/g
+/** A file beside the module, such as a program for a worker thread. */
+const BESIDE = /(new URL\('[^'\n]+)(?<!\.d)\.ts', import\.meta\.url\)/g
+
+rmSync(OUT, { recursive: true, force: true })
+for (const file of TEXTS) place(file)
+for (const folder of FOLDERS) for (const file of filesIn(folder)) place(file)
+writeJson('package.json', packageJson())
+writeJson('npm-shrinkwrap.json', shrinkwrap())
+cpSync(join(ROOT, 'build', 'site'), join(OUT, 'build', 'site'), { recursive: true })
+for (const main of [SANDBOX_MAIN, EMBEDDED_MAIN]) {
+  const folder = dirname(programFile(main))
+  cpSync(folder, join(OUT, 'build', basename(dirname(fileURLToPath(main)))), { recursive: true })
+}
+declareTypes()
+
+function filesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length))
+    .filter((file) => !LEFT_OUT.includes(file))
+    .sort()
+}
+
+function place(file: string): void {
+  const isCode = file.endsWith('.ts') && !file.endsWith('.d.ts') && !AS_IS.some((folder) => file.startsWith(folder))
+  const target = join(OUT, isCode ? file.replace(/\.ts$/, '.js') : file)
+  mkdirSync(dirname(target), { recursive: true })
+  if (isCode) writeFileSync(target, toJavaScript(readFileSync(join(ROOT, file), 'utf8')))
+  else cpSync(join(ROOT, file), target)
+}
+
+function toJavaScript(source: string): string {
+  return stripTypeScriptTypes(source, { mode: 'strip' })
+    .replace(IMPORTED, "$1.js'")
+    .replace(BESIDE, "$1.js', import.meta.url)")
+    .replace(/[^\S\n]+$/gm, '')
+}
+
+function packageJson(): Record<string, unknown> {
+  const { name, version, description, license, type, bin, engines, dependencies, optionalDependencies } =
+    readJson('package.json')
+  const exports = { './plugin': './runtime/plugin.js', './package.json': './package.json' }
+  return { name, version, description, license, type, bin, engines, exports, dependencies, optionalDependencies }
+}
+
+/** npm installs exactly the versions that our tests ran with, including those of indirect dependencies. */
+function shrinkwrap(): Record<string, unknown> {
+  const { packages, ...lock } = readJson('package-lock.json')
+  const all = Object.entries(packages as Record<string, { readonly dev?: boolean; readonly link?: boolean }>)
+  const installed = all.filter(([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link)
+  return { ...lock, packages: { '': packageJson(), ...Object.fromEntries(installed) } }
+}
+
+function readJson(file: string): Record<string, unknown> {
+  return JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as Record<string, unknown>
+}
+
+function writeJson(file: string, value: unknown): void {
+  writeFileSync(join(OUT, file), `${JSON.stringify(value, null, 2)}\n`)
+}
+
+function declareTypes(): void {
+  const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
+  const options = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rootDir', ROOT, '--outDir', OUT]
+  const own = ['--target', 'esnext', '--module', 'nodenext', '--skipLibCheck', '--rewriteRelativeImportExtensions']
+  execFileSync(
+    process.execPath,
+    [compiler, '--ignoreConfig', ...options, ...own, '--types', 'node', join(ROOT, PLUGIN_TYPES)],
+    {
+      cwd: ROOT,
+      stdio: 'inherit',
+    },
+  )
+}
