@@ -221,7 +221,7 @@ function createParts(options: HostOptions, foundation: Foundation, sites: Sites)
   const { settings, version, isLive = false } = options
   const { limits } = settings
   const { telemetry, log, certificate, db, key, account, testing, store, solutionLog, audit, sessions } = foundation
-  const { tokens, remembered, users, passwords, endAccess, throttle, catalog, supervisor, bindings, figures } = foundation
+  const { tokens, users, passwords, endAccess, throttle, catalog, supervisor, bindings, figures } = foundation
   const signIn = createSignIn(options, foundation, sites, () => health)
   const { formTokens, askAuthenticator, cloudLogin, managed, oauth } = signIn
   const signOutTargets = createSignOutTargets(key, testing.now)
@@ -289,7 +289,19 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const { limits } = settings
   await using started = new AsyncDisposableStack()
   const foundation = await openFoundation(options, started)
-  const { telemetryStarted, log, certificate, db, newPassword, store, uploads, catalog, supervisor, solutionLog, users } = foundation
+  const {
+    telemetryStarted,
+    log,
+    certificate,
+    db,
+    newPassword,
+    store,
+    uploads,
+    catalog,
+    supervisor,
+    solutionLog,
+    users,
+  } = foundation
   const servers = createServers(settings, certificate)
   const sites = createSites(settings, servers.pagesPort)
   const parts = createParts(options, foundation, sites)
@@ -349,7 +361,8 @@ export async function startHost(options: HostOptions): Promise<Host> {
 }
 
 function sweptOf(parts: ReturnType<typeof createParts>) {
-  const { db, store, sessions, pageSessions, remembered, solutionLog, audit, tokens, loginTokens, throttle, oauth } = parts
+  const { db, store, sessions, pageSessions, remembered, solutionLog, audit, tokens, loginTokens, throttle, oauth } =
+    parts
 
   async function eraseDeleted(): Promise<void> {
     for (const deleted of await store.sweep()) {
@@ -359,5 +372,16 @@ function sweptOf(parts: ReturnType<typeof createParts>) {
     }
   }
 
-  return [sessions, pageSessions, remembered, solutionLog, audit, tokens, loginTokens, throttle, oauth, { sweep: eraseDeleted }]
+  return [
+    sessions,
+    pageSessions,
+    remembered,
+    solutionLog,
+    audit,
+    tokens,
+    loginTokens,
+    throttle,
+    oauth,
+    { sweep: eraseDeleted },
+  ]
 }

@@ -65,8 +65,8 @@ type Started = {
 }
 
 export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDatabase {
-  const { file, limits, timeZone, onError, memory = MEMORY } = options
-  const waiting: Job[] = []
+  const { limits, onError, memory = MEMORY } = options
+  const waiting = createQueue(limits)
   let running: Job | null = null
   let started: Started | null = null
   let closing = false
@@ -75,8 +75,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
 
   function next(): void {
     if (running !== null) return
-    const job = waiting[0]
-    if (job === undefined) {
+    if (waiting.isEmpty()) {
       lastUsed = Date.now()
       if (closing || started?.isSetBack) void kill()
       return
@@ -88,8 +87,8 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
       void kill()
       return
     }
-    waiting.shift()
-    clearTimeout(job.timer)
+    const job = waiting.shift()
+    if (job === undefined) return
     running = job
     job.timer = setTimeout(() => giveUp(overTime(limits)), limits.QUERY_TIME)
     watching = setInterval(() => watch(before), WATCH)
@@ -110,7 +109,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
 
   function notStarted({ message }: Error): void {
     onError(`the process of an embedded database could not be started: ${message}`)
-    failWaiting(new ScriptError('the embedded database could not be started'))
+    waiting.fail(new ScriptError('the embedded database could not be started'))
   }
 
   function receive(from: Started, message: FromEmbedded | null): void {
@@ -130,7 +129,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     }
     const why = message.kind === 'failed' ? message.message : 'it responded before a request was sent'
     onError(`an embedded database cannot be opened: ${why}`)
-    failWaiting(new ScriptError('the embedded database cannot be opened; the reason is in the platform’s log'))
+    waiting.fail(new ScriptError('the embedded database cannot be opened; the reason is in the platform’s log'))
     void kill()
   }
 
@@ -138,7 +137,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     const job = takeRunning()
     if (job === null) return
     if (message.kind === 'answered') job.resolve(message.rows)
-    else if (message.kind === 'failed') job.reject(errorOf(message.why, message.message))
+    else if (message.kind === 'failed') job.reject(errorOf(message.why, message.message, options))
     next()
   }
 
@@ -149,15 +148,6 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     if (watching !== null) clearInterval(watching)
     watching = null
     return job
-  }
-
-  function errorOf(why: EmbeddedFailure, message: string): ScriptError {
-    if (why === 'rows') return overRows(limits)
-    if (why === 'size') return overSize(limits)
-    if (why === 'second') return new ScriptError('a query must be one statement, but something follows its semicolon')
-    return why === 'file'
-      ? overLimit(limits, 'EMBEDDED_SIZE', 'the file of the embedded database has reached its maximum size')
-      : serverAnswered(message, [file])
   }
 
   /** @param before the processor time that the process had used when the query started */
@@ -194,18 +184,36 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     started = null
     takeRunning()?.reject(new ScriptError('the process of the embedded database ended while the query ran'))
     // A process that failed to start would fail again on every restart.
-    if (one.state === 'starting') failWaiting(new ScriptError('the embedded database could not be started'))
+    if (one.state === 'starting') waiting.fail(new ScriptError('the embedded database could not be started'))
     next()
   }
 
-  function failWaiting(error: ScriptError): void {
-    for (const job of waiting.splice(0)) {
-      clearTimeout(job.timer)
-      job.reject(error)
-    }
+  return {
+    query(sql, parameters) {
+      // The startup time of the process does not count against the query.
+      const answer = waiting.add(sql, parameters, started?.state === 'open' ? 0 : READY_TIME)
+      next()
+      return answer
+    },
+    idleSince: () => (running === null && waiting.isEmpty() ? lastUsed : null),
+    pid: () => started?.child.pid ?? null,
+    close() {
+      closing = true
+      if (running === null && waiting.isEmpty()) void kill()
+    },
+    async kill() {
+      closing = true
+      waiting.fail(new ScriptError('the embedded database was closed'))
+      await kill()
+    },
   }
+}
 
-  function leaveLine(job: Job): void {
+/** Queries in order of arrival. A query that waits for longer than `QUERY_TIME` fails. */
+function createQueue(limits: Limits) {
+  const waiting: Job[] = []
+
+  function giveUpWaiting(job: Job): void {
     const place = waiting.indexOf(job)
     if (place < 0) return
     waiting.splice(place, 1)
@@ -213,29 +221,38 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
   }
 
   return {
-    query(sql, parameters) {
+    isEmpty: () => waiting.length === 0,
+    /** @param extra time in ms that does not count */
+    add(sql: string, parameters: readonly Parameter[], extra: number): Promise<readonly Row[]> {
       const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>()
       if (waiting.length >= MOST_WAITING) {
         reject(tooManyWaiting())
         return promise
       }
-      // The startup time of the process does not count against the query.
-      const patience = limits.QUERY_TIME + (started?.state === 'open' ? 0 : READY_TIME)
-      const job: Job = { sql, parameters, resolve, reject, timer: setTimeout(() => leaveLine(job), patience) }
+      const patience = limits.QUERY_TIME + extra
+      const job: Job = { sql, parameters, resolve, reject, timer: setTimeout(() => giveUpWaiting(job), patience) }
       waiting.push(job)
-      next()
       return promise
     },
-    idleSince: () => (running === null && waiting.length === 0 ? lastUsed : null),
-    pid: () => started?.child.pid ?? null,
-    close() {
-      closing = true
-      if (running === null && waiting.length === 0) void kill()
+    shift(): Job | undefined {
+      const job = waiting.shift()
+      if (job !== undefined) clearTimeout(job.timer)
+      return job
     },
-    async kill() {
-      closing = true
-      failWaiting(new ScriptError('the embedded database was closed'))
-      await kill()
+    fail(error: ScriptError): void {
+      for (const job of waiting.splice(0)) {
+        clearTimeout(job.timer)
+        job.reject(error)
+      }
     },
   }
+}
+
+function errorOf(why: EmbeddedFailure, message: string, { limits, file }: EmbeddedOptions): ScriptError {
+  if (why === 'rows') return overRows(limits)
+  if (why === 'size') return overSize(limits)
+  if (why === 'second') return new ScriptError('a query must be one statement, but something follows its semicolon')
+  return why === 'file'
+    ? overLimit(limits, 'EMBEDDED_SIZE', 'the file of the embedded database has reached its maximum size')
+    : serverAnswered(message, [file])
 }
