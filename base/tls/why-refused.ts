@@ -11,7 +11,9 @@ export function whyRefused(name: string, bytes: Buffer, passphrase: string, erro
   const kind = kindOf(bytes)
   if (kind !== 'pkcs12') return KINDS[kind](file)
   const { message } = error
-  if (/mac verify failure|bad decrypt|empty password/i.test(message)) {
+  const isUnreadable = /not enough data|too long|asn1|header|wrong tag/i.test(message)
+  // Without a MAC, one wrong password in 80 decrypts to something that only fails as ASN.1.
+  if (/mac verify failure|bad decrypt|empty password/i.test(message) || (isUnreadable && isWhole(bytes))) {
     return passphrase === ''
       ? 'has a password, but CERTIFICATE_PASS is empty. Set CERTIFICATE_PASS.'
       : `CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. To test it: openssl pkcs12 -in ${file} -noout -passin env:CERTIFICATE_PASS`
@@ -41,7 +43,7 @@ export function whyRefused(name: string, bytes: Buffer, passphrase: string, erro
   if (/too small|too weak/i.test(message)) {
     return `contains a certificate that is too weak for TLS (${message}): RSA needs 2048 bits, and signatures need SHA-256. Get a new certificate.`
   }
-  if (/not enough data|too long|asn1|header/i.test(message)) {
+  if (isUnreadable) {
     return 'is a truncated or damaged PKCS12 file. Copy it again, in binary mode.'
   }
   return `cannot be used for TLS: ${message}`
@@ -101,6 +103,14 @@ function kindOf(bytes: Buffer): Kind {
     if (isReadBy(() => createPrivateKey({ key: bytes, format: 'der', type }))) return 'der-key'
   }
   return 'other'
+}
+
+/** Whether the file is as long as its outer SEQUENCE says (ITU-T X.690, section 8.1.3). */
+function isWhole(bytes: Buffer): boolean {
+  const first = bytes[1] ?? 0
+  const size = first < 0x80 ? 0 : first - 0x80
+  if (size > 4 || bytes.length < 2 + size) return false
+  return bytes.length === 2 + size + (size === 0 ? first : bytes.readUIntBE(2, size))
 }
 
 function isReadBy(read: () => unknown): boolean {

@@ -144,7 +144,9 @@ test('certificate: a wrong password, with and without a MAC, and a missing passw
     'CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. ' +
     `To test it: openssl pkcs12 -in ${name} -noout -passin env:CERTIFICATE_PASS`
   expect(refusal('site.p12', 'no such words')).toBe(wrong('site.p12'))
-  expect(refusal('no-mac.p12', 'no such words')).toBe(wrong('no-mac.p12'))
+  // One in 80 decrypts to something that fails later, as ASN.1.
+  const others = Array.from({ length: 400 }, (_, number) => refusal('no-mac.p12', `no such words ${number}`))
+  expect(new Set(others)).toEqual(new Set([wrong('no-mac.p12')]))
   expect(refusal('site.p12', '')).toBe('has a password, but CERTIFICATE_PASS is empty. Set CERTIFICATE_PASS.')
 })
 
