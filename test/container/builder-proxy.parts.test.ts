@@ -134,7 +134,7 @@ describe.skipIf(isSkipped)(title, () => {
 
     const fence = await findBuilderFence(buildah)
     expect(fence).not.toBeNull()
-    expect(await pull(fence)).toContain('ended with')
+    expect(await pull(fence)).toContain('failed with exit code')
     expect([asked, hostile.asked.length > 0]).toEqual([[], true])
 
     // Shows what the fence protects: without it, these addresses are reachable.

@@ -323,7 +323,7 @@ describe.skipIf(isSkipped)(title, () => {
       ['--entrypoint=control-center', `--volume=${other}:${HOME}`],
       ...['restore', saved],
     )
-    expect([restored.code, restored.output]).toEqual([0, expect.stringContaining('is back')])
+    expect([restored.code, restored.output]).toEqual([0, expect.stringContaining('Restored the control center of')])
   })
 
   test('SIGTERM stops it cleanly, and a new container on the same folder keeps solution, session and secrets', async () => {

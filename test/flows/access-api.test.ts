@@ -79,7 +79,7 @@ test.each([
   ['an unknown scope', { name: 'a', scopes: ['tokens:write'] }, 'then :read or :write'],
   ['no scope', { name: 'a', scopes: [] }, 'scopes'],
   ['an expiry in the past', { name: 'a', scopes: ['users:read'], expiresAt: 1000 }, 'in the future'],
-  ['a name with a line break', { name: 'a\r\nb', scopes: ['users:read'] }, 'no control characters'],
+  ['a name with a line break', { name: 'a\r\nb', scopes: ['users:read'] }, 'must not contain control characters'],
   ['no name', { scopes: ['users:read'] }, 'name'],
   ['an unknown key', { name: 'a', scopes: ['users:read'], admin: true }, 'admin'],
 ])('tokens: %s is refused with the reason', async (_case, body, reason) => {
@@ -302,7 +302,7 @@ test.each([
   ['no permission', { permissions: [] }, 'permissions'],
   ['a permission that no manifest lists', { permissions: ['Root'] }, 'lists the permission "Root"'],
   ['an empty user name', { username: '' }, 'username'],
-  ['a user name with a line break', { username: 'a\r\nb' }, 'no control characters'],
+  ['a user name with a line break', { username: 'a\r\nb' }, 'must not contain control characters'],
   ['a uid that reverses the text direction', { uid: 'a\u202eb' }, 'direction'],
   ['a uid of 201 characters', { uid: 'a'.repeat(201) }, 'uid'],
   ['a lifetime of more than a day', { expiresIn: 86_400_001 }, 'expiresIn'],

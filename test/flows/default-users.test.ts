@@ -56,7 +56,9 @@ test('a user who must change the password does so before anything else, and sign
   expect((await browser.session()).status).toBe(401)
   const ticket = /name="ticket" value="([^"]+)"/.exec(demanded.text)?.[1] ?? ''
   const change = (fields: Record<string, string>) => browser.post('/solution/crm/password', { ticket, ...fields })
-  expect((await change({ new: 'one blue boat sails', repeat: 'another' })).text).toContain('The new passwords don’t match.')
+  expect((await change({ new: 'one blue boat sails', repeat: 'another' })).text).toContain(
+    'The new passwords don’t match.',
+  )
   const short = await change({ new: 'short', repeat: 'short' })
   expect(short.status).toBe(422)
   expect(short.text).toContain('role="alert"')

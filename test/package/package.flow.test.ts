@@ -103,8 +103,8 @@ test('package: a new solution is checked, tested and packed', async () => {
 
 test('package: dev serves the solution', async () => {
   const dev = await begin(['dev', 'shop'], /Press Ctrl-C to stop/, { PORT: '0', ADMIN_PORT: '0' })
-  const page = await ask(addressIn(dev.out(), /runs at (http:\/\/\S+)/))
-  expect([page.status, page.text]).toEqual([200, expect.stringContaining('<!doctype html>')])
+  const page = await ask(`${addressIn(dev.out(), /runs at (http:\/\/\S+)/)}index.html`)
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining('<!DOCTYPE html>')])
   dev.child.kill('SIGINT')
   expect(await dev.ended).toBe(0)
 })
@@ -121,10 +121,11 @@ test('package: a host starts with its examples; deploy brings the solution to it
   expect((await ask(`${url}/solution/hello/index.html`)).status).toBe(200)
   const admin = addressIn(host.out(), /(http:\/\/[^/\s]+)\/admin\//)
   Object.assign(env, { SOLHOST_PASSWORD: 'test admin password' })
-  expect(await solhost('deploy', 'shop', admin)).toContain('shop 1.0.0 is active')
+  expect(await solhost('deploy', 'shop', admin, '--user', 'admin')).toContain('shop 1.0.0 is active')
   expect((await ask(`${url}/solution/shop/index.html`)).status).toBe(200)
-  expect(await solhost('logs', 'shop', admin)).toBeDefined()
-  expect((await ask(`${url}/guides/`)).status).toBe(200)
+  expect(await solhost('logs', 'shop', admin, '--user', 'admin')).toBe('')
+  const authorization = `Basic ${Buffer.from('admin:test admin password').toString('base64')}`
+  expect((await ask(`${admin}/admin/guides/docs/operating.html`, { headers: { authorization } })).status).toBe(200)
 })
 
 test('package: uninstalling leaves nothing', async () => {

@@ -82,7 +82,7 @@ async function portsOf({ output }: HostProcess): Promise<{ admin: string; metric
   return {
     admin: found(/Admin pages: +(https?:\/\/[^/\s]+)/) ?? '',
     metrics: found(/Metrics: +(http:\/\/[^/\s]+)/) ?? '',
-    redirect: `http://127.0.0.1:${found(/Port (\d+) leads/)}`,
+    redirect: `http://127.0.0.1:${found(/Port (\d+) redirects/)}`,
   }
 }
 

@@ -240,7 +240,9 @@ test('if the first address does not respond, the next checked one is used', asyn
 })
 
 test('a name without addresses and an unknown name fail with that reason', async () => {
-  await expect(ask(80, {}, { lookUp: async () => [] })).rejects.toEqual(withCode('ERR_OUTBOUND_FAILED', 'no address'))
+  await expect(ask(80, {}, { lookUp: async () => [] })).rejects.toEqual(
+    withCode('ERR_OUTBOUND_FAILED', 'has no IP address'),
+  )
   const lookUp = () => Promise.reject(Object.assign(new Error('of the system'), { code: 'ENOTFOUND' }))
   await expect(ask(80, {}, { lookUp })).rejects.toEqual(withCode('ERR_OUTBOUND_FAILED', '(ENOTFOUND)'))
 })
