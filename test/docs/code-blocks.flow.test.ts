@@ -75,6 +75,13 @@ const NOT_RUN: readonly (readonly [guide: string, text: string, why: string])[] 
     'needs Docker; test/container/image.flow.test.ts makes a backup in the container',
   ],
   ['docs/control-center.md', '-- restore /var', 'needs a backup; test/control-center/backup.flow.test.ts runs it'],
+  ['docs/install.md', 'npm run package', 'installs packages; test/package/package.flow.test.ts does the same'],
+  [
+    'docs/install.md',
+    'solhost init shop',
+    'uses the installed package; test/package/package.flow.test.ts does the same',
+  ],
+  ['docs/install.md', 'useradd', 'needs systemd; test/deploy/systemd.parts.test.ts verifies the unit'],
   ['docs/telemetry.md', 'scrape_configs', 'is for a Prometheus; test/flows/telemetry.test.ts scrapes both places'],
   ['docs/performance.md', 'npm run bench', 'takes minutes, and measures what else runs on the machine too'],
   ['docs/several-nodes.md', 'make-secrets.sh', 'needs Docker; test/deploy/compose.parts.test.ts reads the files'],
