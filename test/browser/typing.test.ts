@@ -109,7 +109,7 @@ else {
       await answered()
       for (const { name, value } of TYPED) {
         expect(await page.inputValue(input(name))).toBe(value)
-        expect(await page.textContent(`[id="e-main-${name}.error"]`)).toBe('')
+        await waitUntil(async () => expect(await page.textContent(`[id="e-main-${name}.error"]`)).toBe(''))
       }
       expect(await page.isChecked('[id="e-main-radio.option.2"]')).toBe(true)
     })
@@ -148,7 +148,7 @@ else {
       await page.keyboard.type('2026')
       await page.focus(input('last'))
       await waitUntil(async () => expect(await output()).toEqual(['date null', 'date "2026-12-24"']))
-      expect(await page.textContent('[id="e-main-date.error"]')).toBe('')
+      await waitUntil(async () => expect(await page.textContent('[id="e-main-date.error"]')).toBe(''))
     })
 
     test('a value that was sent with Enter and then changed back is sent again when it is left', async () => {
