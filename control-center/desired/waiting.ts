@@ -1,3 +1,5 @@
+import { repeat } from '../../base/work/repeat.ts'
+
 /** Satellites waiting for a newer statement of their environment. One database query serves all of them. */
 export interface Waiting {
   /**
@@ -12,8 +14,8 @@ export interface Waiting {
   stop(): void
 }
 
-/** Polling interval in ms while a Satellite waits: other processes on the same database change states too. */
-const LOOK_EVERY = 1000
+/** Polling interval in ms while Satellites wait: other processes on the same database change states too. */
+const POLL_EVERY = 1000
 
 /**
  * Per environment, so that a token can't hold open any number of requests. Beyond that, the oldest request is answered,
@@ -26,31 +28,22 @@ type Waiter = { readonly after: number; readonly wake: () => void }
 /** @param numbers queries all environments in the database; retried if it fails */
 export function createWaiting(
   numbers: () => Promise<ReadonlyMap<string, number>>,
-  lookEvery: number = LOOK_EVERY,
+  pollEvery: number = POLL_EVERY,
 ): Waiting {
   const waiters = new Map<string, Set<Waiter>>()
-  let timer: NodeJS.Timeout | null = null
   let isStopped = false
 
   function changed(environment: string, number: number): void {
     for (const waiter of waiters.get(environment) ?? []) if (number > waiter.after) waiter.wake()
   }
 
-  async function look(): Promise<void> {
-    try {
-      for (const [environment, number] of await numbers()) changed(environment, number)
-    } catch {
-      // The database is unreachable: requests that time out query it themselves and report the error.
-    }
-    timer = null
-    lookLater()
+  async function poll(): Promise<void> {
+    if (waiters.size === 0) return
+    for (const [environment, number] of await numbers()) changed(environment, number)
   }
 
-  function lookLater(): void {
-    if (timer !== null || isStopped || waiters.size === 0) return
-    timer = setTimeout(() => void look(), lookEvery)
-    timer.unref()
-  }
+  // If the database is unreachable, requests that time out query it themselves and report the error.
+  const stopPolling = repeat(pollEvery, poll, () => {})
 
   return {
     async wait(environment, after, patience, signal) {
@@ -68,7 +61,6 @@ export function createWaiting(
       const timeout = setTimeout(wake, patience)
       timeout.unref()
       signal.addEventListener('abort', wake, { once: true })
-      lookLater()
       await promise
       clearTimeout(timeout)
       signal.removeEventListener('abort', wake)
@@ -78,7 +70,7 @@ export function createWaiting(
     changed,
     stop() {
       isStopped = true
-      if (timer !== null) clearTimeout(timer)
+      void stopPolling()
       for (const ofEnvironment of waiters.values()) for (const { wake } of ofEnvironment) wake()
     },
   }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import { needType } from '../../base/http/read-body.ts'
+import { repeat } from '../../base/work/repeat.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Owner, Shares } from './shares.ts'
 
@@ -72,13 +73,13 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
         reject(error)
       }
     }
-    const timer = setInterval(() => {
+    const stopChecking = repeat(grace / 4, () => {
       const time = Date.now() - start
       if (time >= grace && held.size() < (rate * time) / 1000) reject(tooSlow())
-    }, grace / 4)
+    })
     req.on('data', take).once('end', resolve).once('error', cut).once('close', cut)
     return promise.finally(() => {
-      clearInterval(timer)
+      void stopChecking()
       req.off('data', take).off('end', resolve).off('error', cut).off('close', cut)
       // An error without a listener would terminate the process, and nothing handles this one anymore.
       req.on('error', () => {})

@@ -1,3 +1,4 @@
+import { repeat } from '../../base/work/repeat.ts'
 import type { Parameter, Row } from '../../plugins/database/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { ScriptError } from '../../runtime/plugin.ts'
@@ -70,7 +71,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
   let running: Job | null = null
   let started: Started | null = null
   let closing = false
-  let watching: NodeJS.Timeout | null = null
+  let stopWatching = async () => {}
   let lastUsed = Date.now()
 
   function next(): void {
@@ -91,7 +92,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     if (job === undefined) return
     running = job
     job.timer = setTimeout(() => giveUp(overTime(limits)), limits.QUERY_TIME)
-    watching = setInterval(() => watch(before), WATCH)
+    stopWatching = repeat(WATCH, () => watch(before))
     started.child.send({ kind: 'query', sql: job.sql, parameters: job.parameters })
   }
 
@@ -145,8 +146,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     const job = running
     running = null
     if (job !== null) clearTimeout(job.timer)
-    if (watching !== null) clearInterval(watching)
-    watching = null
+    void stopWatching()
     return job
   }
 

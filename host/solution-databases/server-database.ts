@@ -1,6 +1,7 @@
 import type { PendingOperation } from 'tarn/dist/PendingOperation.js'
 import type { ServerKindName } from '../../base/database/kind.ts'
 import { SERVER_KINDS } from '../../base/database/kinds.ts'
+import { repeat } from '../../base/work/repeat.ts'
 import type { Row } from '../../plugins/database/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { ScriptError } from '../../runtime/plugin.ts'
@@ -112,7 +113,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     const { promise: cutOff, reject } = Promise.withResolvers<never>()
     const most = connection.bytesRead() + 2 * limits.QUERY_SIZE + BESIDE_ROWS
     const timer = setTimeout(() => reject(overTime(limits)), limits.QUERY_TIME + GRACE)
-    const watch = setInterval(() => connection.bytesRead() > most && reject(overSize(limits)), WATCH)
+    const stopWatching = repeat(WATCH, () => connection.bytesRead() > most && reject(overSize(limits)))
     try {
       const run = connection.run({ ...query, time: limits.QUERY_TIME, onRow: answer.add })
       // It rejects again when its connection is destroyed.
@@ -121,7 +122,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
       return answer.rows
     } finally {
       clearTimeout(timer)
-      clearInterval(watch)
+      void stopWatching()
     }
   }
 
