@@ -47,12 +47,12 @@ export type CenterApiParts = AreaParts & RouteParts & { readonly version: string
 
 const PREFIX = '/api'
 
-/** The API under `/api`: for the pages' own script, and for tools with an access token. */
+/** The API under `/api`: for the pages' own script, and for tools with an API token. */
 export function centerApi(parts: CenterApiParts): Router {
   const router = new Router({ prefix: PREFIX, sensitive: true })
   addDescription(router, () => describeCenterApi(parts.version))
   // Inside the router, so that every path that matches a route also passes this check, however it is spelled.
-  router.use(parts.access.requireAsker)
+  router.use(parts.access.requireCaller)
   addPersonRoutes(router, personRoutes(parts), parts)
   addMemberRoutes(router, organisationsRoutes(parts), parts)
   return router
@@ -90,7 +90,7 @@ export function describeCenterApi(version: string): object {
     title: 'Solhost control center',
     version,
     prefix: PREFIX,
-    securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'an access token' } },
+    securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'an API token' } },
     need: (right) => (right === 'person' ? 'For signed-in people only.' : `Needs the right \`${right}\`.`),
   })
 }

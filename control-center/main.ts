@@ -15,9 +15,9 @@ import { httpServer, type WebServer } from '../base/tls/server.ts'
 import { watchCertificate } from '../base/tls/watch-certificate.ts'
 import { keepSweeping } from '../base/work/keep-sweeping.ts'
 import { createAccess } from './access/access.ts'
-import { createAccessTokens } from './access/access-tokens.ts'
+import { createApiTokens } from './access/api-tokens.ts'
 import { createAudit } from './access/audit.ts'
-import { createBrowserSessions } from './access/browser-sessions.ts'
+import { createPageSessions } from './access/page-sessions.ts'
 import { createCredentials } from './accounts/credentials.ts'
 import { createForgottenPasswords } from './accounts/forgotten-passwords.ts'
 import { createPasswordLinks } from './accounts/password-links.ts'
@@ -109,9 +109,9 @@ async function startParts(
   started.defer(() => cloud.passwordRequests.settle())
   const invitations = createInvitations(db)
   const registries = createRegistries(db, key)
-  const accessTokens = createAccessTokens(db)
-  const browserSessions = createBrowserSessions(sessions, key)
-  const access = createAccess({ users, browserSessions, accessTokens, organisations, audit })
+  const apiTokens = createApiTokens(db)
+  const pageSessions = createPageSessions(sessions, key)
+  const access = createAccess({ users, pageSessions, apiTokens, organisations, audit })
   const environments = createEnvironments(db)
   const telemetry = await openCenterTelemetry(db, settings, log)
   started.defer(() => telemetry.stop())
@@ -151,9 +151,9 @@ async function startParts(
     sites: createSites({ ...settings, solutionOrigin: null }, port),
     draining: createDraining(settings.drainTime),
     access,
-    accessTokens,
+    apiTokens,
     audit,
-    browserSessions,
+    pageSessions,
     environments,
     telemetry,
     environmentTokens,

@@ -5,13 +5,13 @@ import { sourceOfPost } from '../../base/http/fetch-metadata.ts'
 import { stateOf } from '../../base/http/request.ts'
 import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { AccessToken, AccessTokens } from './access-tokens.ts'
+import type { ApiToken, ApiTokens } from './api-tokens.ts'
 import type { Audit } from './audit.ts'
-import { type BrowserSession, type BrowserSessions, originOf } from './browser-sessions.ts'
 import type { Memberships, Organisation } from './organisation.ts'
+import { originOf, type PageSession, type PageSessions } from './page-sessions.ts'
 import { mayDo, type Right, type Role } from './roles.ts'
 
-/** The identity of a request in an organisation that it may access, with a session or an access token. */
+/** The identity of a request in an organisation that it may access, with a session or an API token. */
 export type Member = {
   /** For the audit: `user:{name}` or `token:{id}`. */
   readonly name: string
@@ -21,24 +21,24 @@ export type Member = {
   readonly role: Role
 }
 
-/** The sender of a request: a user signed in to the pages, or the bearer of an access token. */
-export type Asker =
-  | { readonly kind: 'person'; readonly user: User; readonly browser: BrowserSession }
-  | { readonly kind: 'token'; readonly token: AccessToken }
+/** The sender of a request: a user signed in to the pages, or the bearer of an API token. */
+export type Caller =
+  | { readonly kind: 'person'; readonly user: User; readonly browser: PageSession }
+  | { readonly kind: 'token'; readonly token: ApiToken }
 
 export interface Access {
-  /** Finds the asker and stores it for later middleware. */
+  /** Finds the caller and stores it for later middleware. */
   readonly identify: Middleware
-  /** Rejects API requests without an asker, and browser requests that don't come from our own pages. */
-  readonly requireAsker: Middleware
+  /** Rejects API requests without a caller, and browser requests that don't come from our own pages. */
+  readonly requireCaller: Middleware
   /**
-   * The asker's identity in the organisation that the address names (`:organisation`).
+   * The caller's identity in the organisation that the address names (`:organisation`).
    * @throws ERR_NOT_FOUND if they are not a member
    * @throws ERR_FORBIDDEN when the role lacks the right
    */
   need(ctx: Context, right: Right): Promise<Member>
   /**
-   * Whether the asker still has the right, for a streamed answer: the session may have ended, or the token or
+   * Whether the caller still has the right, for a streamed answer: the session may have ended, or the token or
    * membership may have been removed. Rejects if this can't be determined now.
    */
   stillHas(ctx: Context, right: Right): Promise<boolean>
@@ -46,47 +46,47 @@ export interface Access {
   needPerson(ctx: Context): User
 }
 
-type State = { asker?: Asker | null; member?: Member | null }
+type State = { caller?: Caller | null; member?: Member | null }
 
 /** Null: nobody is authenticated, or `identify` has not run yet. */
-export function askerOf(ctx: Context): Asker | null {
-  return (ctx.state as State).asker ?? null
+export function callerOf(ctx: Context): Caller | null {
+  return (ctx.state as State).caller ?? null
 }
 
-/** The asker's identity in the organisation that the address names; null: not determined yet, or not a member. */
+/** The caller's identity in the organisation that the address names; null: not determined yet, or not a member. */
 export function memberOf(ctx: Context): Member | null {
   return (ctx.state as State).member ?? null
 }
 
 export type AccessParts = {
   readonly users: Users
-  readonly browserSessions: BrowserSessions
-  readonly accessTokens: AccessTokens
+  readonly pageSessions: PageSessions
+  readonly apiTokens: ApiTokens
   readonly organisations: Memberships
   readonly audit: Audit
 }
 
 export function createAccess(parts: AccessParts): Access {
-  const { users, browserSessions, accessTokens, organisations, audit } = parts
+  const { users, pageSessions, apiTokens, organisations, audit } = parts
   const isNews = createNews()
 
-  async function findAsker(ctx: Context): Promise<Asker | null> {
+  async function findCaller(ctx: Context): Promise<Caller | null> {
     const header = ctx.get('Authorization')
     if (header !== '') {
       const given = /^Bearer (\S{1,4096})$/i.exec(header)?.[1]
-      const token = given === undefined ? null : await accessTokens.find(given)
+      const token = given === undefined ? null : await apiTokens.find(given)
       return token === null ? null : { kind: 'token', token }
     }
-    const browser = await browserSessions.find(ctx)
-    if (browser === null) return null
-    const user = await users.get(browser.session.uid)
+    const found = await pageSessions.find(ctx)
+    if (found === null) return null
+    const user = await users.get(found.session.uid)
     // Users who must choose a new password do that during sign-in.
-    return user?.enabled && !user.mustChangePassword ? { kind: 'person', user, browser } : null
+    return user?.enabled && !user.mustChangePassword ? { kind: 'person', user, session: found } : null
   }
 
-  function requireOwnPage(ctx: Context, { cookie }: BrowserSession): void {
+  function requireOwnPage(ctx: Context, { cookie }: PageSession): void {
     const source = sourceOfPost(ctx, originOf(ctx))
-    const hasToken = browserSessions.isCsrfToken(cookie, ctx.get('X-CSRF-Token'))
+    const hasToken = pageSessions.isCsrfToken(cookie, ctx.get('X-CSRF-Token'))
     const isReading = ctx.method === 'GET' || ctx.method === 'HEAD'
     if (source !== 'foreign' && (hasToken || (isReading && source === 'same-origin'))) return
     throw new PlatformError(
@@ -97,35 +97,35 @@ export function createAccess(parts: AccessParts): Access {
 
   async function membershipOf(ctx: Context): Promise<Member | null> {
     const name = String((ctx.params as { organisation?: unknown }).organisation ?? '').slice(0, 100)
-    const asker = askerOf(ctx)
-    if (asker?.kind === 'person') {
-      const found = await organisations.membership(name, asker.user.uid)
-      return found === null ? null : { ...found, name: `user:${asker.user.username}`, uid: asker.user.uid }
+    const caller = callerOf(ctx)
+    if (caller?.kind === 'person') {
+      const found = await organisations.membership(name, caller.user.uid)
+      return found === null ? null : { ...found, name: `user:${caller.user.username}`, uid: caller.user.uid }
     }
-    const organisation = asker === null ? null : await organisations.find(name)
-    if (asker === null || organisation?.id !== asker.token.organisation) return null
-    return { name: `token:${asker.token.id}`, uid: null, organisation, role: asker.token.role }
+    const organisation = caller === null ? null : await organisations.find(name)
+    if (caller === null || organisation?.id !== caller.token.organisation) return null
+    return { name: `token:${caller.token.id}`, uid: null, organisation, role: caller.token.role }
   }
 
   const access: Access = {
     async identify(ctx, next) {
-      ;(ctx.state as State).asker =
-        ctx.path.startsWith('/satellite/') || ctx.path.startsWith('/otlp/') ? null : await findAsker(ctx)
+      ;(ctx.state as State).caller =
+        ctx.path.startsWith('/satellite/') || ctx.path.startsWith('/otlp/') ? null : await findCaller(ctx)
       return next()
     },
-    async requireAsker(ctx, next) {
-      const asker = askerOf(ctx)
-      if (asker === null) {
+    async requireCaller(ctx, next) {
+      const caller = callerOf(ctx)
+      if (caller === null) {
         // Not Basic: a browser would prompt for the password and then send it with every request.
         ctx.set('WWW-Authenticate', 'Bearer realm="control-center"')
         throw new PlatformError(
           'ERR_UNAUTHENTICATED',
           ctx.get('Authorization') === ''
-            ? 'Send an access token (Bearer) in the header Authorization, or sign in.'
-            : 'The access token is unknown, deleted or expired. Create a new one on the page Access tokens.',
+            ? 'Send an API token (Bearer) in the header Authorization, or sign in.'
+            : 'The API token is unknown, deleted or expired. Create a new one on the page API tokens.',
         )
       }
-      if (asker.kind === 'person') requireOwnPage(ctx, asker.browser)
+      if (caller.kind === 'person') requireOwnPage(ctx, caller.session)
       return next()
     },
     async need(ctx, right) {
@@ -157,9 +157,9 @@ export function createAccess(parts: AccessParts): Access {
       }
     },
     needPerson(ctx) {
-      const asker = askerOf(ctx)
-      if (asker?.kind === 'person') return asker.user
-      throw new PlatformError('ERR_FORBIDDEN', 'Access tokens cannot do this. Sign in instead.')
+      const caller = callerOf(ctx)
+      if (caller?.kind === 'person') return caller.user
+      throw new PlatformError('ERR_FORBIDDEN', 'API tokens cannot do this. Sign in instead.')
     },
   }
   return access

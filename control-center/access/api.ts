@@ -4,20 +4,20 @@ import { DONE } from '../../base/api/route.ts'
 import { tokenTarget } from '../../base/api/targets.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import type { AccessTokens } from './access-tokens.ts'
+import type { ApiTokens } from './api-tokens.ts'
 import type { Audit } from './audit.ts'
 import { RoleName } from './roles.ts'
 import { type MemberRoute, route } from './route.ts'
 
-export type AccessApiParts = { readonly accessTokens: AccessTokens; readonly audit: Audit }
+export type AccessApiParts = { readonly apiTokens: ApiTokens; readonly audit: Audit }
 
-const NewAccessToken = z
+const NewApiToken = z
   .strictObject({
     name: z.string().trim().min(1).max(200),
     role: RoleName.exclude(['owner']).describe('what the token can do; only people can be owners'),
     expiresAt: z.int().min(0).nullable().default(null).describe('epoch ms; null: never expires'),
   })
-  .meta({ id: 'NewAccessToken' })
+  .meta({ id: 'NewApiToken' })
 
 export const AuditQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
@@ -26,7 +26,7 @@ export const AuditQuery = z.strictObject({
   action: z.string().trim().min(1).max(100).optional().describe('such as `environment-create`'),
 })
 
-const AccessToken = z
+const ApiToken = z
   .object({
     id: z.string(),
     name: z.string(),
@@ -35,7 +35,7 @@ const AccessToken = z
     expiresAt: z.int().nullable(),
     token: z.string().optional().describe('only in the response to POST'),
   })
-  .meta({ id: 'AccessToken' })
+  .meta({ id: 'ApiToken' })
 
 const Act = z
   .object({
@@ -55,29 +55,29 @@ export function shownEntry({ target = '', correlationId = '', ...entry }: Writte
   return { ...entry, subject: target, correlationId }
 }
 
-export function accessRoutes({ accessTokens, audit }: AccessApiParts): MemberRoute[] {
+export function accessRoutes({ apiTokens, audit }: AccessApiParts): MemberRoute[] {
   return [
     route(
       'GET /organisations/:organisation/access-tokens',
       {
-        summary: 'List access tokens, which tools use for this API',
-        right: 'access-tokens',
-        answers: { 200: z.object({ items: z.array(AccessToken) }) },
+        summary: 'List API tokens, which tools use for this API',
+        right: 'api-tokens',
+        answers: { 200: z.object({ items: z.array(ApiToken) }) },
       },
-      async ({ who }) => ({ items: await accessTokens.list(who.organisation.id) }),
+      async ({ who }) => ({ items: await apiTokens.list(who.organisation.id) }),
     ),
     route(
       'POST /organisations/:organisation/access-tokens',
       {
-        summary: 'Create an access token, which is shown only once',
-        right: 'access-tokens',
+        summary: 'Create an API token, which is shown only once',
+        right: 'api-tokens',
         act: 'access-token-create',
-        body: NewAccessToken,
-        answers: { 201: AccessToken },
+        body: NewApiToken,
+        answers: { 201: ApiToken },
       },
       async ({ who, body, names }) => {
         names.target = body.name
-        const token = await accessTokens.create(who.organisation.id, body)
+        const token = await apiTokens.create(who.organisation.id, body)
         names.target = tokenTarget(token)
         return token
       },
@@ -85,23 +85,23 @@ export function accessRoutes({ accessTokens, audit }: AccessApiParts): MemberRou
     route(
       'DELETE /organisations/:organisation/access-tokens/:id',
       {
-        summary: 'Revoke an access token immediately',
-        right: 'access-tokens',
+        summary: 'Revoke an API token immediately',
+        right: 'api-tokens',
         act: 'access-token-delete',
         answers: DONE,
       },
       async ({ who: { organisation }, params: { id }, names }) => {
-        const token = (await accessTokens.list(organisation.id)).find((one) => one.id === id)
+        const token = (await apiTokens.list(organisation.id)).find((one) => one.id === id)
         names.target = token === undefined ? `token:${id}` : tokenTarget(token)
-        if (await accessTokens.remove(organisation.id, id)) return
-        throw new PlatformError('ERR_NOT_FOUND', 'There is no such access token. It may have been deleted.')
+        if (await apiTokens.remove(organisation.id, id)) return
+        throw new PlatformError('ERR_NOT_FOUND', 'There is no such API token. It may have been deleted.')
       },
     ),
     route(
       'GET /organisations/:organisation/activity',
       {
         summary: 'List the audit entries, newest first',
-        right: 'activity',
+        right: 'audit',
         query: AuditQuery,
         answers: { 200: pageOf(Act) },
       },

@@ -1,6 +1,6 @@
 import { z } from '../../runtime/zod.ts'
 
-/** The role of a member, or of an access token, in an organisation. */
+/** The role of a member, or of an API token, in an organisation. */
 export const ROLES = ['owner', 'developer', 'operator', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
 export const RoleName = z.enum(ROLES)
@@ -15,8 +15,8 @@ const RIGHTS = {
   organisation: ['owner'],
   /** Manage members and invitations; also required to see them. */
   members: ['owner'],
-  'access-tokens': ['owner'],
-  activity: ['owner', 'operator'],
+  'api-tokens': ['owner'],
+  audit: ['owner', 'operator'],
   environments: ['owner', 'operator'],
   /** Manage remote environment tokens, registry passwords and keys; also required to see them. */
   credentials: ['owner', 'operator'],

@@ -8,7 +8,7 @@ import type { Right } from './roles.ts'
 
 /** What the audit records about a request; a handler may name another action than the route's. */
 export type Names = { target?: string; action?: string }
-/** A route in the organisation that the address names, for its members and for access tokens. */
+/** A route in the organisation that the address names, for its members and for API tokens. */
 export type MemberRoute = Route<Member, Right, string, Names>
 /** A route for people only, whatever organisations they are in. */
 export type PersonRoute = Route<User, 'person', string, Names>

@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 import type { Steps } from '../../base/database/migrations.ts'
 
 type AccessTables = {
-  /** Access tokens for the API. `role` is the bearer's role in the organisation. */
+  /** API tokens. `role` is the bearer's role in the organisation. */
   access_tokens: {
     id: string
     organisation: string

@@ -1,11 +1,11 @@
 import { readWith } from '../../base/api/read-with.ts'
-import type { AccessTokens } from '../access/access-tokens.ts'
+import type { ApiTokens } from '../access/api-tokens.ts'
 import { AuditQuery, shownEntry } from '../access/api.ts'
 import type { Audit } from '../access/audit.ts'
 import { ROLES } from '../access/roles.ts'
 import type { PageRouter } from '../pages/page.ts'
 
-export type AccessPageParts = { readonly accessTokens: AccessTokens; readonly audit: Audit }
+export type AccessPageParts = { readonly apiTokens: ApiTokens; readonly audit: Audit }
 
 const DAY = 86_400_000
 /** Token lifetimes to choose from, in days. */
@@ -16,22 +16,22 @@ const SHOWN = 100
 /** @param now the clock, in epoch milliseconds */
 export function addAccessPages(
   pages: PageRouter,
-  { accessTokens, audit }: AccessPageParts,
+  { apiTokens, audit }: AccessPageParts,
   now: () => number = Date.now,
 ): void {
-  pages.ofOrganisation('/access-tokens', 'access-tokens', async (_ctx, text, { organisation }) => {
+  pages.ofOrganisation('/access-tokens', 'api-tokens', async (_ctx, text, { organisation }) => {
     const isExpired = ({ expiresAt }: { expiresAt: number | null }) => expiresAt !== null && expiresAt <= now()
-    const tokens = (await accessTokens.list(organisation.id)).map((one) => ({ ...one, isExpired: isExpired(one) }))
+    const tokens = (await apiTokens.list(organisation.id)).map((one) => ({ ...one, isExpired: isExpired(one) }))
     const model = {
       organisation,
       tokens,
       roles: ROLES.filter((role) => role !== 'owner'),
       lifetimes: LIFETIMES.map((days) => ({ days, expiresAt: now() + days * DAY })),
     }
-    return { template: 'access-tokens', heading: text('center.part.access-tokens'), part: 'access-tokens', model }
+    return { template: 'api-tokens', heading: text('center.part.api-tokens'), part: 'api-tokens', model }
   })
 
-  pages.ofOrganisation('/activity', 'activity', async (ctx, text, { organisation }) => {
+  pages.ofOrganisation('/activity', 'audit', async (ctx, text, { organisation }) => {
     // The form sends empty filter fields, which mean no filter.
     const given = Object.fromEntries(Object.entries(ctx.query).filter(([, value]) => value !== ''))
     const { before, actor, action } = readWith(AuditQuery, given)
@@ -49,6 +49,6 @@ export function addAccessPages(
       firstHref: before === undefined ? null : hrefOf({}),
       nextHref: next === undefined ? null : hrefOf({ before: next }),
     }
-    return { template: 'activity', heading: text('center.part.activity'), part: 'activity', model }
+    return { template: 'audit', heading: text('center.part.audit'), part: 'audit', model }
   })
 }

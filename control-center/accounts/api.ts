@@ -43,7 +43,7 @@ export function accountRoutes({ users, credentials }: AccountApiParts): PersonRo
   return [
     personRoute(
       'GET /account',
-      { summary: 'Get your own account; not for access tokens', right: 'person', answers: { 200: Account } },
+      { summary: 'Get your own account; not for API tokens', right: 'person', answers: { 200: Account } },
       ({ who }) => who,
     ),
     personRoute(

@@ -4,7 +4,7 @@ import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import { stateOf } from '../../base/http/request.ts'
 import type { Audit } from '../access/audit.ts'
-import { cookieScopeOf } from '../access/browser-sessions.ts'
+import { cookieScopeOf } from '../access/page-sessions.ts'
 
 /** The result of an attempt; `wait` in seconds. */
 export type CheckedCredentials =

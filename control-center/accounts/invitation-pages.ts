@@ -5,9 +5,9 @@ import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { askerOf } from '../access/access.ts'
+import { callerOf } from '../access/access.ts'
 import { type Audit, recorded } from '../access/audit.ts'
-import type { BrowserSessions } from '../access/browser-sessions.ts'
+import type { PageSessions } from '../access/page-sessions.ts'
 import type { Invitations, OpenInvitation } from '../organisations/invitations.ts'
 import { type PageText, sendPage, textFor } from '../pages/page.ts'
 import type { Credentials } from './credentials.ts'
@@ -19,7 +19,7 @@ import { reasonOf } from './refusal.ts'
 export type InvitationPageParts = {
   readonly users: Users
   readonly invitations: Invitations
-  readonly browserSessions: BrowserSessions
+  readonly pageSessions: PageSessions
   readonly credentials: Credentials
   readonly audit: Audit
   readonly limits: Limits
@@ -40,7 +40,7 @@ type Found = { readonly user: User } | { readonly refusal: Refusal }
  * address; the audit names both.
  */
 export function addInvitationPages(router: Router, parts: InvitationPageParts): void {
-  const { users, invitations, browserSessions, credentials, audit, limits } = parts
+  const { users, invitations, pageSessions, credentials, audit, limits } = parts
 
   router.get('/invitation', (ctx) => {
     requireNavigation(ctx)
@@ -61,8 +61,8 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
   })
 
   async function personOf(ctx: Context, { email }: OpenInvitation, as: string, password: string): Promise<Found> {
-    const asker = askerOf(ctx)
-    if (as === 'me') return asker?.kind === 'person' ? { user: asker.user } : { refusal: null }
+    const caller = callerOf(ctx)
+    if (as === 'me') return caller?.kind === 'person' ? { user: caller.user } : { refusal: null }
     if (as === 'existing') return signIn(ctx, email, password)
     return as === 'new' ? makeAccount(textFor(ctx), email, password) : { refusal: null }
   }
@@ -87,30 +87,30 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
 
   async function accept(ctx: Context, token: string, invitation: OpenInvitation, user: User): Promise<void> {
     const { organisation, email } = invitation
-    const asker = askerOf(ctx)
+    const caller = callerOf(ctx)
     const actor = { name: `user:${user.username}`, organisation }
     const act = { action: 'invitation-accept', target: email }
     await recorded(ctx, audit, actor, act, async () => {
       if ((await invitations.accept(token, user.uid)) !== null) return
       throw new PlatformError('ERR_NOT_FOUND', 'The invitation has just been accepted or revoked.')
     })
-    if (asker?.kind !== 'person' || asker.user.uid !== user.uid) {
-      await browserSessions.end(ctx)
-      await browserSessions.start(ctx, user)
+    if (caller?.kind !== 'person' || caller.user.uid !== user.uid) {
+      await pageSessions.end(ctx)
+      await pageSessions.start(ctx, user)
       await credentials.note(ctx, user.username, 'sign-in', 'ok')
     }
     goTo(ctx, `/o/${organisation.name}/environments`)
   }
 
   async function show(ctx: Context, token: string, invitation: OpenInvitation, refusal: Refusal): Promise<void> {
-    const asker = askerOf(ctx)
+    const caller = callerOf(ctx)
     const { organisation, role, email } = invitation
     const model = {
       token,
       role,
       email,
       title: organisation.title,
-      me: asker?.kind === 'person' ? asker.user.username : null,
+      me: caller?.kind === 'person' ? caller.user.username : null,
       hasAccount: (await users.find(email)) !== null,
       leastLength: limits.PASSWORD_LENGTH,
       refusal: refusal?.text ?? null,

@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import { requireNavigation, sourceOfPost } from '../../base/http/fetch-metadata.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { originOf } from '../access/browser-sessions.ts'
+import { originOf } from '../access/page-sessions.ts'
 
 /** Browsers send an origin with every POST. A client that doesn't is not a browser, and can use the API. */
 export function requireOwnForm(ctx: Context): void {

@@ -7,8 +7,8 @@ import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { askerOf } from '../access/access.ts'
-import type { BrowserSessions } from '../access/browser-sessions.ts'
+import { callerOf } from '../access/access.ts'
+import type { PageSessions } from '../access/page-sessions.ts'
 import type { Mail } from '../mail/mail.ts'
 import { OrganisationName, type Organisations, OrganisationTitle } from '../organisations/organisations.ts'
 import { type PageRouter, sendPage, textFor } from '../pages/page.ts'
@@ -21,7 +21,7 @@ import type { SetUp } from './set-up.ts'
 export type AccountPageParts = {
   readonly users: Users
   readonly organisations: Organisations
-  readonly browserSessions: BrowserSessions
+  readonly pageSessions: PageSessions
   readonly credentials: Credentials
   readonly passwordTickets: PasswordTickets
   readonly throttle: Throttle
@@ -56,15 +56,15 @@ export const BY_CENTER_PAGE: WayOfSigningIn<
       showSignIn(ctx, { to, username, refusal: text, isChanged: false, isMailed: mail.isSetUp }, status)
     })
   },
-  async accept({ ctx, to }, user, { browserSessions, passwordTickets, limits }) {
+  async accept({ ctx, to }, user, { pageSessions, passwordTickets, limits }) {
     const { username } = user
-    await browserSessions.end(ctx)
+    await pageSessions.end(ctx)
     if (user.mustChangePassword) {
       const shown = { user, to, refusal: null }
       const show = () => showForced(ctx, { ...shown, ticket: passwordTickets.issue(user) }, limits)
       return new Refusal({ outcome: 'must-change-password', username }, show)
     }
-    await browserSessions.start(ctx, user)
+    await pageSessions.start(ctx, user)
     return { username, to }
   },
   audit: (ctx, { username, outcome }, { credentials }) => credentials.note(ctx, username, 'sign-in', outcome),
@@ -73,7 +73,7 @@ export const BY_CENTER_PAGE: WayOfSigningIn<
 
 /** Pages for visitors who are not signed in. Accounts are the host's users, with the e-mail address as user name. */
 export function addAccountPages(pages: PageRouter, router: Router, parts: AccountPageParts): void {
-  const { users, browserSessions, credentials, passwordTickets, throttle, mail, setUp, organisations, limits } = parts
+  const { users, pageSessions, credentials, passwordTickets, throttle, mail, setUp, organisations, limits } = parts
   const { note } = credentials
   const { isSetUp: isMailed } = mail
 
@@ -105,10 +105,10 @@ export function addAccountPages(pages: PageRouter, router: Router, parts: Accoun
 
   router.post('/sign-out', async (ctx) => {
     requireOwnForm(ctx)
-    const found = await browserSessions.find(ctx)
+    const found = await pageSessions.find(ctx)
     const token = (await readForm(ctx, limits)).get('csrf_token') ?? ''
-    if (found !== null && browserSessions.isCsrfToken(found.cookie, token)) {
-      await browserSessions.end(ctx)
+    if (found !== null && pageSessions.isCsrfToken(found.cookie, token)) {
+      await pageSessions.end(ctx)
       await note(ctx, found.session.username, 'sign-out', 'ok')
     }
     goTo(ctx, '/sign-in')
@@ -143,7 +143,7 @@ export function addAccountPages(pages: PageRouter, router: Router, parts: Accoun
       const title = OrganisationTitle.catch(name.data).parse(values.title)
       await organisations.create({ name: name.data, title }, user.uid)
       setUp.close()
-      await browserSessions.start(ctx, user)
+      await pageSessions.start(ctx, user)
       await note(ctx, user.username, 'set-up', 'ok')
       goTo(ctx, '/')
     } catch (error) {
@@ -152,8 +152,8 @@ export function addAccountPages(pages: PageRouter, router: Router, parts: Accoun
   })
 
   pages.get('/account', async (ctx, text) => {
-    const asker = askerOf(ctx)
-    const user = asker?.kind === 'person' ? asker.user : null
+    const caller = callerOf(ctx)
+    const user = caller?.kind === 'person' ? caller.user : null
     const model = { user, leastLength: limits.PASSWORD_LENGTH }
     return { template: 'account', heading: text('center.account.title'), model }
   })

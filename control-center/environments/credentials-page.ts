@@ -1,5 +1,5 @@
 import type { ServiceSettings } from '../../base/config/service-settings.ts'
-import { publicOriginOf } from '../access/browser-sessions.ts'
+import { publicOriginOf } from '../access/page-sessions.ts'
 import type { PageRouter } from '../pages/page.ts'
 import type { Registries } from '../registries/registries.ts'
 import type { Signing } from '../signing/signing.ts'

@@ -7,8 +7,8 @@ import { isFrameOfOurs } from '../../base/http/fetch-metadata.ts'
 import { PLATFORM_LOCALES } from '../../base/web/texts.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import { type Access, askerOf } from '../access/access.ts'
-import { originOf, publicOriginOf } from '../access/browser-sessions.ts'
+import { type Access, callerOf } from '../access/access.ts'
+import { originOf, publicOriginOf } from '../access/page-sessions.ts'
 import { ofSolution } from '../access/of-solution.ts'
 import { mayDo } from '../access/roles.ts'
 import type { Mail } from '../mail/mail.ts'
@@ -70,7 +70,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
 
   // Shown in a frame of the page above, with an opaque origin, like the host's own preview.
   router.get(`/o/:organisation${path}/preview`, async (ctx) => {
-    if (askerOf(ctx)?.kind !== 'person' || !isFrameOfOurs(ctx)) {
+    if (callerOf(ctx)?.kind !== 'person' || !isFrameOfOurs(ctx)) {
       throw new PlatformError(
         'ERR_NOT_A_NAVIGATION',
         'The preview is shown only in its frame on the page "Login page".',

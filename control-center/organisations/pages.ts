@@ -1,6 +1,6 @@
 import type Router from '@koa/router'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
-import { askerOf } from '../access/access.ts'
+import { callerOf } from '../access/access.ts'
 import type { PageRouter } from '../pages/page.ts'
 import type { Organisations } from './organisations.ts'
 
@@ -14,16 +14,16 @@ export function addOrganisationPages(
   // The bare address redirects to the user's only organisation, or to the list of them.
   router.get('/', async (ctx) => {
     requireNavigation(ctx)
-    const asker = askerOf(ctx)
-    const [first, ...others] = asker?.kind === 'person' ? await organisations.ofMember(asker.user.uid) : []
+    const caller = callerOf(ctx)
+    const [first, ...others] = caller?.kind === 'person' ? await organisations.ofMember(caller.user.uid) : []
     const isOne = first !== undefined && others.length === 0
     ctx.status = 302
     ctx.set('Location', isOne ? `/o/${first.name}/environments` : '/organisations')
   })
 
   pages.get('/organisations', async (ctx, text) => {
-    const asker = askerOf(ctx)
-    const items = asker?.kind === 'person' ? await organisations.ofMember(asker.user.uid) : []
+    const caller = callerOf(ctx)
+    const items = caller?.kind === 'person' ? await organisations.ofMember(caller.user.uid) : []
     return { template: 'organisations', heading: text('center.organisations'), model: { items } }
   })
 }

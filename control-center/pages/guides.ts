@@ -1,9 +1,9 @@
 /** The guide that explains each page: a page of `docs/` and a heading in it. */
 export const CENTER_GUIDES = {
-  'access-tokens': 'control-center#roles-and-permissions',
   account: 'control-center#accounts-and-passwords',
-  activity: 'control-center#roles-and-permissions',
   analysis: 'analysis',
+  'api-tokens': 'control-center#roles-and-permissions',
+  audit: 'control-center#roles-and-permissions',
   'change-password': 'control-center#accounts-and-passwords',
   credentials: 'control-center#roles-and-permissions',
   desired: 'control-center#from-an-environment-to-a-satellite',

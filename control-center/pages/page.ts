@@ -6,7 +6,7 @@ import { guidePath } from '../../base/http/guides.ts'
 import { chooseLocale } from '../../base/http/languages.ts'
 import { createNonce, sendHtml } from '../../base/http/request.ts'
 import { PLATFORM_LOCALES } from '../../base/web/texts.ts'
-import { type Access, askerOf, type Member } from '../access/access.ts'
+import { type Access, callerOf, type Member } from '../access/access.ts'
 import { mayDo, type Right } from '../access/roles.ts'
 import { CENTER_PARTS, CENTER_TEXTS, type CenterFrame, type CenterPart, centerPage } from '../web/render.ts'
 import { CENTER_GUIDES, type CenterTemplate } from './guides.ts'
@@ -50,7 +50,7 @@ export interface PageRouter {
 export function createPageRouter(router: Router, access: Access): PageRouter {
   function isSignedIn(ctx: Context): boolean {
     requireNavigation(ctx)
-    if (askerOf(ctx)?.kind === 'person') return true
+    if (callerOf(ctx)?.kind === 'person') return true
     ctx.status = 302
     ctx.set('Location', `/sign-in?to=${encodeURIComponent(`${ctx.path}${ctx.search}`)}`)
     return false
@@ -107,12 +107,12 @@ export function htmlOf(
 }
 
 function frameOf(ctx: Context, member: Member | null, nonce: string): CenterFrame {
-  const asker = askerOf(ctx)
-  const person = asker?.kind === 'person' ? asker : null
+  const caller = callerOf(ctx)
+  const person = caller?.kind === 'person' ? caller : null
   return {
     locale: localeOf(ctx),
     nonce,
-    csrfToken: person?.browser.csrfToken ?? null,
+    csrfToken: person?.session.csrfToken ?? null,
     part: null,
     script: centerScriptPath,
     guide: null,

@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import type { ServiceSettings } from '../../base/config/service-settings.ts'
-import { publicOriginOf } from '../access/browser-sessions.ts'
+import { publicOriginOf } from '../access/page-sessions.ts'
 import type { Registries } from '../registries/registries.ts'
 import { type DockerInformation, dockerInformation } from './docker-information.ts'
 import type { Pipeline } from './pipelines.ts'

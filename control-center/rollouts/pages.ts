@@ -2,7 +2,7 @@ import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { requireDataRequest } from '../../base/http/fetch-metadata.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { type Access, askerOf, type Member } from '../access/access.ts'
+import { type Access, callerOf, type Member } from '../access/access.ts'
 import { mayDo } from '../access/roles.ts'
 import type { Environments } from '../environments/environments.ts'
 import type { Packages } from '../packages/packages.ts'
@@ -45,7 +45,7 @@ export function addRolloutPages(pages: PageRouter, router: Router, parts: Rollou
   // The open page polls this.
   router.get('/o/:organisation/rollouts/:rollout/progress.json', async (ctx) => {
     requireDataRequest(ctx)
-    if (askerOf(ctx)?.kind !== 'person') throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in first.')
+    if (callerOf(ctx)?.kind !== 'person') throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in first.')
     const member = await access.need(ctx, 'read')
     ctx.body = { html: renderPart(ctx, { template: 'rollout-progress', ...(await partOf(ctx, member)) }) }
   })

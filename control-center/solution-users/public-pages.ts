@@ -10,7 +10,7 @@ import { SolutionName } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../access/audit.ts'
-import { publicOriginOf } from '../access/browser-sessions.ts'
+import { publicOriginOf } from '../access/page-sessions.ts'
 import {
   countForgot,
   findLink,

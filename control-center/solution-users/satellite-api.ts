@@ -13,7 +13,7 @@ import {
 import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Audit } from '../access/audit.ts'
-import { publicOriginOf } from '../access/browser-sessions.ts'
+import { publicOriginOf } from '../access/page-sessions.ts'
 import type { Place } from '../access/of-solution.ts'
 import type { Environment, Environments } from '../environments/environments.ts'
 import { fitsFields } from '../login-pages/check-fields.ts'

@@ -1,6 +1,6 @@
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** A client that follows a log: a person or an access token (`who`), and the ids of the environments shown. */
+/** A client that follows a log: a person or an API token (`who`), and the ids of the environments shown. */
 export type Follower = {
   readonly who: string
   readonly environments: readonly string[]

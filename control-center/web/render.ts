@@ -25,8 +25,8 @@ export const CENTER_PARTS = {
   logs: { path: 'logs', right: 'read' },
   credentials: { path: 'credentials', right: 'credentials' },
   members: { path: 'members', right: 'members' },
-  'access-tokens': { path: 'access-tokens', right: 'access-tokens' },
-  activity: { path: 'activity', right: 'activity' },
+  'api-tokens': { path: 'access-tokens', right: 'api-tokens' },
+  audit: { path: 'activity', right: 'audit' },
 } as const satisfies Record<string, { readonly path: string; readonly right: Right }>
 
 export type CenterPart = keyof typeof CENTER_PARTS

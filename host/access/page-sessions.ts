@@ -5,7 +5,7 @@ import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { AdminAccount } from './account.ts'
 
-/** A browser session of the admin pages. */
+/** A session on the admin pages. */
 export type PageSession = {
   /** Sent by the page with each API request, to prove that the request comes from an admin page. */
   readonly csrfToken: string

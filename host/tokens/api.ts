@@ -10,7 +10,7 @@ export type TokenApiParts = { readonly tokens: ApiTokens }
 
 const EpochMs = z.int().min(0)
 
-const NewToken = z
+const NewApiToken = z
   .strictObject({
     name: Name,
     scopes: z
@@ -20,13 +20,13 @@ const NewToken = z
       .overwrite((scopes) => [...new Set(scopes)]),
     expiresAt: EpochMs.nullish(),
   })
-  .meta({ id: 'NewToken' })
+  .meta({ id: 'NewApiToken' })
 
-const Token = z
+const ApiToken = z
   .object({ id: z.string(), name: z.string(), scopes: z.array(z.string()), expiresAt: EpochMs.nullable() })
-  .meta({ id: 'Token' })
+  .meta({ id: 'ApiToken' })
 
-const MadeToken = Token.extend({ token: z.string() }).meta({ id: 'MadeToken' })
+const CreatedApiToken = ApiToken.extend({ token: z.string() }).meta({ id: 'CreatedApiToken' })
 
 /** Routes of API tokens. A token cannot create another one, so deleting a leaked token ends all its access. */
 export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
@@ -36,7 +36,7 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
       {
         summary: 'List the API tokens, without the tokens themselves',
         right: null,
-        answers: { 200: z.object({ items: z.array(Token) }) },
+        answers: { 200: z.object({ items: z.array(ApiToken) }) },
       },
       async () => ({ items: await tokens.list() }),
     ),
@@ -46,8 +46,8 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
         summary: 'Create an API token; only this response contains it',
         right: null,
         act: 'token-create',
-        body: NewToken,
-        answers: { 201: MadeToken },
+        body: NewApiToken,
+        answers: { 201: CreatedApiToken },
       },
       async ({ body: { name, scopes, expiresAt = null }, names, ctx }) => {
         if (expiresAt !== null && expiresAt <= Date.now()) {

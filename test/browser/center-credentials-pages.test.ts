@@ -189,7 +189,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     expect(complaints).toEqual([])
   })
 
-  test('account, access tokens and activity are accessible and fit at both widths; a token is shown once', async () => {
+  test('account, API tokens and activity are accessible and fit at both widths; a token is shown once', async () => {
     await open('/o/acme/access-tokens')
     await page.fill('#name', 'build server')
     await page.click('form[data-result=made] button[type=submit]')

@@ -179,7 +179,7 @@ describe('a forgotten password', () => {
 })
 
 describe('the link for a new password', () => {
-  test('sets it once, ends all sessions and signs nobody in; the token is in no log, activity or row', async () => {
+  test('sets it once, ends all sessions and signs nobody in; the token is in no log, audit or row', async () => {
     const username = await account()
     const before = await signInToCenter(center, username)
     const token = await tokenFor(username)

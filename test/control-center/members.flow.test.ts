@@ -228,7 +228,7 @@ describe('activity', () => {
     expect((await api('GET', '/activity?limit=0')).status).toBe(422)
   })
 
-  test('an access token is shown with its actor ID and name, even after it is deleted', async () => {
+  test('an API token is shown with its actor ID and name, even after it is deleted', async () => {
     const { api } = await newOrganisation()
     const wanted = { name: 'deploys', role: 'developer' }
     const { id } = (await api('POST', '/access-tokens', wanted)).body
@@ -260,7 +260,7 @@ test.each(['members', 'invitations', 'access-tokens', 'activity', 'registries'])
   },
 )
 
-describe('access tokens', () => {
+describe('API tokens', () => {
   test('a token is created, shown once, used, and stops working as soon as it is revoked', async () => {
     const { name, api, page } = await newOrganisation()
     const expiresAt = Date.now() + 86_400_000

@@ -112,7 +112,7 @@ describe('packages', () => {
     expect((await center.api('DELETE', path)).body.code).toBe('ERR_VERSION_NOT_FOUND')
   })
 
-  test('viewers and operators can read, developers can change, and changes are in the activity', async () => {
+  test('viewers and operators can read, developers can change, and changes are in the audit', async () => {
     const bundle = await bundleOf({ name: 'rights' })
     for (const role of ['viewer', 'operator'] as const) {
       const token = await center.tokenOf(role)

@@ -206,7 +206,7 @@ describe('requests of Satellites', () => {
     expect(await refresh(1)).toEqual(refused)
     await center.api('PATCH', `${USERS}/${uid}`, { enabled: false })
     expect(await refresh()).toEqual(refused)
-    // Repeated requests add only one activity entry.
+    // Repeated requests add only one audit entry.
     const acts = await center.api('GET', 'organisations/acme/activity?action=solution-refresh')
     expect(acts.body.items).toHaveLength(1)
     await center.api('DELETE', `${USERS}/${uid}`)

@@ -17,7 +17,7 @@ const STEPS = ['ownPage', 'throttle', 'source', 'accept', 'audit', 'redirect'] a
 
 /** Why a file without a row starts sessions. */
 const OTHER_STARTS: Readonly<Record<string, string>> = {
-  'control-center/access/browser-sessions.ts': 'the sessions of the control center, which its pages start',
+  'control-center/access/page-sessions.ts': 'the sessions of the control center, which its pages start',
   'control-center/accounts/invitation-pages.ts':
     'users who accept an invitation; the page checks and records their password',
   'host/login/start-session.ts': 'the sessions of solutions, which the rows in host/login and host/oauth start',

@@ -201,8 +201,8 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'nodes.length > 0 && nodes.some(',
   },
   {
-    fault: 'an expired access token of the control center is accepted',
-    file: 'control-center/access/access-tokens.ts',
+    fault: 'an expired API token of the control center is accepted',
+    file: 'control-center/access/api-tokens.ts',
     from: 'expires_at: expiresAt',
     to: 'expires_at: null',
   },

@@ -27,9 +27,9 @@ export type TestCenter = ControlCenter & {
   readonly home: string
   /** Everything that it logged. */
   readonly logged: () => string
-  /** Sends API requests as the owner of the organisation `acme`, or with another access token; null: without one. */
+  /** Sends API requests as the owner of the organisation `acme`, or with another API token; null: without one. */
   readonly api: (method: string, path: string, body?: unknown, token?: string | null) => Promise<ApiAnswer>
-  /** Creates another access token of that organisation. */
+  /** Creates another API token of that organisation. */
   readonly tokenOf: (role: Role, organisation?: string) => Promise<string>
   /** Creates an environment of `acme` with a remote environment token. */
   readonly environment: (name: string) => Promise<{ readonly id: string; readonly token: string }>
@@ -47,7 +47,7 @@ export async function startTestCenter(
   const lines: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
   const center = await startControlCenter({ settings, log, version: 'test', terminal: true })
-  const { users, organisations, accessTokens, environments, environmentTokens } = center.parts
+  const { users, organisations, apiTokens, environments, environmentTokens } = center.parts
 
   async function account(username: string): Promise<string> {
     const password = CENTER_PASSWORD
@@ -65,7 +65,7 @@ export async function startTestCenter(
     await organisations.create({ name: 'acme', title: 'Acme' }, await account(OWNER))
   }
   const tokenOf = async (role: Role, organisation = 'acme') =>
-    (await accessTokens.create(await idOf(organisation), { name: 'test', role, expiresAt: null })).token
+    (await apiTokens.create(await idOf(organisation), { name: 'test', role, expiresAt: null })).token
   const owner = await tokenOf('owner')
 
   return {

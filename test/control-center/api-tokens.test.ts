@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { createPasswords } from '../../base/accounts/passwords.ts'
 import { createUsers } from '../../base/accounts/users.ts'
-import { createAccessTokens } from '../../control-center/access/access-tokens.ts'
+import { createApiTokens } from '../../control-center/access/api-tokens.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import { createOrganisations } from '../../control-center/organisations/organisations.ts'
 import { openCenterDatabase } from '../../control-center/schema/open.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'access-tokens-test-'))
+const home = mkdtempSync(join(tmpdir(), 'api-tokens-test-'))
 const settings = readCenterSettings({ PLATFORM_HOME: home })
 const db = await openCenterDatabase(settings)
 const users = createUsers(db, await createPasswords(), settings.limits, {
@@ -21,14 +21,14 @@ const organisations = createOrganisations(db)
 const { id: acme } = await organisations.create({ name: 'acme', title: 'Acme' }, owner.uid)
 const { id: other } = await organisations.create({ name: 'other', title: 'Other' }, owner.uid)
 let time = 1_000_000
-const tokens = createAccessTokens(db, () => time)
+const tokens = createApiTokens(db, () => time)
 
 afterAll(async () => {
   await db.destroy()
   rmSync(home, { recursive: true })
 })
 
-test('access tokens: they work until the millisecond of their expiry, with their organisation and role', async () => {
+test('API tokens: they work until the millisecond of their expiry, with their organisation and role', async () => {
   const { token, ...made } = await tokens.create(acme, { name: 'build', role: 'viewer', expiresAt: time + 1000 })
   expect(made).toMatchObject({ organisation: acme, role: 'viewer', name: 'build', expiresAt: 1_001_000 })
   expect(await tokens.list(acme)).toEqual([made])
@@ -39,7 +39,7 @@ test('access tokens: they work until the millisecond of their expiry, with their
   expect(await tokens.find(token)).toBeNull()
 })
 
-test('access tokens: another organisation cannot revoke them', async () => {
+test('API tokens: another organisation cannot revoke them', async () => {
   const { token, id } = await tokens.create(acme, { name: 'build', role: 'owner', expiresAt: time + 1000 })
   expect(await tokens.remove(other, id)).toBe(false)
   expect(await tokens.find(token)).not.toBeNull()

@@ -2,31 +2,31 @@ import { createTokens, type StoredToken } from '../../base/api/tokens.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import { type Role, RoleName } from './roles.ts'
 
-/** An access token's stored data, without the token. */
-export type AccessToken = StoredToken & {
+/** An API token's stored data, without the token. */
+export type ApiToken = StoredToken & {
   /** The organisation's id. */
   readonly organisation: string
   readonly role: Role
 }
 
 /** Tokens that tools use to call the API of one organisation. */
-export interface AccessTokens {
+export interface ApiTokens {
   /** `token` is returned only here: 256 random bits, of which a hash is stored. */
   create(
     organisation: string,
-    wanted: Pick<AccessToken, 'name' | 'role' | 'expiresAt'>,
-  ): Promise<AccessToken & { readonly token: string }>
+    wanted: Pick<ApiToken, 'name' | 'role' | 'expiresAt'>,
+  ): Promise<ApiToken & { readonly token: string }>
   /** Oldest first, including expired tokens. */
-  list(organisation: string): Promise<readonly AccessToken[]>
+  list(organisation: string): Promise<readonly ApiToken[]>
   /** @returns false when there is no such token */
   remove(organisation: string, id: string): Promise<boolean>
   /** @returns null for an unknown or expired token */
-  find(token: string): Promise<AccessToken | null>
+  find(token: string): Promise<ApiToken | null>
 }
 
 /** @param now the clock, in epoch milliseconds */
-export function createAccessTokens(db: CenterDatabase, now: () => number = Date.now): AccessTokens {
-  const tokens = createTokens<AccessToken>(
+export function createApiTokens(db: CenterDatabase, now: () => number = Date.now): ApiTokens {
+  const tokens = createTokens<ApiToken>(
     db,
     {
       name: 'access_tokens',

@@ -8,17 +8,17 @@ import { type CookieScope, readCookies, setCookie } from '../../base/http/cookie
 import { stateOf } from '../../base/http/request.ts'
 
 /** A user's session on the pages of the control center, and the token with which a page proves that it is ours. */
-export type BrowserSession = {
+export type PageSession = {
   readonly session: Session
   readonly cookie: string
   readonly csrfToken: string
 }
 
-/** Sessions of browsers. */
-export interface BrowserSessions {
+/** Sessions of users on the pages of the control center. */
+export interface PageSessions {
   /** Sets the cookie. */
   start(ctx: Context, user: Pick<User, 'uid' | 'username'>): Promise<void>
-  find(ctx: Context): Promise<BrowserSession | null>
+  find(ctx: Context): Promise<PageSession | null>
   end(ctx: Context): Promise<void>
   isCsrfToken(cookie: string, token: string): boolean
 }
@@ -30,7 +30,7 @@ export interface BrowserSessions {
 const REALM = 'Control-Center'
 const CSRF = 'center-csrf'
 
-export function createBrowserSessions(sessions: Sessions, key: PlatformKey): BrowserSessions {
+export function createPageSessions(sessions: Sessions, key: PlatformKey): PageSessions {
   return {
     async start(ctx, { uid, username }) {
       const { cookie } = await sessions.start({
