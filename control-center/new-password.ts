@@ -4,7 +4,7 @@ import { createSessions } from '../base/accounts/sessions.ts'
 import { createUsers } from '../base/accounts/users.ts'
 import { PlatformError } from '../runtime/errors.ts'
 import type { CenterSettings } from './config/settings.ts'
-import { openCenterDatabase } from './schema/open.ts'
+import { openCenterDatabase } from './migrations/open.ts'
 
 /**
  * Resets an account's password. For anyone with access to the machine: an owner who forgot their password has nobody to

@@ -48,8 +48,8 @@ export async function withSnapshot<T>(
     return await transaction.execute(async (db) => {
       const schemas: Record<string, string> = {}
       for (const one of tables) {
-        const applied = await readSchema(db, one.schema)
-        refuseNewerSchema(applied, `The database "${name}"`, one.schema)
+        const applied = await readSchema(db, one.migrations)
+        refuseNewerSchema(applied, `The database "${name}"`, one.migrations)
         const version = applied.at(-1)
         if (version === undefined)
           throw nothingThere(`The database "${name}" does not have Solhost’s tables (${one.name})`)

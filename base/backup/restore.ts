@@ -101,7 +101,7 @@ function versionedTables(
     if (version === undefined && one.isOptional !== true)
       throw invalid(file, `it does not have the tables of "${one.name}"`)
     if (version === undefined) return []
-    refuseNewerSchema([version], `The backup ${file}`, one.schema)
+    refuseNewerSchema([version], `The backup ${file}`, one.migrations)
     return [{ ...one, version }]
   })
 }

@@ -1,4 +1,4 @@
-import { PLATFORM_SCHEMA, type Schema } from '../database/migrations.ts'
+import { PLATFORM_MIGRATIONS, type Migrations } from '../database/migrations.ts'
 import type { Database, DatabaseSettings } from '../database/open.ts'
 import { SOLHOST } from '../program/program-name.ts'
 import { BACKUP_TABLES, type BackupTable } from './tables.ts'
@@ -7,7 +7,7 @@ import { BACKUP_TABLES, type BackupTable } from './tables.ts'
 export type SavedTables = {
   /** The key of their schema version in a manifest. */
   readonly name: string
-  readonly schema: Schema
+  readonly migrations: Migrations
   /** All tables, each after those that its rows reference. Names are unique across all groups. */
   readonly tables: Readonly<Record<string, BackupTable>>
   /**
@@ -44,7 +44,7 @@ export type Saved = {
 
 export const PLATFORM_TABLES: SavedTables = {
   name: 'platform',
-  schema: PLATFORM_SCHEMA,
+  migrations: PLATFORM_MIGRATIONS,
   tables: BACKUP_TABLES,
   derived: { tables: { media_pieces: '009-media-pieces' } },
 }
@@ -61,17 +61,17 @@ export const PLATFORM: Saved = {
 
 /** The tables that exist in a schema version, in order. */
 export function tablesAt(
-  { schema, tables }: SavedTables,
+  { migrations, tables }: SavedTables,
   version: string,
 ): readonly (readonly [name: string, table: BackupTable])[] {
-  const versions = Object.keys(schema.versions)
+  const versions = Object.keys(migrations.versions)
   const last = versions.indexOf(version)
   return Object.entries(tables).filter(([, { since }]) => versions.indexOf(since) <= last)
 }
 
 /** The derived tables that exist in a schema version. */
-export function derivedAt({ schema, derived }: SavedTables, version: string): readonly string[] {
-  const versions = Object.keys(schema.versions)
+export function derivedAt({ migrations, derived }: SavedTables, version: string): readonly string[] {
+  const versions = Object.keys(migrations.versions)
   return Object.entries(derived?.tables ?? {}).flatMap(([name, since]) =>
     versions.indexOf(since) <= versions.indexOf(version) ? [name] : [],
   )

@@ -40,8 +40,8 @@ export async function makeTables(
   version: string,
   what: string,
 ): Promise<() => Promise<void>> {
-  const { schema } = saved
-  const before = await readSchema(db, schema)
+  const { migrations } = saved
+  const before = await readSchema(db, migrations)
   const latest = before.at(-1)
   if (latest !== undefined && latest > version) {
     throw new PlatformError(
@@ -52,8 +52,8 @@ export async function makeTables(
   }
   if (latest === undefined) await refuseForeignTables(db, saved, what)
   const kind = kindOf(db)
-  const { migrationTableName, migrationLockTableName } = schema
-  const provider = { getMigrations: async () => migrationsFor(kind, schema) }
+  const { migrationTableName, migrationLockTableName } = migrations
+  const provider = { getMigrations: async () => migrationsFor(kind, migrations) }
   const migrator = new Migrator({ db, provider, migrationTableName, migrationLockTableName })
   const drop = async () => {
     if (latest === undefined) await dropTables(db, saved)
@@ -80,7 +80,7 @@ async function refuseForeignTables(db: Database, saved: SavedTables, what: strin
 }
 
 async function dropTables(db: Database, saved: SavedTables): Promise<void> {
-  const { migrationTableName, migrationLockTableName } = saved.schema
+  const { migrationTableName, migrationLockTableName } = saved.migrations
   for (const name of [...namesOf(saved).toReversed(), migrationTableName, migrationLockTableName])
     await db.schema.dropTable(name).ifExists().execute()
 }

@@ -263,15 +263,16 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
 export const SCHEMA_VERSIONS: readonly string[] = Object.keys(VERSIONS)
 
 /**
- * Tables that are migrated together. If one database has several groups, each stores its versions in a separate table.
+ * The migrations of tables that belong together. If one database has several such groups, each records its versions in
+ * a separate table.
  */
-export type Schema = {
+export type Migrations = {
   readonly versions: Readonly<Record<string, Steps>>
   readonly migrationTableName: string
   readonly migrationLockTableName: string
 }
 
-export const PLATFORM_SCHEMA: Schema = {
+export const PLATFORM_MIGRATIONS: Migrations = {
   versions: VERSIONS,
   migrationTableName: DEFAULT_MIGRATION_TABLE,
   migrationLockTableName: DEFAULT_MIGRATION_LOCK_TABLE,
@@ -281,7 +282,7 @@ export const PLATFORM_SCHEMA: Schema = {
  * The migrations for a kind of database. MySQL cannot roll back schema changes: if a start was interrupted, the next
  * one finds some steps already done.
  */
-export function migrationsFor(kind: DatabaseKind, { versions } = PLATFORM_SCHEMA): Record<string, Migration> {
+export function migrationsFor(kind: DatabaseKind, { versions } = PLATFORM_MIGRATIONS): Record<string, Migration> {
   return Object.fromEntries(
     Object.entries(versions).map(([name, steps]) => [name, { up: (db: Kysely<never>) => run(db, kind, steps) }]),
   )

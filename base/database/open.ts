@@ -8,7 +8,7 @@ import { embedded, embeddedDialect, wrongFile } from './embedded.ts'
 import type { DatabaseKind, DatabaseServer, Failure, KindName, ServerKind, ServerKindName } from './kind.ts'
 import { SERVER_KINDS } from './kinds.ts'
 import { makeHome } from './make-home.ts'
-import { migrationsFor, PLATFORM_SCHEMA, type Schema } from './migrations.ts'
+import { migrationsFor, PLATFORM_MIGRATIONS, type Migrations } from './migrations.ts'
 import { readSchema, refuseNewerSchema } from './schema-version.ts'
 import { serverDialect, unreachable } from './server-dialect.ts'
 import type { Tables } from './tables.ts'
@@ -40,35 +40,35 @@ export function serverFor({ databaseServers }: Pick<DatabaseSettings, 'databaseS
  * Opens the platform's database and migrates its schema. On a server, creates the database if it is missing and the
  * account may do so. Hosts that start at the same time wait for each other.
  * @param where a string is the home of an embedded database
- * @param schemas the tables it contains; the platform's come first
+ * @param migrations of the tables it contains; the platform's come first
  * @throws ERR_DATABASE_UNREACHABLE if the server is unreachable or refuses the account, or the database is missing
  * @throws ERR_DATABASE_VERSION if a newer version of the platform wrote it
  */
 export async function openDatabase(
   where: DatabaseSettings | string,
   watch?: QueryWatch,
-  schemas: readonly Schema[] = [PLATFORM_SCHEMA],
+  migrations: readonly Migrations[] = [PLATFORM_MIGRATIONS],
 ): Promise<Database> {
-  if (typeof where === 'string') return openEmbedded(where, 'platform', schemas)
+  if (typeof where === 'string') return openEmbedded(where, 'platform', migrations)
   const { kind, name } = where.database
   makeHome(where.home)
   // This error has a code; SQLite would only report that it cannot open the file.
   accessSync(where.home, constants.R_OK | constants.W_OK | constants.X_OK)
-  if (kind === 'embedded') return openEmbedded(where.home, name, schemas, watch)
-  return openUpToDate(SERVER_KINDS[kind], serverFor(where, kind), name, schemas, watch)
+  if (kind === 'embedded') return openEmbedded(where.home, name, migrations, watch)
+  return openUpToDate(SERVER_KINDS[kind], serverFor(where, kind), name, migrations, watch)
 }
 
 async function openEmbedded(
   home: string,
   name: string,
-  schemas: readonly Schema[],
+  migrations: readonly Migrations[],
   watch?: QueryWatch,
 ): Promise<Database> {
   makeHome(home)
   const file = join(home, `${name}.sqlite`)
   const db = new Kysely<Tables>({ dialect: openFile(file), ...(watch ? { log: watch } : {}) })
   chmodSync(file, 0o600)
-  await migrate(db, embedded, file, schemas)
+  await migrate(db, embedded, file, migrations)
   return db
 }
 
@@ -93,11 +93,11 @@ async function openUpToDate(
   kind: ServerKind,
   server: DatabaseServer,
   name: string,
-  schemas: readonly Schema[],
+  migrations: readonly Migrations[],
   watch?: QueryWatch,
 ): Promise<Database> {
   const db = await openOnServer(kind, server, name, watch)
-  await migrate(db, kind, `"${name}" of ${titleOf(kind, server)}`, schemas, (error) => {
+  await migrate(db, kind, `"${name}" of ${titleOf(kind, server)}`, migrations, (error) => {
     if (kind.failureOf(error) === 'rights') throw errorOf(kind, server, name, { reason: 'rights', error })
   })
   return db
@@ -211,11 +211,11 @@ async function migrate(
   db: Database,
   kind: DatabaseKind,
   title: string,
-  schemas: readonly Schema[],
+  migrations: readonly Migrations[],
   onError: (error: unknown) => void = () => {},
 ): Promise<void> {
   let error: unknown
-  for (const schema of schemas) error ??= (await migrateTo(db, kind, title, schema)).error
+  for (const each of migrations) error ??= (await migrateTo(db, kind, title, each)).error
   if (error === undefined) return
   await db.destroy()
   if (error instanceof PlatformError) throw error
@@ -236,12 +236,12 @@ async function migrateTo(
   db: Database,
   kind: DatabaseKind,
   title: string,
-  schema: Schema,
+  migrations: Migrations,
 ): Promise<{ readonly error?: unknown }> {
-  const { migrationTableName, migrationLockTableName } = schema
-  const provider = { getMigrations: async () => migrationsFor(kind, schema) }
+  const { migrationTableName, migrationLockTableName } = migrations
+  const provider = { getMigrations: async () => migrationsFor(kind, migrations) }
   try {
-    refuseNewerSchema(await readSchema(db, schema), `The database ${title}`, schema)
+    refuseNewerSchema(await readSchema(db, migrations), `The database ${title}`, migrations)
     return await new Migrator({ db, provider, migrationTableName, migrationLockTableName }).migrateToLatest()
   } catch (error) {
     return { error }

@@ -1,12 +1,12 @@
 import { type Kysely, sql } from 'kysely'
 import { PlatformError } from '../../runtime/errors.ts'
-import { PLATFORM_SCHEMA, type Schema } from './migrations.ts'
+import { PLATFORM_MIGRATIONS, type Migrations } from './migrations.ts'
 import type { Tables } from './tables.ts'
 
 /** The schema versions applied to a database, in order; empty if it has no platform tables. */
 export async function readSchema(
   db: Kysely<Tables>,
-  { migrationTableName }: Schema = PLATFORM_SCHEMA,
+  { migrationTableName }: Migrations = PLATFORM_MIGRATIONS,
 ): Promise<readonly string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
   if (!tables.some(({ name }) => name === migrationTableName)) return []
@@ -18,7 +18,7 @@ export async function readSchema(
  * @param what the beginning of the sentence, such as `The database "platform" of …`
  * @throws ERR_DATABASE_VERSION if a newer version of the platform created the schema
  */
-export function refuseNewerSchema(applied: readonly string[], what: string, { versions } = PLATFORM_SCHEMA): void {
+export function refuseNewerSchema(applied: readonly string[], what: string, { versions } = PLATFORM_MIGRATIONS): void {
   const known = Object.keys(versions)
   const newer = applied.filter((name) => !known.includes(name)).at(-1)
   if (newer === undefined) return

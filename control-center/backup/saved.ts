@@ -1,16 +1,16 @@
 import { PLATFORM_TABLES, type Saved, type SavedTables } from '../../base/backup/saved.ts'
 import { programName } from '../../base/program/program-name.ts'
-import { CENTER_SCHEMA } from '../schema/schema.ts'
+import { CENTER_MIGRATIONS } from '../migrations/migrations.ts'
 import { TELEMETRY_FILE } from '../telemetry/database/open-telemetry.ts'
-import { TELEMETRY_SCHEMA, telemetryTables } from '../telemetry/database/tables.ts'
+import { TELEMETRY_MIGRATIONS, telemetryTables } from '../telemetry/database/tables.ts'
 import { makeWords } from '../telemetry/log-store.ts'
 import { CENTER_TABLES, TELEMETRY_TABLES } from './tables.ts'
 
-const OWN: SavedTables = { name: 'control center', schema: CENTER_SCHEMA, tables: CENTER_TABLES }
+const OWN: SavedTables = { name: 'control center', migrations: CENTER_MIGRATIONS, tables: CENTER_TABLES }
 
 const TELEMETRY: SavedTables = {
   name: 'telemetry',
-  schema: TELEMETRY_SCHEMA,
+  migrations: TELEMETRY_MIGRATIONS,
   tables: TELEMETRY_TABLES,
   ownFile: TELEMETRY_FILE,
   isOptional: true,

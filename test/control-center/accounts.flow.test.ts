@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPlatformKey } from '../../base/config/platform-key.ts'
 import { createPasswordTickets } from '../../control-center/accounts/password-tickets.ts'
-import { openCenterDatabase } from '../../control-center/schema/open.ts'
+import { openCenterDatabase } from '../../control-center/migrations/open.ts'
 import { NAVIGATION } from '../support/admin.ts'
 import { CENTER_PASSWORD, OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask } from '../support/http.ts'

@@ -7,7 +7,7 @@ import { createUsers } from '../../base/accounts/users.ts'
 import { createApiTokens } from '../../control-center/access/api-tokens.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import { createOrganisations } from '../../control-center/organisations/organisations.ts'
-import { openCenterDatabase } from '../../control-center/schema/open.ts'
+import { openCenterDatabase } from '../../control-center/migrations/open.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'api-tokens-test-'))
 const settings = readCenterSettings({ PLATFORM_HOME: home })

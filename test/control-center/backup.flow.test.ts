@@ -12,15 +12,15 @@ import { restore, restorePlatform } from '../../base/backup/restore.ts'
 import { PLATFORM_TABLES, type Saved, type SavedTables } from '../../base/backup/saved.ts'
 import { BACKUP_TABLES } from '../../base/backup/tables.ts'
 import { embedded, embeddedDialect } from '../../base/database/embedded.ts'
-import { migrationsFor, PLATFORM_SCHEMA, type Schema } from '../../base/database/migrations.ts'
+import { type Migrations, migrationsFor, PLATFORM_MIGRATIONS } from '../../base/database/migrations.ts'
 import { openKysely } from '../../base/database/open-kysely.ts'
 import { CONTROL_CENTER, WITHOUT_TELEMETRY } from '../../control-center/backup/saved.ts'
 import { CENTER_TABLES, TELEMETRY_TABLES } from '../../control-center/backup/tables.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
-import { openCenterDatabase } from '../../control-center/schema/open.ts'
-import { CENTER_SCHEMA } from '../../control-center/schema/schema.ts'
+import { openCenterDatabase } from '../../control-center/migrations/open.ts'
+import { CENTER_MIGRATIONS } from '../../control-center/migrations/migrations.ts'
 import { openTelemetryDatabase } from '../../control-center/telemetry/database/open-telemetry.ts'
-import { TELEMETRY_SCHEMA } from '../../control-center/telemetry/database/tables.ts'
+import { TELEMETRY_MIGRATIONS } from '../../control-center/telemetry/database/tables.ts'
 import { readSettings } from '../../host/config/settings.ts'
 import { OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
@@ -203,16 +203,16 @@ function derivedOf({ derived }: SavedTables): Readonly<Record<string, { readonly
 
 test('backup: each schema version lists exactly its tables', async () => {
   const db = openKysely(embeddedDialect(at('versions.sqlite')))
-  const all: readonly (readonly [Schema, Readonly<Record<string, { readonly since: string }>>])[] = [
-    [PLATFORM_SCHEMA, { ...BACKUP_TABLES, ...derivedOf(PLATFORM_TABLES) }],
-    [CENTER_SCHEMA, CENTER_TABLES],
-    [TELEMETRY_SCHEMA, TELEMETRY_TABLES],
+  const all: readonly (readonly [Migrations, Readonly<Record<string, { readonly since: string }>>])[] = [
+    [PLATFORM_MIGRATIONS, { ...BACKUP_TABLES, ...derivedOf(PLATFORM_TABLES) }],
+    [CENTER_MIGRATIONS, CENTER_TABLES],
+    [TELEMETRY_MIGRATIONS, TELEMETRY_TABLES],
   ]
-  for (const [schema, tables] of all) {
-    const migrations = migrationsFor(embedded, schema)
-    for (const version of Object.keys(schema.versions)) {
+  for (const [migrations, tables] of all) {
+    const byVersion = migrationsFor(embedded, migrations)
+    for (const version of Object.keys(migrations.versions)) {
       const before = new Set((await db.introspection.getTables()).map(({ name }) => name))
-      await migrations[version]?.up(db)
+      await byVersion[version]?.up(db)
       const made = (await db.introspection.getTables()).map(({ name }) => name).filter((name) => !before.has(name))
       const said = Object.entries(tables).flatMap(([name, { since }]) => (since === version ? [name] : []))
       expect([version, made.filter((name) => !name.startsWith('log_words')).sort()]).toEqual([version, said.sort()])

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { CenterDatabase } from '../../control-center/database/tables.ts'
-import { openCenterDatabase } from '../../control-center/schema/open.ts'
+import { openCenterDatabase } from '../../control-center/migrations/open.ts'
 import { signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 
 let center: TestCenter

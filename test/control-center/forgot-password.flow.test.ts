@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPasswordLinks, LINK_LIFETIME } from '../../control-center/accounts/password-links.ts'
-import { openCenterDatabase } from '../../control-center/schema/open.ts'
+import { openCenterDatabase } from '../../control-center/migrations/open.ts'
 import { NAVIGATION } from '../support/admin.ts'
 import { CENTER_PASSWORD, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask } from '../support/http.ts'

@@ -14,7 +14,7 @@ import { createOrganisations } from '../../control-center/organisations/organisa
 import { createRollouts, type Rollout, type Rollouts } from '../../control-center/rollouts/rollouts.ts'
 import { createRolloutRunner } from '../../control-center/rollouts/runner.ts'
 import type { NodeReport } from '../../control-center/satellites/reports.ts'
-import { openCenterDatabase } from '../../control-center/schema/open.ts'
+import { openCenterDatabase } from '../../control-center/migrations/open.ts'
 import { keepTestVersion } from '../support/packages.ts'
 
 const [A, B] = ['a'.repeat(64), 'b'.repeat(64)]

@@ -11,7 +11,7 @@ import { createEnvironments } from '../../control-center/environments/environmen
 import { createOrganisations } from '../../control-center/organisations/organisations.ts'
 import { createPackages, type Packages } from '../../control-center/packages/packages.ts'
 import { createRollouts, type Rollouts } from '../../control-center/rollouts/rollouts.ts'
-import { openCenterDatabase } from '../../control-center/schema/open.ts'
+import { openCenterDatabase } from '../../control-center/migrations/open.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
 import { keepTestVersion } from '../support/packages.ts'

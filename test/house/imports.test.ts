@@ -89,7 +89,7 @@ const ORDER: Record<string, readonly string[]> = {
     'login-pages',
     'solution-users',
     'telemetry',
-    'schema',
+    'migrations',
     'config',
     'backup',
   ],

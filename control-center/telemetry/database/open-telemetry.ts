@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Kysely } from 'kysely'
 import { type DatabaseSettings, openDatabase } from '../../../base/database/open.ts'
-import { TELEMETRY_SCHEMA, type TelemetryDatabase, type TelemetryTables, telemetryTables } from './tables.ts'
+import { TELEMETRY_MIGRATIONS, type TelemetryDatabase, type TelemetryTables, telemetryTables } from './tables.ts'
 import { threadDialect } from './thread-dialect.ts'
 
 /** The telemetry database, with separate access for writing and reading, so that reads don't wait for writes. */
@@ -21,11 +21,11 @@ export const TELEMETRY_FILE = 'telemetry'
  */
 export async function openTelemetryDatabase(where: DatabaseSettings): Promise<OpenTelemetryDatabase> {
   if (where.database.kind !== 'embedded') {
-    const db = telemetryTables(await openDatabase(where, undefined, [TELEMETRY_SCHEMA]))
+    const db = telemetryTables(await openDatabase(where, undefined, [TELEMETRY_MIGRATIONS]))
     return { writing: db, reading: db, close: () => db.destroy() }
   }
   const embedded = { ...where, database: { kind: 'embedded', name: TELEMETRY_FILE } } as const
-  await (await openDatabase(embedded, undefined, [TELEMETRY_SCHEMA])).destroy()
+  await (await openDatabase(embedded, undefined, [TELEMETRY_MIGRATIONS])).destroy()
   const file = join(where.home, `${TELEMETRY_FILE}.sqlite`)
   const writing = new Kysely<TelemetryTables>({ dialect: threadDialect({ file, readOnly: false }) })
   const reading = new Kysely<TelemetryTables>({ dialect: threadDialect({ file, readOnly: true }) })

@@ -1,7 +1,7 @@
 import { type Generated, type Kysely, sql } from 'kysely'
 import type { OpenDatabase } from '../../../base/database/kind.ts'
 import { kindOf } from '../../../base/database/kinds.ts'
-import type { Schema, Steps } from '../../../base/database/migrations.ts'
+import type { Migrations, Steps } from '../../../base/database/migrations.ts'
 import type { Database } from '../../../base/database/open.ts'
 
 /**
@@ -215,7 +215,7 @@ function alphaWords(db: OpenDatabase) {
 }
 
 /** On a server in the same database as the other tables; with the embedded kind in a separate file. */
-export const TELEMETRY_SCHEMA: Schema = {
+export const TELEMETRY_MIGRATIONS: Migrations = {
   versions: {
     '001-telemetry': TELEMETRY_STEPS,
     '002-gauges': (schema) => [

@@ -1,4 +1,4 @@
-import type { Schema } from '../../base/database/migrations.ts'
+import type { Migrations } from '../../base/database/migrations.ts'
 import { ACCESS_STEPS } from '../access/tables.ts'
 import { ACCOUNT_STEPS } from '../accounts/tables.ts'
 import { DESIRED_STEPS } from '../desired/tables.ts'
@@ -17,7 +17,7 @@ import { SOLUTION_USER_STEPS } from '../solution-users/tables.ts'
  * The migrations that the control center adds to the platform's. They are recorded in separate tables, so that both can
  * be numbered independently. The rules are those of base/database/migrations.ts.
  */
-export const CENTER_SCHEMA: Schema = {
+export const CENTER_MIGRATIONS: Migrations = {
   versions: {
     '001-organisations': ORGANISATION_STEPS,
     '002-access': ACCESS_STEPS,
