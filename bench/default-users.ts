@@ -1,6 +1,6 @@
 import { hashPassword } from '../base/accounts/passwords.ts'
 import { insertPermissions, newRow, permissionRows } from '../base/accounts/user-rows.ts'
-import { openDatabase } from '../base/database/open.ts'
+import { openHostDatabase } from '../host/database/open.ts'
 
 export const PASSWORD = 'seven green tractors'
 /** Rows per INSERT. */
@@ -13,7 +13,7 @@ export function nameOf(kind: 'member' | 'strange', number: number): string {
 
 /** Fills a folder's users table. All users share one hash, since hashing for each would take an hour. */
 export async function addUsers(home: string, count: number): Promise<void> {
-  const db = await openDatabase(home)
+  const db = await openHostDatabase(home)
   const hash = await hashPassword(PASSWORD)
   await db.transaction().execute(async (transaction) => {
     for (let from = 0; from < count; from += AT_ONCE) {

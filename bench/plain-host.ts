@@ -11,7 +11,7 @@ import { createThrottle } from '../base/accounts/throttle.ts'
 import { createUsers } from '../base/accounts/users.ts'
 import { type Effects, noEffects } from '../base/bundles/host-call.ts'
 import { openPlatformKey } from '../base/config/platform-key.ts'
-import { openDatabase } from '../base/database/open.ts'
+import { openHostDatabase } from '../host/database/open.ts'
 import { createSites } from '../base/http/sites.ts'
 import { httpServer } from '../base/tls/server.ts'
 import { openAdminAccount } from '../host/access/account.ts'
@@ -55,7 +55,7 @@ type Hook = (arg: unknown, queryParams: unknown) => string
 const settings = readSettings({ ...process.env, PORT: '0', PLATFORM_HOME: process.argv[2] ?? '' })
 const { limits, home } = settings
 const log = pino({ level: settings.logLevel, base: null })
-const db = await openDatabase(home)
+const db = await openHostDatabase(home)
 const key = await openPlatformKey(db, home, settings.platformKey)
 const { account } = await openAdminAccount(db, {
   name: settings.adminName,

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import { holdHome } from '../base/backup/home-lock.ts'
 import { openPlatformKey, type PlatformKey } from '../base/config/platform-key.ts'
-import { type Database, openDatabase } from '../base/database/open.ts'
+import { openHostDatabase } from './database/open.ts'
+import type { HostDatabase } from './database/tables.ts'
 import { publicNames } from '../base/tls/expiry.ts'
 import { type HostCertificate, watchCertificate } from '../base/tls/watch-certificate.ts'
 import { type AdminAccount, type NewPassword, openAdminAccount } from './access/account.ts'
@@ -18,7 +19,7 @@ export type Platform = {
   readonly log: Logger
   /** Null: TLS is off. */
   readonly certificate: HostCertificate | null
-  readonly db: Database
+  readonly db: HostDatabase
   readonly key: PlatformKey
   readonly account: AdminAccount
   /** Null: the admin password already existed. */
@@ -55,7 +56,7 @@ export async function openPlatform(options: PlatformOptions, started: AsyncDispo
   // Not awaited, so that the other parts start in parallel.
   const telemetryStarted = telemetry.start()
   telemetryStarted.catch(() => {})
-  const db = await openDatabase(settings, watchQueries(telemetry))
+  const db = await openHostDatabase(settings, watchQueries(telemetry))
   started.defer(() => db.destroy())
   const key = await openPlatformKey(db, home, settings.platformKey)
   const { adminName: name, adminPassword: password } = settings

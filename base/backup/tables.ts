@@ -19,7 +19,7 @@ const FIRST = '001-solutions-and-sessions'
 const USERS = '002-users-and-remembered-logins'
 const OAUTH = '003-oauth'
 
-/** The platform's tables; see `SavedTables`. */
+/** All tables that the platform's migrations create, also those that only the host uses; see `SavedTables`. */
 export const BACKUP_TABLES = {
   platform: { key: ['key'], since: FIRST },
   solutions: { key: ['name'], since: FIRST },
@@ -41,4 +41,4 @@ export const BACKUP_TABLES = {
   provider_logins: { key: ['id'], since: OAUTH },
   admin_sessions: { key: ['id_hash'], since: '004-admin-sessions' },
   cloud_login_pages: { key: ['solution'], since: '006-cloud-login-pages' },
-} as const satisfies Record<Exclude<keyof Tables, 'media_pieces'>, BackupTable>
+} as const satisfies Record<keyof Tables, BackupTable> & Record<string, BackupTable>

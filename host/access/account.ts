@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hashPassword, verifyPassword } from '../../base/accounts/passwords.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { insertOnce, put } from '../../base/database/portable.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import { PlatformError } from '../../runtime/errors.ts'
@@ -26,7 +26,7 @@ export type NewPassword = { readonly keep: () => Promise<GeneratedPassword> }
  * @returns also the generated password, once; the caller stores it as the last step of the start
  */
 export async function openAdminAccount(
-  db: Database,
+  db: HostDatabase,
   options: { readonly name: string; readonly password: string; readonly home: string; readonly terminal: boolean },
 ): Promise<{ account: AdminAccount; newPassword: NewPassword | null }> {
   const { name } = options
@@ -49,7 +49,7 @@ export async function openAdminAccount(
 }
 
 /** Returns the same hash at every start and on every node while the configured password is unchanged. */
-async function hashOfSet(db: Database, password: string): Promise<string> {
+async function hashOfSet(db: HostDatabase, password: string): Promise<string> {
   const key = 'admin_password_of_settings'
   const kept = await db.selectFrom('platform').select('value').where('key', '=', key).executeTakeFirst()
   if (kept && (await verifyPassword(kept.value, password))) return kept.value

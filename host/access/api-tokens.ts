@@ -1,5 +1,5 @@
 import { createTokens, type StoredToken } from '../../base/api/tokens.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 
@@ -38,7 +38,7 @@ const MOST_TOKENS = 1000
 const EXPIRED_KEPT = 30 * 86_400_000
 
 /** @param now the clock, in epoch milliseconds */
-export function createApiTokens(db: Database, now: () => number = Date.now): ApiTokens {
+export function createApiTokens(db: HostDatabase, now: () => number = Date.now): ApiTokens {
   const tokens = createTokens<ApiToken>(
     db,
     {

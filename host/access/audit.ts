@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { createJournal, type JournalEntry, type JournalQuery, oneLine } from '../../base/api/journal.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { firstRows } from '../../base/database/portable.ts'
 import type { Limits } from '../../runtime/limits.ts'
 
@@ -94,7 +94,7 @@ const MOST_COUNTS = 20_000
 
 const TABLE = { name: 'audit', columns: { target: 'target', place: 'solution' }, absent: null } as const
 
-export function createAudit(db: Database, limits: Limits, now: () => number = Date.now): Audit {
+export function createAudit(db: HostDatabase, limits: Limits, now: () => number = Date.now): Audit {
   const journal = createJournal(db, TABLE, limits.AUDIT_KEPT, now)
 
   return {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { AdminAccount } from './account.ts'
@@ -32,7 +32,7 @@ const NOTE_EVERY = 30_000
 
 /** @param now the clock, in epoch milliseconds */
 export function createPageSessions(
-  db: Database,
+  db: HostDatabase,
   key: PlatformKey,
   account: AdminAccount,
   limits: Limits,

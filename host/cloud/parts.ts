@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Audit } from '../access/audit.ts'
 import type { Settings } from '../config/settings.ts'
@@ -25,7 +25,7 @@ export type CloudParts = {
 export type CloudNeeds = Pick<ManagedParts, 'setLogLevel' | 'health'> & {
   readonly settings: Settings
   readonly version: string
-  readonly db: Database
+  readonly db: HostDatabase
   readonly supervisor: Supervisor
   readonly store: SolutionStore
   readonly uploads: Uploads

@@ -1,6 +1,6 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { createBriefCache } from '../../base/database/brief-cache.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 
@@ -46,7 +46,7 @@ type StoredDatabase = Omit<DatabaseGrant, 'password'> & { readonly sealedPasswor
 type StoredGrants = Omit<Grants, 'databases'> & { readonly databases: Readonly<Record<string, StoredDatabase>> }
 
 /** @param now the clock, in milliseconds */
-export function createGrants(db: Database, key: PlatformKey, now: () => number = Date.now): GrantStore {
+export function createGrants(db: HostDatabase, key: PlatformKey, now: () => number = Date.now): GrantStore {
   const cache = createBriefCache(async (solution) => opened(solution, await stored(solution)), now)
   // The purpose includes the row's keys, so a password copied to another row cannot be decrypted there.
   const purposeOf = (solution: string, name: string) => `grant ${solution} ${name}`

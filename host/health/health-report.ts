@@ -1,6 +1,6 @@
 import { answeredWithin } from '../../base/database/answered-within.ts'
 import type { KindName } from '../../base/database/kind.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import type { SenderState } from '../../base/outbound/sender.ts'
 import type { HostCertificate } from '../../base/tls/watch-certificate.ts'
 import type { MemoryState } from '../../runtime/memory-bound.ts'
@@ -52,7 +52,7 @@ export type HealthParts = {
   readonly telemetry?: Pick<Telemetry, 'states'>
   readonly store: Pick<SolutionStore, 'list'>
   readonly audit: Pick<Audit, 'countOutcomes'>
-  readonly db: Database
+  readonly db: HostDatabase
   readonly kind: KindName
   readonly version: string
   /** Absent: no control center. */
@@ -125,7 +125,7 @@ export function createHealth(parts: HealthParts, now: () => number = Date.now): 
 const SIGN_INS = ['sign-in', 'remembered-sign-in'] as const
 
 /** In ms, to one decimal; null: no response in time. */
-async function latencyOf(db: Database): Promise<number | null> {
+async function latencyOf(db: HostDatabase): Promise<number | null> {
   const begun = performance.now()
   const asked = db.selectFrom('platform').select('key').where('key', '=', 'examples').executeTakeFirst()
   const answer = await orNull(asked.then(() => true))

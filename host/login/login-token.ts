@@ -1,5 +1,5 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import type { Login } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { z } from '../../runtime/zod.ts'
@@ -31,7 +31,7 @@ const Content = z.strictObject({ username: z.string(), uid: z.string(), permissi
 
 /** @param now the clock, in epoch milliseconds */
 export function createLoginTokens(
-  db: Database,
+  db: HostDatabase,
   key: PlatformKey,
   limits: Pick<Limits, 'LOGIN_TOKEN_LIFETIME'>,
   now: () => number = Date.now,

@@ -1,5 +1,5 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import { z } from '../../runtime/zod.ts'
 import { createSingleUseTokens } from './single-use-token.ts'
@@ -49,7 +49,7 @@ const Content = z.strictObject({
 })
 
 /** @param now the clock, in epoch milliseconds */
-export function createClientSignIns(db: Database, key: PlatformKey, now: () => number = Date.now): ClientSignIns {
+export function createClientSignIns(db: HostDatabase, key: PlatformKey, now: () => number = Date.now): ClientSignIns {
   type Bound = ClientSignIn & { readonly browser: string }
   const kind = { purpose: 'client-sign-in', content: Content satisfies z.ZodType<Bound>, longest: LONGEST }
   const tokens = createSingleUseTokens<Bound>(db, key, kind, now)

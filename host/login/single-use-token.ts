@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { insertOnce } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
@@ -40,7 +40,7 @@ const Frame = z.looseObject({ id: z.string(), solution: z.string(), expiresAt: z
 
 /** @param now the clock, in epoch milliseconds */
 export function createSingleUseTokens<Content extends object>(
-  db: Database,
+  db: HostDatabase,
   key: PlatformKey,
   { purpose, content: contents, longest }: TokenKind<Content>,
   now: () => number = Date.now,

@@ -1,6 +1,6 @@
 import { answeredWithin } from '../../base/database/answered-within.ts'
 import { createBriefCache } from '../../base/database/brief-cache.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 
@@ -26,7 +26,7 @@ const PATIENCE = 2000
 const RETRY_AFTER = 60
 
 /** @param now the clock, in milliseconds */
-export function createMaintenance(db: Database, now: () => number = Date.now): Maintenance {
+export function createMaintenance(db: HostDatabase, now: () => number = Date.now): Maintenance {
   const cache = createBriefCache(async (key) => {
     const row = await db.selectFrom('platform').select('value').where('key', '=', key).executeTakeFirst()
     return row?.value === 'on'

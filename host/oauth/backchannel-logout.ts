@@ -1,6 +1,6 @@
 import type { Remembered } from '../../base/accounts/remembered.ts'
 import type { Sessions } from '../../base/accounts/sessions.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { insertOnce } from '../../base/database/portable.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -17,7 +17,7 @@ import { findKey, type ProviderKeys } from './provider-keys.ts'
 import type { ProviderLogins } from './provider-logins.ts'
 
 export type BackchannelLogoutParts = {
-  readonly db: Database
+  readonly db: HostDatabase
   readonly chooser: ConfigurationChooser
   readonly finder: ProviderFinder
   readonly keys: ProviderKeys

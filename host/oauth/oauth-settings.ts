@@ -1,5 +1,5 @@
 import { createBriefCache } from '../../base/database/brief-cache.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { put } from '../../base/database/portable.ts'
 import type { PartialOAuthForm } from '../../runtime/bundle/manifest-schema.ts'
 import type { z } from '../../runtime/zod.ts'
@@ -27,7 +27,7 @@ export interface OAuthSettingsStore {
  * @param ofCloud reads a solution's settings from the control center
  */
 export function createOAuthSettings(
-  db: Database,
+  db: HostDatabase,
   now: () => number = Date.now,
   ofCloud: OAuthSettingsStore['get'] = async () => null,
 ): OAuthSettingsStore {

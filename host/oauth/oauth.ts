@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Remembered } from '../../base/accounts/remembered.ts'
 import type { Sessions } from '../../base/accounts/sessions.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../access/audit.ts'
@@ -33,7 +33,7 @@ import { createTransactions } from './transactions.ts'
 
 /** The parts of the host that OAuth sign-ins use. */
 export type OAuthNeeds = {
-  readonly db: Database
+  readonly db: HostDatabase
   readonly key: PlatformKey
   readonly limits: Limits
   readonly log: Logger

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { firstRows, put } from '../../base/database/portable.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -80,7 +80,7 @@ const SIGNED_OUT_KEPT = 3_600_000
 
 /** @param now the clock, in epoch milliseconds */
 export function createProviderLogins(
-  db: Database,
+  db: HostDatabase,
   key: PlatformKey,
   limits: Limits,
   now: () => number = Date.now,
@@ -219,7 +219,7 @@ export function createProviderLogins(
 
 /** Looks up logouts in `used_tokens`. The time of the logout is `expires_at` minus `SIGNED_OUT_KEPT`. */
 async function wasSignedOut(
-  db: Database,
+  db: HostDatabase,
   solution: string,
   claims: Claims,
   issuedAt: number,

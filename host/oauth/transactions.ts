@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isSameSecret } from '../../base/accounts/same-secret.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { firstRows } from '../../base/database/portable.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -64,7 +64,7 @@ export function newTransactionId(now: number): string {
 
 /** @param now the clock, in epoch milliseconds */
 export function createTransactions(
-  db: Database,
+  db: HostDatabase,
   key: PlatformKey,
   limits: Pick<Limits, 'OAUTH_TRANSACTION' | 'OAUTH_OPEN_NETWORK'>,
   now: () => number = Date.now,

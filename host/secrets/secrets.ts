@@ -1,6 +1,6 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { deletedAny } from '../../base/database/deleted-any.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { put } from '../../base/database/portable.ts'
 import { SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
@@ -37,7 +37,7 @@ export interface Secrets {
 const MOST_SECRETS = 100
 
 /** @param now the clock, in epoch milliseconds */
-export function createSecrets(db: Database, key: PlatformKey, now: () => number = Date.now): Secrets {
+export function createSecrets(db: HostDatabase, key: PlatformKey, now: () => number = Date.now): Secrets {
   const purposeOf = (solution: string, name: string) => `secret ${solution} ${name}`
 
   async function list(solution: string): Promise<readonly ListedSecret[]> {

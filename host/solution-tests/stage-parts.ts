@@ -10,7 +10,7 @@ import { type ActiveSolution, solutionOfKey } from '../../base/bundles/active-so
 import { builtInPlugins, usableTrusted } from '../../base/bundles/plugins.ts'
 import { createSandboxSolutionMaker } from '../../base/bundles/sandbox-solution.ts'
 import { openPlatformKey } from '../../base/config/platform-key.ts'
-import { openDatabase } from '../../base/database/open.ts'
+import { openHostDatabase } from '../database/open.ts'
 import { createSites } from '../../base/http/sites.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { createSupervisor } from '../../runtime/supervisor.ts'
@@ -119,7 +119,7 @@ async function openAccounts(limits: Limits, started: AsyncDisposableStack) {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   started.defer(endsWithProcess(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 })))
   const settings = readSettings({ PLATFORM_HOME: home })
-  const db = await openDatabase(settings)
+  const db = await openHostDatabase(settings)
   started.defer(() => db.destroy())
   const key = await openPlatformKey(db, home, '')
   const log = createSolutionLog(db, limits)

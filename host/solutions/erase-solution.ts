@@ -1,10 +1,10 @@
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 
 /**
  * Erases a solution's data other than its versions and log, so that another solution uploaded under its name inherits
  * no grants, secrets, user permissions or sessions.
  */
-export async function eraseSolutionData(db: Database, solution: string): Promise<void> {
+export async function eraseSolutionData(db: HostDatabase, solution: string): Promise<void> {
   for (const table of [
     'grants',
     'secrets',

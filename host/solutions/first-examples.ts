@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { packFolder } from '../../base/bundles/pack.ts'
 import { isLoopback } from '../../base/config/host-names.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { insertOnce } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { whyNotAtStart } from '../../runtime/memory-full.ts'
@@ -14,7 +14,7 @@ import type { Uploads } from './upload.ts'
  * of memory, the host starts without them and the next start retries.
  */
 export async function addExamplesOnce(
-  db: Database,
+  db: HostDatabase,
   settings: Settings,
   uploads: Uploads,
   log: Pick<Logger, 'warn'>,

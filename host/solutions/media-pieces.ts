@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { insertOnce } from '../../base/database/portable.ts'
 
 /*
@@ -15,7 +15,7 @@ type MediaKey = { readonly solution: string; readonly sha256: string; readonly p
 
 /** Called in the transaction that writes the file, so that a file has all of its pieces or none. */
 export async function writePieces(
-  db: Database,
+  db: HostDatabase,
   { solution, sha256, path, content }: MediaKey & { readonly content: Uint8Array },
 ): Promise<void> {
   if (content.length <= PIECE_SIZE) return
@@ -31,7 +31,7 @@ export async function writePieces(
  * @returns a function that reads a file of `size` bytes lazily, piece by piece; it throws if the version is erased
  *   meanwhile
  */
-export function createMediaReader(db: Database): (key: MediaKey, size: number) => AsyncGenerator<Uint8Array, void> {
+export function createMediaReader(db: HostDatabase): (key: MediaKey, size: number) => AsyncGenerator<Uint8Array, void> {
   /** Files are split sequentially, so that only one whole file is in memory. */
   let divided: Promise<unknown> = Promise.resolve()
 

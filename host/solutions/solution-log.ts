@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { sql } from 'kysely'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { firstRows } from '../../base/database/portable.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { LogLevel, Position } from '../../runtime/outcome.ts'
@@ -72,7 +72,7 @@ const READ_AT_ONCE = 1000
 
 type Row = ReturnType<typeof rowOf>
 
-export function createSolutionLog(db: Database, limits: Limits, now: () => number = Date.now): SolutionLog {
+export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => number = Date.now): SolutionLog {
   const followers = new EventEmitter().setMaxListeners(0)
   let waiting: Row[] = []
   let dropped = 0

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { PreparedSolution } from '../../base/bundles/prepared-solution.ts'
 import { deletedAny } from '../../base/database/deleted-any.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { byteLength, insertOnce } from '../../base/database/portable.ts'
 import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -55,7 +55,7 @@ export interface SolutionStore {
   sweep(): Promise<readonly string[]>
 }
 
-export function createSolutionStore(db: Database, limits: Limits, now: () => number = Date.now): SolutionStore {
+export function createSolutionStore(db: HostDatabase, limits: Limits, now: () => number = Date.now): SolutionStore {
   const summaries = () =>
     db
       .selectFrom('solutions')

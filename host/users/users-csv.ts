@@ -18,7 +18,7 @@ import { checkUser } from '../../base/accounts/user-rules.ts'
 import { usernameKey } from '../../base/accounts/username.ts'
 import type { User, UserPorts, Users } from '../../base/accounts/users.ts'
 import { writeCell, writePermissionCell } from '../../base/api/csv-cells.ts'
-import type { Database } from '../../base/database/open.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { isUniqueViolation } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -44,7 +44,7 @@ export type Imported = {
 }
 
 export type UsersCsvParts = {
-  readonly db: Database
+  readonly db: HostDatabase
   readonly users: Pick<Users, 'list'>
   readonly passwords: Passwords
   readonly limits: Limits
@@ -166,7 +166,7 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
   }
 }
 
-async function readExisting(db: Database, lines: readonly CsvLine[]): Promise<Map<string, Existing>> {
+async function readExisting(db: HostDatabase, lines: readonly CsvLine[]): Promise<Map<string, Existing>> {
   const keys = lines.map(({ input }) => usernameKey(input.username))
   const rows = await db.selectFrom('users').selectAll().where('username_key', 'in', keys).execute()
   const permissions = await readPermissions(

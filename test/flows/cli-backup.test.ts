@@ -7,7 +7,7 @@ import type { BackupManifest } from '../../base/backup/manifest.ts'
 import { openArchive } from '../../base/backup/read-archive.ts'
 import { restorePlatform } from '../../base/backup/restore.ts'
 import { openPlatformKey } from '../../base/config/platform-key.ts'
-import { openDatabase } from '../../base/database/open.ts'
+import { openHostDatabase } from '../../host/database/open.ts'
 import { readSettings } from '../../host/config/settings.ts'
 import { createSecrets } from '../../host/secrets/secrets.ts'
 import { type CliRun, runCli, runCliProcess, temporaryFolder, writeFiles } from '../support/cli.ts'
@@ -99,7 +99,7 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
     expect(await askAdmin(restored, 'GET', 'solutions/crm/grants')).toMatchObject({ users: true })
     // Inserts into a table whose rows the database numbers.
     await addUser(restored, 'after-the-restore')
-    const db = await openDatabase(settings)
+    const db = await openHostDatabase(settings)
     const key = await openPlatformKey(db, home, settings.platformKey)
     expect(await createSecrets(db, key).forHost('crm', 'PROVIDER', 'id.example.org')).toBe(SECRET)
     await db.destroy()
@@ -230,7 +230,7 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
 
   test(`${kind}: a database in use or with data is refused; --replace replaces its data with the backup`, async () => {
     const properties = onServer(at(`replace-${kind}`), 'replaced')
-    const before = await openDatabase(readSettings(properties))
+    const before = await openHostDatabase(readSettings(properties))
     await before.insertInto('platform').values({ key: 'before', value: 'x' }).execute()
     await expect(restore(backup, properties)).rejects.toMatchObject({ code: 'ERR_RESTORE_NOT_EMPTY' })
     const inUse = restore(backup, properties, { replace: true })

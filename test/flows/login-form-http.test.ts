@@ -3,7 +3,8 @@ import type { Context } from 'koa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSessions } from '../../base/accounts/sessions.ts'
 import { openPlatformKey } from '../../base/config/platform-key.ts'
-import { type Database, openDatabase } from '../../base/database/open.ts'
+import { openHostDatabase } from '../../host/database/open.ts'
+import type { HostDatabase } from '../../host/database/tables.ts'
 import { createFormTokens, type FormTokens } from '../../host/login/form-token.ts'
 import { type ClientSignIns, createClientSignIns } from '../../host/login/sign-in-token.ts'
 import { createSignOutTargets, type SignOutTarget, type SignOutTargets } from '../../host/login/sign-out-target.ts'
@@ -20,7 +21,7 @@ const KEY = 'a key that this test and its host know'
 
 type Place = {
   readonly host: TestHost
-  readonly db: Database
+  readonly db: HostDatabase
   readonly signIns: ClientSignIns
   readonly targets: SignOutTargets
   readonly formTokens: FormTokens
@@ -39,7 +40,7 @@ async function startPlace(properties: Record<string, string> = {}): Promise<Plac
   const files = { 'forms/login.json': JSON.stringify(formWith()) }
   await addDefaultSolution(host, 'crm', manifest, files)
   await addDefaultSolution(host, 'other')
-  const db = await openDatabase(host.home)
+  const db = await openHostDatabase(host.home)
   const key = await openPlatformKey(db, host.home, KEY)
   return {
     host,

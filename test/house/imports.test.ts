@@ -42,6 +42,7 @@ const ORDER: Record<string, readonly string[]> = {
     'terminal',
   ],
   host: [
+    'database',
     'config',
     'web',
     'access',

@@ -12,7 +12,7 @@ import { builtInPlugins } from '../../base/bundles/plugins.ts'
 import { createSandboxSolutionMaker } from '../../base/bundles/sandbox-solution.ts'
 import { readTrusted } from '../../base/bundles/trusted.ts'
 import { openPlatformKey } from '../../base/config/platform-key.ts'
-import { openDatabase } from '../../base/database/open.ts'
+import { openHostDatabase } from '../../host/database/open.ts'
 import { checkEvent } from '../../host/clients/check-event.ts'
 import { createClientCaller } from '../../host/clients/client-calls.ts'
 import { renderForm } from '../../host/clients/render/form.ts'
@@ -73,7 +73,7 @@ const NOWHERE = { host: '127.0.0.1', port: 1, username: 'nobody', password: '', 
 export async function createExampleLab(): Promise<ExampleLab> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-example-'))
   const limits = createLimits()
-  const db = await openDatabase(home)
+  const db = await openHostDatabase(home)
   const nothing = async () => {}
   const users = createUsers(db, await createPasswords(), limits, { endAccess: nothing, eraseFromAudit: nothing })
   const grants = createGrants(db, await openPlatformKey(db, home, ''))

@@ -10,7 +10,7 @@ import { createSessions } from '../../base/accounts/sessions.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { noEffects } from '../../base/bundles/host-call.ts'
 import { openPlatformKey } from '../../base/config/platform-key.ts'
-import { openDatabase } from '../../base/database/open.ts'
+import { openHostDatabase } from '../../host/database/open.ts'
 import { answerErrors } from '../../base/http/answer-errors.ts'
 import { createClientReader } from '../../base/http/client.ts'
 import { appOf, identify, setHeaders } from '../../base/http/opening-steps.ts'
@@ -82,7 +82,7 @@ export async function createOAuthInMemory(
   const places = { ...options.others, [provider.hostPort]: provider.answer }
   const reached: string[] = []
   const home = options.home ?? mkdtempSync(join(tmpdir(), 'solhost-oauth-'))
-  const db = await openDatabase(home)
+  const db = await openHostDatabase(home)
   const key = await openPlatformKey(db, home, '')
   const limits = createLimits(options.limits)
   const logged: string[] = []

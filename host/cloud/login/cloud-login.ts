@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { ActiveSolution } from '../../../base/bundles/active-solution.ts'
 import type { DesignedPage } from '../../../base/bundles/login-page.ts'
 import type { CloudSettings } from '../../../base/config/cloud-settings.ts'
-import type { Database } from '../../../base/database/open.ts'
+import type { HostDatabase } from '../../database/tables.ts'
 import type { Limits } from '../../../runtime/limits.ts'
 import type { Supervisor } from '../../../runtime/supervisor.ts'
 import type { FormSource } from '../../login/account-sources.ts'
@@ -29,7 +29,7 @@ export interface CloudLogin {
 
 export type CloudLoginParts = {
   readonly cloud: CloudSettings
-  readonly db: Database
+  readonly db: HostDatabase
   readonly supervisor: Pick<Supervisor, 'checkUpload'>
   readonly limits: Limits
   readonly log: Logger

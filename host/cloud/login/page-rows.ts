@@ -1,5 +1,5 @@
 import { answeredWithin } from '../../../base/database/answered-within.ts'
-import type { Database } from '../../../base/database/open.ts'
+import type { HostDatabase } from '../../database/tables.ts'
 import { put } from '../../../base/database/portable.ts'
 import { LoginPageAnswer } from '../../../base/protocol/protocol.ts'
 
@@ -25,7 +25,7 @@ export interface PageRows {
 /** In ms: a visitor may be waiting. */
 const PATIENCE = 1000
 
-export function createPageRows(db: Database): PageRows {
+export function createPageRows(db: HostDatabase): PageRows {
   async function orNull<T>(answer: Promise<T>): Promise<T | null> {
     try {
       return await answeredWithin(PATIENCE, answer)

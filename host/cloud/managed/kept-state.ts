@@ -1,5 +1,5 @@
 import { createBriefCache } from '../../../base/database/brief-cache.ts'
-import type { Database } from '../../../base/database/open.ts'
+import type { HostDatabase } from '../../database/tables.ts'
 import { insertOnce, put } from '../../../base/database/portable.ts'
 import { DesiredSettings, DesiredState, SolutionResult } from '../../../base/protocol/protocol.ts'
 import { z } from '../../../runtime/zod.ts'
@@ -56,7 +56,7 @@ const KEY = 'cloud_key'
 const takenOf = (environment: string) => `cloud_taken ${environment}`
 const TakenRow = z.object({ number: z.int(), hash: z.string() })
 
-export function createKeptStates(db: Database, file: TakenFile): KeptStates {
+export function createKeptStates(db: HostDatabase, file: TakenFile): KeptStates {
   async function value(key: string): Promise<string | null> {
     const row = await db.selectFrom('platform').select('value').where('key', '=', key).executeTakeFirst()
     return row?.value ?? null

@@ -1,4 +1,4 @@
-import type { Database } from '../../../base/database/open.ts'
+import type { HostDatabase } from '../../database/tables.ts'
 import { insertOnce } from '../../../base/database/portable.ts'
 import { repeat } from '../../../base/work/repeat.ts'
 
@@ -17,7 +17,7 @@ const LENGTH = 30_000
 const RENEW_EVERY = 10_000
 
 /** @param now the clock, in epoch milliseconds; the nodes' clocks may differ by a few seconds */
-export function createLease(db: Database, node: string, now: () => number = Date.now): Lease {
+export function createLease(db: HostDatabase, node: string, now: () => number = Date.now): Lease {
   const valueNow = () => JSON.stringify({ node, until: now() + LENGTH })
 
   async function replace(before: string, after: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { CloudSettings } from '../../../base/config/cloud-settings.ts'
-import type { Database } from '../../../base/database/open.ts'
+import type { HostDatabase } from '../../database/tables.ts'
 import { DesiredAnswer, LONGEST_STATEMENT, LONGEST_WAIT, REPORT_EVERY } from '../../../base/protocol/protocol.ts'
 import { repeat } from '../../../base/work/repeat.ts'
 import type { SolutionStore } from '../../solutions/solution-store.ts'
@@ -27,7 +27,7 @@ export type ManagedParts = InForceParts &
   KeyParts &
   ReportParts & {
     readonly cloud: CloudSettings
-    readonly db: Database
+    readonly db: HostDatabase
     readonly store: Pick<SolutionStore, 'get' | 'hasVersion' | 'list'>
     readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
     /** 0 to 1. */

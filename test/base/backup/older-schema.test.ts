@@ -7,7 +7,7 @@ import { restorePlatform } from '../../../base/backup/restore.ts'
 import { openPlatformKey } from '../../../base/config/platform-key.ts'
 import { embedded, embeddedDialect } from '../../../base/database/embedded.ts'
 import { migrationsFor } from '../../../base/database/migrations.ts'
-import { openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
 import { openKysely } from '../../../base/database/open-kysely.ts'
 import { storedHash } from '../../../base/database/stored-hash.ts'
 import { readSettings } from '../../../host/config/settings.ts'
@@ -48,7 +48,7 @@ async function writeOlderPlatform(home: string): Promise<void> {
 
 /** The results of using the older row on the current version, and then of rotating it with values. */
 async function useAndRotate(home: string): Promise<unknown[]> {
-  const db = await openDatabase(home)
+  const db = await openHostDatabase(home)
   const key = await openPlatformKey(db, home, '')
   const remembered = createRemembered(db, key, createLimits(), () => 2000)
   const before = await remembered.use('crm', COOKIE)

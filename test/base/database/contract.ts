@@ -7,7 +7,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KindName, PoolOptions, ServerKind, ServerKindName } from '../../../base/database/kind.ts'
 import { kindOf } from '../../../base/database/kinds.ts'
 import { databaseProblem } from '../../../base/database/look-at-database.ts'
-import { type Database, type DatabaseSettings, openDatabase, serverFor } from '../../../base/database/open.ts'
+import { type DatabaseSettings, serverFor } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { firstRows, insertOnce, isUniqueViolation, put } from '../../../base/database/portable.ts'
 import { serverDialect } from '../../../base/database/server-dialect.ts'
 import type { Tables } from '../../../base/database/tables.ts'
@@ -19,7 +21,7 @@ export type TestPlace = {
   /** Null for the embedded kind. */
   readonly server: TestServer | null
   readonly settings: DatabaseSettings
-  readonly db: Database
+  readonly db: HostDatabase
 }
 
 const SERVER = { username: 'x', password: '', host: '127.0.0.1', port: 1, tls: 'off' } as const
@@ -52,7 +54,7 @@ export function usePlace(kind: KindName, start: () => Promise<TestServer | null>
   beforeAll(async () => {
     const server = await start()
     const settings = databaseSettings(mkdtempSync(join(tmpdir(), 'solhost-database-')), kind, server)
-    place = { kind, server, settings, db: await openDatabase(settings) }
+    place = { kind, server, settings, db: await openHostDatabase(settings) }
   }, SERVER_START)
   afterAll(async () => {
     await place?.db.destroy()
@@ -80,7 +82,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
       .insertInto('solution_log')
       .values({ ...LINE, message, line })
       .execute()
-  const addSolution = (db: Database, name: string) =>
+  const addSolution = (db: HostDatabase, name: string) =>
     db.insertInto('solutions').values({ name, active_sha256: null, created_at: 1, deleted_at: null }).execute()
   const versionOf = (solution: string, bundle: Uint8Array) => ({ ...VERSION, solution, bundle, bytes: bundle.length })
   const keysOf = async (prefix: string) => {
@@ -301,7 +303,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
 
   test(`${kind}: opening the database again finds the schema up to date and the rows unchanged`, async () => {
     await insertOnce(place.db, 'platform', { key: 'again', value: 'kept' })
-    const again = await openDatabase(place.settings)
+    const again = await openHostDatabase(place.settings)
     expect(await again.selectFrom('platform').select('value').where('key', '=', 'again').execute()).toEqual([
       { value: 'kept' },
     ])
@@ -310,7 +312,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
 
   test(`${kind}: a database written by a newer version is refused`, async () => {
     const settings = { ...place.settings, database: { kind, name: 'newer' } }
-    const db = await openDatabase(settings)
+    const db = await openHostDatabase(settings)
     await sql`insert into kysely_migration (name, timestamp) values ('999-newer', '2999-01-01T00:00:00.000Z')`.execute(
       db,
     )
@@ -318,7 +320,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     const message = expect.stringMatching(
       /newer version of Solhost: its schema is "999-newer".*Start the newer version/s,
     )
-    await expect(openDatabase(settings)).rejects.toMatchObject({ code: 'ERR_DATABASE_VERSION', message })
+    await expect(openHostDatabase(settings)).rejects.toMatchObject({ code: 'ERR_DATABASE_VERSION', message })
     expect(await databaseProblem(settings)).toMatchObject({
       what: expect.stringContaining('a newer version of Solhost'),
     })
@@ -342,8 +344,8 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
 
   test(`${kind}: hosts that start at the same time on a server without the database all start`, async () => {
     const settings = databaseSettings(place.settings.home, kind, server(), { name: 'at_once' })
-    const hosts = await Promise.all(Array.from({ length: 5 }, () => openDatabase(settings)))
-    const applied = await sql<{ name: string }>`select name from kysely_migration`.execute(hosts[0] as Database)
+    const hosts = await Promise.all(Array.from({ length: 5 }, () => openHostDatabase(settings)))
+    const applied = await sql<{ name: string }>`select name from kysely_migration`.execute(hosts[0] as HostDatabase)
     expect(new Set(applied.rows.map(({ name }) => name)).size).toBe(applied.rows.length)
     const wins = await Promise.all(hosts.map((db) => insertOnce(db, 'used_tokens', { id: 'a', expires_at: 1 })))
     expect(wins.filter(Boolean)).toHaveLength(1)
@@ -352,7 +354,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
 
   test(`${kind}: a wrong password is reported in a separate message, without the password`, async () => {
     const account = { password: 'not-the-password' }
-    const opening = openDatabase(databaseSettings(place.settings.home, kind, server(), { account }))
+    const opening = openHostDatabase(databaseSettings(place.settings.home, kind, server(), { account }))
     const error = (await opening.catch((reason: unknown) => reason)) as Error & { code: string }
     const { host, port, username } = server().address
     expect(error.code).toBe('ERR_DATABASE_UNREACHABLE')
@@ -364,7 +366,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
 
   test(`${kind}: if the server is missing, the error names its address and the properties`, async () => {
     const account = { port: 1 }
-    const opening = openDatabase(databaseSettings(place.settings.home, kind, server(), { account }))
+    const opening = openHostDatabase(databaseSettings(place.settings.home, kind, server(), { account }))
     const property = `DB_${kind.toUpperCase()}`
     await expect(opening).rejects.toMatchObject({
       code: 'ERR_DATABASE_UNREACHABLE',
@@ -373,7 +375,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
   })
 
   test(`${kind}: if TLS is required and the server has none, the error says so`, async () => {
-    const opening = openDatabase(databaseSettings(place.settings.home, kind, server(), { account: { tls: 'on' } }))
+    const opening = openHostDatabase(databaseSettings(place.settings.home, kind, server(), { account: { tls: 'on' } }))
     await expect(opening).rejects.toMatchObject({
       code: 'ERR_DATABASE_UNREACHABLE',
       message: expect.stringMatching(`does not offer TLS.*DB_${kind.toUpperCase()}_TLS`),
@@ -417,7 +419,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
 }
 
 /** A statement that takes a minute. */
-function sleep(kind: ServerKindName, db: Database): Promise<unknown> {
+function sleep(kind: ServerKindName, db: HostDatabase): Promise<unknown> {
   return (kind === 'alpha' ? sql`select pg_sleep(60)` : sql`select sleep(60)`).execute(db)
 }
 

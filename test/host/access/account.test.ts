@@ -2,15 +2,16 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { networkOf } from '../../../base/http/network.ts'
 import { openAdminAccount } from '../../../host/access/account.ts'
 
 let home: string
-let db: Database
+let db: HostDatabase
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'solhost-account-'))
-  db = await openDatabase(home)
+  db = await openHostDatabase(home)
 })
 afterEach(async () => {
   await db.destroy()

@@ -2,14 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createApiTokens, Scope } from '../../../host/access/api-tokens.ts'
 
 let home: string
-let db: Database
+let db: HostDatabase
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'solhost-api-tokens-'))
-  db = await openDatabase(home)
+  db = await openHostDatabase(home)
 })
 afterEach(async () => {
   await db.destroy()

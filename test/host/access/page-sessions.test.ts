@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import type { AdminAccount } from '../../../host/access/account.ts'
 import { createPageSessions } from '../../../host/access/page-sessions.ts'
 import { createLimits } from '../../../runtime/limits.ts'
@@ -12,12 +13,12 @@ const MINUTE = 60_000
 const limits = createLimits({ SESSION_IDLE: 30 * MINUTE, SESSION_LIFETIME: 120 * MINUTE })
 
 let home: string
-let db: Database
+let db: HostDatabase
 let key: PlatformKey
 let time: number
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'solhost-page-sessions-'))
-  db = await openDatabase(home)
+  db = await openHostDatabase(home)
   key = await openPlatformKey(db, home, 'k'.repeat(32))
   time = 1_000_000_000_000
 })

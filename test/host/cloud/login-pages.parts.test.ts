@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import type { LoginPageAnswer } from '../../../base/protocol/protocol.ts'
 import type { PageCheck } from '../../../host/cloud/login/compile-page.ts'
 import { createCloudLoginPages } from '../../../host/cloud/login/login-pages.ts'
@@ -12,9 +13,9 @@ import { createCloudLoginProblems } from '../../../host/cloud/login/problems.ts'
 import { readSettings } from '../../../host/config/settings.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'solhost-pages-'))
-let db: Database
+let db: HostDatabase
 beforeAll(async () => {
-  db = await openDatabase(readSettings({ PLATFORM_HOME: home }))
+  db = await openHostDatabase(readSettings({ PLATFORM_HOME: home }))
 })
 afterAll(async () => {
   await db.destroy()
@@ -42,7 +43,7 @@ function hostsOf(clock = { time: 1_000_000 }, source = 'here') {
     template: { parts: [text], selects: [] },
     warnings: [],
   })
-  function host(database: Database = db) {
+  function host(database: HostDatabase = db) {
     const solutionLog = { write: (_: string, { message }: { message: string }) => void lines.push(message) }
     const problems = createCloudLoginProblems({ warn: () => {} }, solutionLog, () => clock.time)
     const pages = createCloudLoginPages({
@@ -174,7 +175,7 @@ test('cloud login pages: a page that could not be compiled is compiled at the ne
 })
 
 test('cloud login pages: with the database unreachable, the page is fetched and then shown from memory', async () => {
-  const closed = await openDatabase(readSettings({ PLATFORM_HOME: mkdtempSync(join(home, 'closed-')) }))
+  const closed = await openHostDatabase(readSettings({ PLATFORM_HOME: mkdtempSync(join(home, 'closed-')) }))
   await closed.destroy()
   const clock = { time: 7_000_000 }
   const { host, answer } = hostsOf(clock)

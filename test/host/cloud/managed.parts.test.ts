@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createCloudRequests } from '../../../host/cloud/managed/cloud-requests.ts'
 import { createKeptStates } from '../../../host/cloud/managed/kept-state.ts'
 import { createLease } from '../../../host/cloud/managed/lease.ts'
@@ -19,9 +20,9 @@ import { ENVIRONMENT, type PlayedCenter, playCenter, stateOf } from '../../suppo
 const SHA256 = 'a'.repeat(64)
 const home = mkdtempSync(join(tmpdir(), 'managed-unit-'))
 const TAKEN = join(home, 'cloud-taken.json')
-let db: Database
+let db: HostDatabase
 beforeAll(async () => {
-  db = await openDatabase(readSettings({ PLATFORM_HOME: home }))
+  db = await openHostDatabase(readSettings({ PLATFORM_HOME: home }))
 })
 beforeEach(async () => {
   await db.deleteFrom('platform').where('key', 'like', 'cloud%').execute()

@@ -7,7 +7,7 @@ import Router from '@koa/router'
 import Koa from 'koa'
 import { expect, test } from 'vitest'
 import { openPlatformKey } from '../../../base/config/platform-key.ts'
-import { openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
 import { statusOf } from '../../../base/http/errors.ts'
 import { setActor } from '../../../host/access/actor.ts'
 import { createAudit } from '../../../host/access/audit.ts'
@@ -20,7 +20,7 @@ import { ask } from '../../support/http.ts'
 
 test('grants: the platform’s own database or account is refused, also among valid grants, and nothing is stored', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-grants-api-'))
-  const db = await openDatabase(home)
+  const db = await openHostDatabase(home)
   const limits = createLimits()
   const grants = createGrants(db, await openPlatformKey(db, home, ''))
   const router = new Router()

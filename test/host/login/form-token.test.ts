@@ -5,15 +5,16 @@ import { join } from 'node:path'
 import Koa, { type Context } from 'koa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createFormTokens } from '../../../host/login/form-token.ts'
 
 let home: string
-let db: Database
+let db: HostDatabase
 let key: PlatformKey
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'solhost-form-token-'))
-  db = await openDatabase(home)
+  db = await openHostDatabase(home)
   key = await openPlatformKey(db, home, '')
 })
 afterAll(async () => {

@@ -3,16 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createLoginTokens, LONGEST_LIFETIME } from '../../../host/login/login-token.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 
 let home: string
-let db: Database
+let db: HostDatabase
 let key: PlatformKey
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'solhost-login-token-'))
-  db = await openDatabase(home)
+  db = await openHostDatabase(home)
   key = await openPlatformKey(db, home, '')
 })
 afterAll(async () => {

@@ -3,17 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createLoginTokens } from '../../../host/login/login-token.ts'
 import { createClientSignIns } from '../../../host/login/sign-in-token.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 
 let home: string
-let db: Database
+let db: HostDatabase
 let key: PlatformKey
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'solhost-client-sign-in-'))
-  db = await openDatabase(home)
+  db = await openHostDatabase(home)
   key = await openPlatformKey(db, home, '')
 })
 afterAll(async () => {

@@ -3,15 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createSignOutTargets } from '../../../host/login/sign-out-target.ts'
 
 let home: string
-let db: Database
+let db: HostDatabase
 let key: PlatformKey
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'solhost-sign-out-target-'))
-  db = await openDatabase(home)
+  db = await openHostDatabase(home)
   key = await openPlatformKey(db, home, '')
 })
 afterAll(async () => {

@@ -2,16 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { ERRORS } from '../../../base/http/errors.ts'
 import { createMaintenance } from '../../../host/maintenance/maintenance.ts'
 import { PlatformError } from '../../../runtime/errors.ts'
 
 let home: string
-let db: Database
+let db: HostDatabase
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'solhost-maintenance-'))
-  db = await openDatabase(home)
+  db = await openHostDatabase(home)
 })
 afterAll(async () => {
   await db.destroy()

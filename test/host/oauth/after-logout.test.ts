@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
-import { openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
 import { readSettings } from '../../../host/config/settings.ts'
 import { createAfterLogoutState } from '../../../host/oauth/after-logout.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'solhost-after-'))
 let key: PlatformKey
 beforeAll(async () => {
-  const db = await openDatabase(readSettings({ PLATFORM_HOME: home }))
+  const db = await openHostDatabase(readSettings({ PLATFORM_HOME: home }))
   key = await openPlatformKey(db, home, '')
   await db.destroy()
 })

@@ -3,15 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPlatformKey } from '../../../base/config/platform-key.ts'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createSecrets, type Secrets } from '../../../host/secrets/secrets.ts'
 
 let home: string
-let db: Database
+let db: HostDatabase
 let secrets: Secrets
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'solhost-secrets-'))
-  db = await openDatabase(home)
+  db = await openHostDatabase(home)
   secrets = createSecrets(db, await openPlatformKey(db, home, ''))
 })
 afterAll(async () => {

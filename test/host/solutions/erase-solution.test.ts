@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openPlatformKey } from '../../../base/config/platform-key.ts'
-import { openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
 import { createGrants } from '../../../host/grants/grants.ts'
 import { createOAuthSettings } from '../../../host/oauth/oauth-settings.ts'
 import { createSecrets } from '../../../host/secrets/secrets.ts'
@@ -11,7 +11,7 @@ import { eraseSolutionData } from '../../../host/solutions/erase-solution.ts'
 
 test('erase: grants, secrets, permissions and remembered logins of the solution are deleted, those of others stay', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-erase-'))
-  const db = await openDatabase(home)
+  const db = await openHostDatabase(home)
   const key = await openPlatformKey(db, home, '')
   const user = { username: 'anna', username_key: 'anna', display_name: null, email: null, password_hash: null }
   const state = { enabled: 1, must_change_password: 0, password_changed_at: null, last_login_at: null, failed_count: 0 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
 import { readSettings } from '../../../host/config/settings.ts'
 import { addExamplesOnce } from '../../../host/solutions/first-examples.ts'
 import type { Uploads } from '../../../host/solutions/upload.ts'
@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/cli.ts'
 test('a start without room for the examples continues, and the next start adds them once', async () => {
   using folder = temporaryFolder()
   const settings = readSettings({ PLATFORM_HOME: folder.path })
-  const db = await openDatabase(settings)
+  const db = await openHostDatabase(settings)
   const said: string[] = []
   const log = { warn: (_: object, text: string) => void said.push(text) }
   let added = 0

@@ -3,17 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PreparedSolution } from '../../../base/bundles/prepared-solution.ts'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { readSettings } from '../../../host/config/settings.ts'
 import { createSolutionStore } from '../../../host/solutions/solution-store.ts'
 import type { Bundle } from '../../../runtime/bundle/bundle.ts'
 import { manifestOf } from '../../support/solutions.ts'
 
 let home: string
-let db: Database
+let db: HostDatabase
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'solhost-store-'))
-  db = await openDatabase(home)
+  db = await openHostDatabase(home)
 })
 afterAll(async () => {
   await db.destroy()

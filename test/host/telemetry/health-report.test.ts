@@ -2,16 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { readSettings } from '../../../host/config/settings.ts'
 import { createHealth } from '../../../host/health/health-report.ts'
 import { createFigures } from '../../../host/telemetry/figures.ts'
 
 const SHA256 = 'a'.repeat(64)
 const home = mkdtempSync(join(tmpdir(), 'solhost-health-'))
-let db: Database
+let db: HostDatabase
 beforeAll(async () => {
-  db = await openDatabase(readSettings({ PLATFORM_HOME: home }))
+  db = await openHostDatabase(readSettings({ PLATFORM_HOME: home }))
 })
 afterAll(async () => {
   await db.destroy()
@@ -20,7 +21,7 @@ afterAll(async () => {
 
 type Asked = { from: number; to: number; step: number }
 
-function healthOf(clock: { time: number }, database: Database = db) {
+function healthOf(clock: { time: number }, database: HostDatabase = db) {
   const asked: Asked[] = []
   const health = createHealth(
     {
@@ -70,7 +71,7 @@ test('health: it reports uptime, paused solutions, and sign-ins per step of the 
 })
 
 test('health: with the database unreachable it says so, and reports what it knows without it', async () => {
-  const away = await openDatabase(readSettings({ PLATFORM_HOME: home }))
+  const away = await openHostDatabase(readSettings({ PLATFORM_HOME: home }))
   await away.destroy()
   const { database, quarantined, signIns, series } = await healthOf({ time: 1_000_000 }, away).health({
     range: 'recent',

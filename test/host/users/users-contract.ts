@@ -2,7 +2,7 @@ import { hash } from '@node-rs/argon2'
 import { beforeEach, expect, test } from 'vitest'
 import { createPasswords, type Passwords } from '../../../base/accounts/passwords.ts'
 import { createUsers, type Users } from '../../../base/accounts/users.ts'
-import type { Database } from '../../../base/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createAudit } from '../../../host/access/audit.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import type { TestPlace } from '../../base/database/contract.ts'
@@ -14,7 +14,7 @@ const OTHER = 'stapled paper clips'
 /** What the users table does on every kind of database. */
 export function testUsers(place: TestPlace, passwords: Passwords): void {
   const { kind } = place
-  let db: Database
+  let db: HostDatabase
   let users: Users
   let ended: string[]
   let erased: string[]
@@ -29,7 +29,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     users = usersOf(db)
   })
 
-  function usersOf(database: Database, limits = createLimits(), hashes = passwords): Users {
+  function usersOf(database: HostDatabase, limits = createLimits(), hashes = passwords): Users {
     const ports = {
       endAccess: async (uid: string) => void ended.push(uid),
       eraseFromAudit: async (name: string) => void erased.push(name),

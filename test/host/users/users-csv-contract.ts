@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { Passwords } from '../../../base/accounts/passwords.ts'
 import { createUsers, type Users } from '../../../base/accounts/users.ts'
-import type { Database } from '../../../base/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createUsersCsv, type UsersCsv } from '../../../host/users/users-csv.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import type { TestPlace } from '../../base/database/contract.ts'
@@ -15,7 +15,7 @@ const MANY = scaled(2000, 10_000)
 /** What import and export of users do on every kind of database. */
 export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
   const { kind } = place
-  let db: Database
+  let db: HostDatabase
   let users: Users
   let csv: UsersCsv
   let ended: string[]

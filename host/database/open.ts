@@ -1,0 +1,13 @@
+import { type DatabaseSettings, openDatabase, type QueryWatch } from '../../base/database/open.ts'
+import type { Tables } from '../../base/database/tables.ts'
+import type { HostDatabase, HostTables } from './tables.ts'
+
+/**
+ * Opens a host's database and migrates its schema.
+ * @param where a string is the home of an embedded database
+ * @throws as `openDatabase`
+ */
+export async function openHostDatabase(where: DatabaseSettings | string, watch?: QueryWatch): Promise<HostDatabase> {
+  const db = await openDatabase(where, watch)
+  return db.$extendTables<Omit<HostTables, keyof Tables>>()
+}

@@ -1,0 +1,115 @@
+import type { Generated, Kysely } from 'kysely'
+import type { Tables } from '../../base/database/tables.ts'
+
+/**
+ * The tables of a host's database: those that both services use, and its own. Times are epoch milliseconds; JSON is
+ * stored as text. The migrations of all of them are in base/database/migrations.ts, because the control center's database
+ * has these tables too, unused.
+ */
+export interface HostTables extends Tables {
+  solutions: { name: string; active_sha256: string | null; created_at: number; deleted_at: number | null }
+  solution_versions: {
+    solution: string
+    sha256: string
+    version: string
+    title: string
+    type: string
+    authenticator: string
+    listed: number
+    /** A `PreparedSolution` as JSON; host/solutions/stored-solution.ts writes and reads it. */
+    prepared: string
+    bundle: Uint8Array
+    bytes: number
+    uploaded_at: number
+  }
+  media: { solution: string; sha256: string; path: string; etag: string; content: Uint8Array }
+  /** The content of larger media files, duplicated in pieces: see host/solutions/media-pieces.ts. */
+  media_pieces: { solution: string; sha256: string; path: string; piece: number; content: Uint8Array }
+  solution_log: {
+    id: Generated<number>
+    solution: string
+    time: number
+    level: string
+    message: string
+    code: string | null
+    file: string | null
+    line: number | null
+    column: number | null
+    correlation_id: string | null
+    /** Characters of the message; 0 in lines older than this column. */
+    size: number
+  }
+  /** Single-use tokens that were used, stored until they expire. */
+  used_tokens: { id: string; expires_at: number }
+  /** What the operator granted to a solution, as JSON; passwords in it are encrypted. */
+  grants: { solution: string; value: string }
+  /** Encrypted with the platform's key. `hosts` is JSON. */
+  secrets: { solution: string; name: string; value: string; hosts: string; updated_at: number }
+  api_tokens: {
+    id: string
+    name: string
+    token_hash: string
+    scopes: string
+    created_at: number
+    expires_at: number | null
+  }
+  audit: {
+    id: Generated<number>
+    time: number
+    actor: string
+    action: string
+    target: string | null
+    solution: string | null
+    outcome: string
+    address: string
+    /** Written by older hosts; see `correlation`. */
+    correlation_id: string | null
+    correlation: string | null
+  }
+  /** The operator's OAuth settings for a solution, as JSON. */
+  oauth_settings: { solution: string; value: string; updated_at: number }
+  /** A sign-in at a provider that was started; `content` is encrypted, and empty after use. */
+  oauth_transactions: {
+    id: string
+    solution: string
+    network: string
+    /** SHA-256 of the transaction's cookie. */
+    browser_hash: string
+    /** Path and query of the requested page. */
+    return_to: string
+    content: string
+    created_at: number
+    used_at: number | null
+  }
+  /**
+   * A successful sign-in at a provider. The hashes find it for logout requests from the provider; `content` is
+   * encrypted.
+   */
+  provider_logins: {
+    id: string
+    solution: string
+    client_hash: string
+    subject_hash: string
+    sid_hash: string | null
+    content: string
+    refreshed_at: number
+    /** Set while a host refreshes the provider's tokens. */
+    refreshing_since: number | null
+    created_at: number
+    ended_at: number | null
+  }
+  /** A browser that is signed in to the admin pages. */
+  admin_sessions: {
+    /** SHA-256 of the cookie's value. */
+    id_hash: string
+    /** A fingerprint of the admin account's name and password. */
+    account: string
+    address: string
+    created_at: number
+    last_seen_at: number
+  }
+  /** Login pages of PLATFORM_CLOUD as received from the control center; `content` is a `LoginPageAnswer` as JSON. */
+  cloud_login_pages: { solution: string; content: string; tag: string | null; source: string; checked_at: number }
+}
+
+export type HostDatabase = Kysely<HostTables>
