@@ -1,5 +1,5 @@
 import { usernameKey } from '../base/accounts/username.ts'
-import { readPermissionCell, writePermissionCell } from '../base/api/csv-cells.ts'
+import { readPermissionCell, writePermissionCell } from '../host/http/csv-cells.ts'
 import { SOLHOST } from '../base/program/program-name.ts'
 import { CommandError } from '../base/terminal/command.ts'
 import { printable, type Terminal } from '../base/terminal/terminal.ts'

@@ -20,8 +20,9 @@ const beta = serverProperties('dev-beta-service', 'beta (Microsoft SQL Server)',
 const gamma = serverProperties('dev-gamma-service', 'gamma (MySQL or MariaDB)', 'root', '3306')
 
 /**
- * Every environment property of this version, with the defaults and forms of `design.md` section 9. The limits
- * (`runtime/limits.ts`) are properties too.
+ * Every environment property of a host, with the defaults and forms of `design.md` section 9. The limits
+ * (`runtime/limits.ts`) are properties too. They are here, and not in the host, because the control center has many of
+ * them under the same names, and reports typos in all of them: both services can share an environment.
  */
 export const PROPERTIES = {
   PORT: { default: '8080', read: readPort, form: 'a port, 0 to 65535 (0: any free one)', what: 'port of the pages' },

@@ -1,5 +1,4 @@
 import type { DatabaseServer } from '../database/kind.ts'
-import type { DatabaseServers } from '../database/open.ts'
 import type { PROPERTIES } from './properties.ts'
 import type { ValuesOf } from './property.ts'
 
@@ -10,11 +9,7 @@ type ServerValues<Kind extends string> = {
   readonly [Name in `DB_${Kind}_${'SERVER' | 'USERNAME' | 'PASSWORD'}`]: string
 } & { readonly [Name in `DB_${Kind}_PORT`]: number } & { readonly [Name in `DB_${Kind}_TLS`]: DatabaseServer['tls'] }
 
-/** `DB_ALPHA_*`, `DB_BETA_*` and `DB_GAMMA_*`. */
-export function databaseServersOf(values: Values): DatabaseServers {
-  return { alpha: serverOf('ALPHA', values), beta: serverOf('BETA', values), gamma: serverOf('GAMMA', values) }
-}
-
+/** The settings of one database server, such as `DB_ALPHA_*`. */
 export function serverOf<const Kind extends 'ALPHA' | 'BETA' | 'GAMMA'>(
   kind: Kind,
   values: ServerValues<Kind>,

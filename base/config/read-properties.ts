@@ -4,9 +4,14 @@ import { misspeltNames } from './misspelt.ts'
 import { PROPERTIES } from './properties.ts'
 import type { Property, PropertyTable } from './property.ts'
 import { readSecretFile } from './secret-file.ts'
-import type { ReadSetting } from './shown-settings.ts'
 import { unreadSecret } from './unread-secret.ts'
 import { withoutKeys } from './without-keys.ts'
+
+/** The source of a value: the property itself, the file named by `NAME_FILE`, or the default. */
+export type SettingSource = 'environment' | 'file' | 'default'
+
+/** A setting's text and source, as it was read. */
+export type ReadSetting = { readonly text: string; readonly source: SettingSource }
 
 /** Environment properties and limits, parsed but not yet combined into settings. */
 export type ReadProperties<Values> = {

@@ -1,6 +1,4 @@
-import type { CloudSettings } from './cloud-settings.ts'
 import type { ValuesOf } from './property.ts'
-import type { Values } from './property-groups.ts'
 import type { EXPORT_PROPERTIES } from './telemetry-properties.ts'
 
 /** The OTLP signals, each with a separate URL. */
@@ -24,65 +22,22 @@ export type ExportSettings = {
   readonly timeout: number
 }
 
-export type TelemetrySettings = ExportSettings & {
-  /** Interval between two exports of metrics, in ms. */
-  readonly interval: number
-  /** The fraction of requests that is traced, 0 to 1, unless a trusted proxy decides. */
-  readonly sampled: number
-  /** Whether to export log lines written by scripts. */
-  readonly solutionLogs: boolean
-  /** A separate listener for `/metrics`; null: none. */
-  readonly scraping: { readonly port: number; readonly host: string } | null
-}
-
 type ExportValues = ValuesOf<typeof EXPORT_PROPERTIES>
 
-/** Reads all properties of telemetry. */
-export function telemetrySettingsOf(values: Values, cloud: CloudSettings | null): TelemetrySettings {
-  const port = values.METRICS_PORT
+/** @param otherwise the target of signals that the standard variables do not configure; null: none */
+export function exportSettingsOf(
+  values: ExportValues,
+  otherwise: (signal: Signal) => Target | null = () => null,
+): ExportSettings {
   return {
-    ...exportSettingsOf(values, cloud),
-    interval: values.OTEL_METRIC_EXPORT_INTERVAL,
-    sampled: values.OTEL_TRACES_SAMPLER_ARG,
-    solutionLogs: values.TELEMETRY_SOLUTION_LOGS,
-    scraping: port === null ? null : { port, host: values.METRICS_HOST },
-  }
-}
-
-/** @param cloud the control center, which gets the signals that the standard variables do not configure; null: none */
-export function exportSettingsOf(values: ExportValues, cloud: CloudSettings | null): ExportSettings {
-  return {
-    targets: targetsOf(values, cloud),
+    targets: targetsOf(values, otherwise),
     protocol: values.OTEL_EXPORTER_OTLP_PROTOCOL,
     isCompressed: values.OTEL_EXPORTER_OTLP_COMPRESSION === 'gzip',
     timeout: values.OTEL_EXPORTER_OTLP_TIMEOUT,
   }
 }
 
-/** @returns the error line for the operator; null if the values are valid */
-export function telemetryFault(values: Partial<Values>): string | null {
-  const port = values.METRICS_PORT
-  if (port && [values.PORT, values.ADMIN_PORT, values.HTTP_REDIRECT_PORT].includes(port)) {
-    return `METRICS_PORT must differ from PORT, ADMIN_PORT and HTTP_REDIRECT_PORT, but is "${port}"`
-  }
-  const isConnected = values.ENVIRONMENT === 'onprem' && values.REMOTE_ENVIRONMENT_TOKEN !== ''
-  // An invalid address is reported separately.
-  const addresses = [
-    values.CLOUD_URL,
-    values.OTEL_EXPORTER_OTLP_ENDPOINT,
-    ...SIGNALS.map((signal) => values[endpointOf(signal)]),
-  ]
-  if (!isConnected || addresses.some((address) => address !== null)) return null
-  return (
-    'REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but there is no address to connect to: ' +
-    'set CLOUD_URL to the address of the control center, or OTEL_EXPORTER_OTLP_ENDPOINT to the address of a collector'
-  )
-}
-
-/**
- * The standard variables set the targets; signals without one go to the control center. Its token is sent nowhere else.
- */
-function targetsOf(values: ExportValues, cloud: CloudSettings | null): ExportSettings['targets'] {
+function targetsOf(values: ExportValues, otherwise: (signal: Signal) => Target | null): ExportSettings['targets'] {
   const headers = values.OTEL_EXPORTER_OTLP_HEADERS
   const common = values.OTEL_EXPORTER_OTLP_ENDPOINT
   const targets: Partial<Record<Signal, Target>> = {}
@@ -95,8 +50,8 @@ function targetsOf(values: ExportValues, cloud: CloudSettings | null): ExportSet
       url: own === null ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : ownName,
       headers: 'OTEL_EXPORTER_OTLP_HEADERS',
     }
-    if (url !== null) targets[signal] = { url, headers, from }
-    else if (cloud !== null) targets[signal] = cloudTarget(cloud, signal)
+    const target = url === null ? otherwise(signal) : { url, headers, from }
+    if (target !== null) targets[signal] = target
   }
   return targets
 }
@@ -108,12 +63,7 @@ function below(address: URL, path: string): string {
   return url.href
 }
 
-function cloudTarget({ url, token }: CloudSettings, signal: Signal): Target {
-  const from = { url: 'CLOUD_URL', headers: 'REMOTE_ENVIRONMENT_TOKEN' }
-  return { url: `${url.origin}/otlp/v1/${signal}`, headers: { authorization: `Bearer ${token}` }, from }
-}
-
 /** The property with a signal's own URL. */
-function endpointOf(signal: Signal) {
+export function endpointOf(signal: Signal) {
   return `OTEL_EXPORTER_OTLP_${signal.toUpperCase() as Uppercase<Signal>}_ENDPOINT` as const
 }

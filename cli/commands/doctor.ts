@@ -248,7 +248,7 @@ async function checkMemory({ memory }: Settings): Promise<Omit<Finding, 'what'>>
 }
 
 async function checkDatabase(settings: Settings): Promise<Omit<Finding, 'what'>> {
-  const { databaseProblem } = await import('../../base/database/look-at-database.ts')
+  const { databaseProblem } = await import('../look-at-database.ts')
   const { kind, name } = settings.database
   const problem = await databaseProblem(settings)
   if (problem === null) return { ok: true, found: `"${name}" (${kind}) is ready` }

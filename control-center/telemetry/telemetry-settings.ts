@@ -52,7 +52,7 @@ export function centerTelemetrySettingsOf(
       spans: values.TRACES_SPANS,
     },
     series: values.TELEMETRY_SERIES,
-    forward: exportSettingsOf(values, null),
+    forward: exportSettingsOf(values),
   }
 }
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
-import { writeCell } from '../../base/api/csv-cells.ts'
+import { writeCell } from '../http/csv-cells.ts'
 import { pageOf } from '../../base/api/open-api.ts'
 import { z } from '../../runtime/zod.ts'
 import { auditOf } from '../access/actor.ts'

@@ -1,15 +1,15 @@
 import { resolve } from 'node:path'
-import { type CloudSettings, cloudSettingsOf } from '../../base/config/cloud-settings.ts'
 import { isLoopback } from '../../base/config/host-names.ts'
 import { type Environment, PROPERTIES, type SolutionOrigin } from '../../base/config/properties.ts'
-import { databaseServersOf, type Values } from '../../base/config/property-groups.ts'
+import { serverOf, type Values } from '../../base/config/property-groups.ts'
 import { readProperties, refuseFaults } from '../../base/config/read-properties.ts'
 import type { ServiceSettings } from '../../base/config/service-settings.ts'
-import { type ShownSetting, showSettings } from '../../base/config/shown-settings.ts'
-import { type TelemetrySettings, telemetryFault, telemetrySettingsOf } from '../../base/config/telemetry-settings.ts'
 import type { DatabaseServers } from '../../base/database/open.ts'
 import { certificateOf, tlsFaults } from '../../base/tls/tls-settings.ts'
 import { createLimits, type Limits } from '../../runtime/limits.ts'
+import { type CloudSettings, cloudSettingsOf } from './cloud-settings.ts'
+import { type ShownSetting, showSettings } from './shown-settings.ts'
+import { type TelemetrySettings, telemetryFault, telemetrySettingsOf } from './telemetry-settings.ts'
 
 /** All validated settings of the host. */
 export type Settings = ServiceSettings & {
@@ -70,7 +70,11 @@ function settingsOf(values: Values, limits: Limits): Omit<Settings, 'shown' | 'c
     home: resolve(values.PLATFORM_HOME),
     platformKey: values.PLATFORM_KEY,
     database: { kind: values.PLATFORM_DATABASE, name: values.PLATFORM_DATABASE_NAME },
-    databaseServers: databaseServersOf(values),
+    databaseServers: {
+      alpha: serverOf('ALPHA', values),
+      beta: serverOf('BETA', values),
+      gamma: serverOf('GAMMA', values),
+    },
     httpRedirectPort: values.HTTP_REDIRECT_PORT,
     hstsMaxAge: values.HSTS_MAX_AGE,
     defaultSolution: values.DEFAULT_SOLUTION,

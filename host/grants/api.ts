@@ -1,4 +1,4 @@
-import { isText } from '../../base/api/text.ts'
+import { isText } from '../secrets/storable-text.ts'
 import { Name } from '../../plugins/security/host.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'

@@ -1,5 +1,5 @@
 import { answeredWithin } from '../../base/database/answered-within.ts'
-import { createBriefCache } from '../../base/database/brief-cache.ts'
+import { createBriefCache } from '../database/brief-cache.ts'
 import type { HostDatabase } from '../database/tables.ts'
 import { put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'

@@ -1,4 +1,4 @@
-import { createBriefCache } from '../../base/database/brief-cache.ts'
+import { createBriefCache } from '../database/brief-cache.ts'
 import type { HostDatabase } from '../database/tables.ts'
 import { put } from '../../base/database/portable.ts'
 import type { PartialOAuthForm } from '../../runtime/bundle/manifest-schema.ts'

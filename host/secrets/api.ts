@@ -1,7 +1,7 @@
 import { readWith } from '../../base/api/read-with.ts'
 import { DONE } from '../../base/api/route.ts'
 import { secretTarget } from '../../base/api/targets.ts'
-import { isText } from '../../base/api/text.ts'
+import { isText } from './storable-text.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { type AdminRoute, route } from '../access/route.ts'

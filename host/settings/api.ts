@@ -1,4 +1,4 @@
-import type { ShownSetting } from '../../base/config/shown-settings.ts'
+import type { ShownSetting } from '../config/shown-settings.ts'
 import { z } from '../../runtime/zod.ts'
 import { type AdminRoute, route } from '../access/route.ts'
 

@@ -1,4 +1,4 @@
-import type { ShownSetting } from '../../base/config/shown-settings.ts'
+import type { ShownSetting } from '../config/shown-settings.ts'
 import type { PageRouter } from '../pages/page.ts'
 import { queryText } from '../pages/page-query.ts'
 

@@ -4,7 +4,7 @@ import { CsvError, parse } from 'csv-parse'
 import { chunksOf } from '../../base/accounts/user-rows.ts'
 import type { UserFault, UserInput } from '../../base/accounts/user-rules.ts'
 import { usernameKey } from '../../base/accounts/username.ts'
-import { readCell, readPermissionCell } from '../../base/api/csv-cells.ts'
+import { readCell, readPermissionCell } from '../http/csv-cells.ts'
 
 /** Columns of an export, in order. */
 export const COLUMNS = ['username', 'displayName', 'email', 'enabled', 'permissions'] as const

@@ -1,4 +1,4 @@
-import type { CloudSettings } from '../../../base/config/cloud-settings.ts'
+import type { CloudSettings } from '../../config/cloud-settings.ts'
 import { readAtMost, waitOf, whyNoAnswer } from '../../../base/outbound/read-answer.ts'
 import { SATELLITE_API } from '../../../base/protocol/protocol.ts'
 

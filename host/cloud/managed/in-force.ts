@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { CloudSettings } from '../../../base/config/cloud-settings.ts'
+import type { CloudSettings } from '../../config/cloud-settings.ts'
 import { storedHash } from '../../../base/database/stored-hash.ts'
 import type { Settings } from '../../config/settings.ts'
 import { type ApplyParts, applySolutions } from './apply.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { CloudSettings } from '../../../base/config/cloud-settings.ts'
+import type { CloudSettings } from '../../config/cloud-settings.ts'
 import { KeyAnswer } from '../../../base/protocol/protocol.ts'
 import { ANSWER_TIME, type AskCloud, jsonOf } from './cloud-requests.ts'
 import type { NoAnswer } from './cloud-state.ts'

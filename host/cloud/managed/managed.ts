@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { CloudSettings } from '../../../base/config/cloud-settings.ts'
+import type { CloudSettings } from '../../config/cloud-settings.ts'
 import type { HostDatabase } from '../../database/tables.ts'
 import { DesiredAnswer, LONGEST_STATEMENT, LONGEST_WAIT, REPORT_EVERY } from '../../../base/protocol/protocol.ts'
 import { repeat } from '../../../base/work/repeat.ts'

@@ -1,10 +1,8 @@
+import { PROPERTIES } from '../../base/config/properties.ts'
+import type { Property } from '../../base/config/property.ts'
+import type { ReadSetting, SettingSource } from '../../base/config/read-properties.ts'
+import { withoutKeys } from '../../base/config/without-keys.ts'
 import { LIMITS, type LimitName } from '../../runtime/limits.ts'
-import { PROPERTIES } from './properties.ts'
-import type { Property } from './property.ts'
-import { withoutKeys } from './without-keys.ts'
-
-/** The source of a value: the property itself, the file named by `NAME_FILE`, or the default. */
-export type SettingSource = 'environment' | 'file' | 'default'
 
 /** One effective setting, safe to show to an operator. */
 export type ShownSetting = {
@@ -19,9 +17,6 @@ export type ShownSetting = {
   readonly default: string | null
   readonly what: string
 }
-
-/** A setting's text and source, as it was read. */
-export type ReadSetting = { readonly text: string; readonly source: SettingSource }
 
 /** @param read by name; absent settings have their default */
 export function showSettings(read: ReadonlyMap<string, ReadSetting>): readonly ShownSetting[] {

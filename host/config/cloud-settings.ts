@@ -1,4 +1,4 @@
-import type { Values } from './property-groups.ts'
+import type { Values } from '../../base/config/property-groups.ts'
 
 /** A Satellite's control center: its address, and how the two authenticate to each other (design section 9). */
 export type CloudSettings = {

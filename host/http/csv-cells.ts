@@ -1,4 +1,4 @@
-import type { Permission } from '../accounts/user-rules.ts'
+import type { Permission } from '../../base/accounts/user-rules.ts'
 
 /**
  * Characters that make a spreadsheet treat a cell as a formula, including full-width forms (OWASP, "CSV Injection").

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createBriefCache } from '../../../base/database/brief-cache.ts'
+import { createBriefCache } from '../../../host/database/brief-cache.ts'
 
 function counted() {
   let time = 5000
