@@ -19,7 +19,7 @@ import { bundleOf } from '../support/zip.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CENTER = join(ROOT, 'bin/control-center.js')
-/** Screenshots that control-center/README.md shows; README_IMAGES=write also writes them to docs/images. */
+/** Screenshots that the guides show; README_IMAGES=write also writes them to docs/images. */
 const OF_README = ['login-page', 'rollout', 'analysis']
 const PASSWORD = 'quiet rivers run at night'
 const USER = { name: 'anna', mail: 'anna@example.org', password: 'seven green bottles stand' }
