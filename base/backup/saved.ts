@@ -1,4 +1,4 @@
-import { PLATFORM_MIGRATIONS, type Migrations } from '../database/migrations.ts'
+import { type Migrations, PLATFORM_MIGRATIONS } from '../database/migrations.ts'
 import type { Database, DatabaseSettings } from '../database/open.ts'
 import { SOLHOST } from '../program/program-name.ts'
 import { BACKUP_TABLES, type BackupTable } from './tables.ts'

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { PlatformError } from '../../runtime/errors.ts'
-import { PLATFORM_MIGRATIONS, type Migrations } from './migrations.ts'
+import { type Migrations, PLATFORM_MIGRATIONS } from './migrations.ts'
 import type { Tables } from './tables.ts'
 
 /** The schema versions applied to a database, in order; empty if it has no platform tables. */

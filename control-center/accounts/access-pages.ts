@@ -1,6 +1,6 @@
 import { readWith } from '../../base/api/read-with.ts'
-import type { ApiTokens } from '../access/api-tokens.ts'
 import { AuditQuery, shownEntry } from '../access/api.ts'
+import type { ApiTokens } from '../access/api-tokens.ts'
 import type { Audit } from '../access/audit.ts'
 import { ROLES } from '../access/roles.ts'
 import type { PageRouter } from '../pages/page.ts'

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hashPassword, verifyPassword } from '../../base/accounts/passwords.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { insertOnce, put } from '../../base/database/portable.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import type { HostDatabase } from '../database/tables.ts'
 
 export type AdminAccount = {
   readonly name: string

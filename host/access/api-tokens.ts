@@ -1,7 +1,7 @@
 import { createTokens, type StoredToken } from '../../base/api/tokens.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
+import type { HostDatabase } from '../database/tables.ts'
 
 /** `write` includes `read`. */
 const SCOPE =

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { createJournal, type JournalEntry, type JournalQuery, oneLine } from '../../base/api/journal.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { firstRows } from '../../base/database/portable.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import type { HostDatabase } from '../database/tables.ts'
 
 /** Audited actions. Outcomes are `ok`, `refused`, `throttled` or an error code. */
 export type AuditAction =

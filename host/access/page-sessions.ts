@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import type { AdminAccount } from './account.ts'
 
 /** A session on the admin pages. */

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
-import { writeCell } from '../http/csv-cells.ts'
 import { pageOf } from '../../base/api/open-api.ts'
 import { z } from '../../runtime/zod.ts'
 import { auditOf } from '../access/actor.ts'
 import type { Audit, AuditQuery as AuditQueryOptions, WrittenEntry } from '../access/audit.ts'
 import { type AdminRoute, route } from '../access/route.ts'
+import { writeCell } from '../http/csv-cells.ts'
 
 /** Entries per database query of an export. */
 const EXPORT_PAGE = 500

@@ -1,8 +1,8 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import { createBriefCache } from '../database/brief-cache.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import { createBriefCache } from '../database/brief-cache.ts'
+import type { HostDatabase } from '../database/tables.ts'
 
 /** A granted database on one of the operator's servers. */
 export type DatabaseGrant = {

@@ -1,8 +1,8 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import type { Login } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { z } from '../../runtime/zod.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { createSingleUseTokens } from './single-use-token.ts'
 
 /** A token that signs its bearer in to one solution, once. */

@@ -1,7 +1,7 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import { z } from '../../runtime/zod.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { createSingleUseTokens } from './single-use-token.ts'
 
 /** The user that a login form's script signed in, and what it set for them. */

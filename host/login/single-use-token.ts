@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { insertOnce } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { readSigned, writeSigned } from './signed-text.ts'
 
 /** Signed tokens of one kind. Each is valid for one solution, for a limited time, and once across all hosts. */

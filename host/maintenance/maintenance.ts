@@ -1,8 +1,8 @@
 import { answeredWithin } from '../../base/database/answered-within.ts'
-import { createBriefCache } from '../database/brief-cache.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import { createBriefCache } from '../database/brief-cache.ts'
+import type { HostDatabase } from '../database/tables.ts'
 
 /**
  * Maintenance mode: new sign-ins are blocked, users who are already signed in can finish. Applies on all hosts within 1

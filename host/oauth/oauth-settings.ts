@@ -1,8 +1,8 @@
-import { createBriefCache } from '../database/brief-cache.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { put } from '../../base/database/portable.ts'
 import type { PartialOAuthForm } from '../../runtime/bundle/manifest-schema.ts'
 import type { z } from '../../runtime/zod.ts'
+import { createBriefCache } from '../database/brief-cache.ts'
+import type { HostDatabase } from '../database/tables.ts'
 
 /** OAuth settings as written, by their names in design section 8. */
 export type WrittenOAuthSettings = z.infer<typeof PartialOAuthForm>

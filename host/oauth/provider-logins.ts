@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { firstRows, put } from '../../base/database/portable.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import type { Claims, Provider } from './provider.ts'
 

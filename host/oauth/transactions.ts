@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { isSameSecret } from '../../base/accounts/same-secret.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { firstRows } from '../../base/database/portable.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import type { Provider } from './provider.ts'
 

@@ -1,7 +1,6 @@
 import { readWith } from '../../base/api/read-with.ts'
 import { DONE } from '../../base/api/route.ts'
 import { secretTarget } from '../../base/api/targets.ts'
-import { isText } from './storable-text.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { type AdminRoute, route } from '../access/route.ts'
@@ -9,6 +8,7 @@ import { findSolution, namedSolution, type OfSolution } from '../solutions/find-
 import type { SolutionStore } from '../solutions/solution-store.ts'
 import { GrantedHosts } from './granted-host.ts'
 import { SecretName, type Secrets } from './secrets.ts'
+import { isText } from './storable-text.ts'
 
 export type SecretApiParts = { readonly store: SolutionStore; readonly secrets: Secrets }
 

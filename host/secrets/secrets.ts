@@ -1,11 +1,11 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { deletedAny } from '../../base/database/deleted-any.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { put } from '../../base/database/portable.ts'
 import { SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { namesPlaceOf } from '../../runtime/host-port.ts'
 import { z } from '../../runtime/zod.ts'
+import type { HostDatabase } from '../database/tables.ts'
 
 export const SecretName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, {
   error: 'must be 1 to 64 capital letters, digits and "_", with a letter first',

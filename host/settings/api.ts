@@ -1,6 +1,6 @@
-import type { ShownSetting } from '../config/shown-settings.ts'
 import { z } from '../../runtime/zod.ts'
 import { type AdminRoute, route } from '../access/route.ts'
+import type { ShownSetting } from '../config/shown-settings.ts'
 
 export type SettingsApiParts = { readonly settings: { readonly shown: readonly ShownSetting[] } }
 

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import { packFolder } from '../../base/bundles/pack.ts'
 import { isLoopback } from '../../base/config/host-names.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { insertOnce } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { whyNotAtStart } from '../../runtime/memory-full.ts'
 import type { Settings } from '../config/settings.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { exampleFolder, exampleNames } from './examples.ts'
 import type { Uploads } from './upload.ts'
 

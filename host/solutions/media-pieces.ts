@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { HostDatabase } from '../database/tables.ts'
 import { insertOnce } from '../../base/database/portable.ts'
+import type { HostDatabase } from '../database/tables.ts'
 
 /*
  * Larger media files are stored a second time, in pieces. SQLite reads a column's whole value even for a part of it, so

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events'
 import { sql } from 'kysely'
-import type { HostDatabase } from '../database/tables.ts'
 import { firstRows } from '../../base/database/portable.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { LogLevel, Position } from '../../runtime/outcome.ts'
+import type { HostDatabase } from '../database/tables.ts'
 
 /** A line of a solution's log, as in the API. */
 export type LogLine = {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { PreparedSolution } from '../../base/bundles/prepared-solution.ts'
 import { deletedAny } from '../../base/database/deleted-any.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { byteLength, insertOnce } from '../../base/database/portable.ts'
 import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import type { HostDatabase } from '../database/tables.ts'
 import { createMediaReader, writePieces } from './media-pieces.ts'
 import { readStored, type StoredSolution, writeStored } from './stored-solution.ts'
 

@@ -17,11 +17,11 @@ import {
 import { checkUser } from '../../base/accounts/user-rules.ts'
 import { usernameKey } from '../../base/accounts/username.ts'
 import type { User, UserPorts, Users } from '../../base/accounts/users.ts'
-import { writeCell, writePermissionCell } from '../http/csv-cells.ts'
-import type { HostDatabase } from '../database/tables.ts'
 import { isUniqueViolation } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import type { HostDatabase } from '../database/tables.ts'
+import { writeCell, writePermissionCell } from '../http/csv-cells.ts'
 import { COLUMNS, type CsvFault, type CsvLine, readLines } from './users-csv-lines.ts'
 
 export interface UsersCsv {

@@ -6,8 +6,8 @@ import { createPasswords } from '../../base/accounts/passwords.ts'
 import { createUsers } from '../../base/accounts/users.ts'
 import { createApiTokens } from '../../control-center/access/api-tokens.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
-import { createOrganisations } from '../../control-center/organisations/organisations.ts'
 import { openCenterDatabase } from '../../control-center/migrations/open.ts'
+import { createOrganisations } from '../../control-center/organisations/organisations.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'api-tokens-test-'))
 const settings = readCenterSettings({ PLATFORM_HOME: home })

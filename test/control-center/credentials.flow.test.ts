@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { logInToRegistry } from '../../control-center/pipelines/registry-login.ts'
 import { openCenterDatabase } from '../../control-center/migrations/open.ts'
+import { logInToRegistry } from '../../control-center/pipelines/registry-login.ts'
 import { signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask } from '../support/http.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createInvitations } from '../../control-center/organisations/invitations.ts'
 import { openCenterDatabase } from '../../control-center/migrations/open.ts'
+import { createInvitations } from '../../control-center/organisations/invitations.ts'
 import { NAVIGATION } from '../support/admin.ts'
 import { CENTER_PASSWORD, OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask } from '../support/http.ts'

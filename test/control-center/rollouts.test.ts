@@ -10,11 +10,11 @@ import { readCenterSettings } from '../../control-center/config/settings.ts'
 import type { CenterDatabase } from '../../control-center/database/tables.ts'
 import { createDesiredStates, type DesiredStates } from '../../control-center/desired/desired.ts'
 import { createEnvironments } from '../../control-center/environments/environments.ts'
+import { openCenterDatabase } from '../../control-center/migrations/open.ts'
 import { createOrganisations } from '../../control-center/organisations/organisations.ts'
 import { createRollouts, type Rollout, type Rollouts } from '../../control-center/rollouts/rollouts.ts'
 import { createRolloutRunner } from '../../control-center/rollouts/runner.ts'
 import type { NodeReport } from '../../control-center/satellites/reports.ts'
-import { openCenterDatabase } from '../../control-center/migrations/open.ts'
 import { keepTestVersion } from '../support/packages.ts'
 
 const [A, B] = ['a'.repeat(64), 'b'.repeat(64)]

@@ -1,4 +1,3 @@
-import type { CloudSettings } from '../../config/cloud-settings.ts'
 import { codeOfFailure, readAtMost, waitOf, whyNoAnswer } from '../../../base/outbound/read-answer.ts'
 import {
   AuthenticateAnswer,
@@ -8,6 +7,7 @@ import {
   SATELLITE_API,
 } from '../../../base/protocol/protocol.ts'
 import type { z } from '../../../runtime/zod.ts'
+import type { CloudSettings } from '../../config/cloud-settings.ts'
 
 /**
  * The control center's response to a request.

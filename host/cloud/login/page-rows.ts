@@ -1,7 +1,7 @@
 import { answeredWithin } from '../../../base/database/answered-within.ts'
-import type { HostDatabase } from '../../database/tables.ts'
 import { put } from '../../../base/database/portable.ts'
 import { LoginPageAnswer } from '../../../base/protocol/protocol.ts'
+import type { HostDatabase } from '../../database/tables.ts'
 
 /** A page from the control center, stored in the platform's database for restarts and for all hosts that share it. */
 export type KeptPage = {

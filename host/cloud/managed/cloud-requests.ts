@@ -1,6 +1,6 @@
-import type { CloudSettings } from '../../config/cloud-settings.ts'
 import { readAtMost, waitOf, whyNoAnswer } from '../../../base/outbound/read-answer.ts'
 import { SATELLITE_API } from '../../../base/protocol/protocol.ts'
+import type { CloudSettings } from '../../config/cloud-settings.ts'
 
 /**
  * The control center's response. `away`: there is none, or a temporary error; `wait` in ms if it sent one. `barred`: it

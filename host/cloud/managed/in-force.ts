@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { CloudSettings } from '../../config/cloud-settings.ts'
 import { storedHash } from '../../../base/database/stored-hash.ts'
+import type { CloudSettings } from '../../config/cloud-settings.ts'
 import type { Settings } from '../../config/settings.ts'
 import { type ApplyParts, applySolutions } from './apply.ts'
 import type { CloudStates } from './cloud-state.ts'

@@ -1,8 +1,8 @@
-import { createBriefCache } from '../../database/brief-cache.ts'
-import type { HostDatabase } from '../../database/tables.ts'
 import { insertOnce, put } from '../../../base/database/portable.ts'
 import { DesiredSettings, DesiredState, SolutionResult } from '../../../base/protocol/protocol.ts'
 import { z } from '../../../runtime/zod.ts'
+import { createBriefCache } from '../../database/brief-cache.ts'
+import type { HostDatabase } from '../../database/tables.ts'
 import type { Taken } from './statement.ts'
 import type { TakenFile } from './taken-file.ts'
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { CloudSettings } from '../../config/cloud-settings.ts'
 import { KeyAnswer } from '../../../base/protocol/protocol.ts'
+import type { CloudSettings } from '../../config/cloud-settings.ts'
 import { ANSWER_TIME, type AskCloud, jsonOf } from './cloud-requests.ts'
 import type { NoAnswer } from './cloud-state.ts'
 import type { KeptStates } from './kept-state.ts'

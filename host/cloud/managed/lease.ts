@@ -1,6 +1,6 @@
-import type { HostDatabase } from '../../database/tables.ts'
 import { insertOnce } from '../../../base/database/portable.ts'
 import { repeat } from '../../../base/work/repeat.ts'
+import type { HostDatabase } from '../../database/tables.ts'
 
 /** Lets only one of the nodes that share a database work at a time. */
 export interface Lease {

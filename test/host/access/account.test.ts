@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openHostDatabase } from '../../../host/database/open.ts'
-import type { HostDatabase } from '../../../host/database/tables.ts'
 import { networkOf } from '../../../base/http/network.ts'
 import { openAdminAccount } from '../../../host/access/account.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 
 let home: string
 let db: HostDatabase

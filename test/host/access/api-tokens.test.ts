@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createApiTokens, Scope } from '../../../host/access/api-tokens.ts'
 import { openHostDatabase } from '../../../host/database/open.ts'
 import type { HostDatabase } from '../../../host/database/tables.ts'
-import { createApiTokens, Scope } from '../../../host/access/api-tokens.ts'
 
 let home: string
 let db: HostDatabase

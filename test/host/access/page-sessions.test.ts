@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
-import { openHostDatabase } from '../../../host/database/open.ts'
-import type { HostDatabase } from '../../../host/database/tables.ts'
 import type { AdminAccount } from '../../../host/access/account.ts'
 import { createPageSessions } from '../../../host/access/page-sessions.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 
 const MINUTE = 60_000

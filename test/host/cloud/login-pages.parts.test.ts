@@ -2,8 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openHostDatabase } from '../../../host/database/open.ts'
-import type { HostDatabase } from '../../../host/database/tables.ts'
 import type { LoginPageAnswer } from '../../../base/protocol/protocol.ts'
 import type { PageCheck } from '../../../host/cloud/login/compile-page.ts'
 import { createCloudLoginPages } from '../../../host/cloud/login/login-pages.ts'
@@ -11,6 +9,8 @@ import type { CloudAnswer } from '../../../host/cloud/login/login-requests.ts'
 import { createPageRows } from '../../../host/cloud/login/page-rows.ts'
 import { createCloudLoginProblems } from '../../../host/cloud/login/problems.ts'
 import { readSettings } from '../../../host/config/settings.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'solhost-pages-'))
 let db: HostDatabase

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
-import { openHostDatabase } from '../../../host/database/open.ts'
 import { readSettings } from '../../../host/config/settings.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
 import { createAfterLogoutState } from '../../../host/oauth/after-logout.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'solhost-after-'))

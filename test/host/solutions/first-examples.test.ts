@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { openHostDatabase } from '../../../host/database/open.ts'
 import { readSettings } from '../../../host/config/settings.ts'
+import { openHostDatabase } from '../../../host/database/open.ts'
 import { addExamplesOnce } from '../../../host/solutions/first-examples.ts'
 import type { Uploads } from '../../../host/solutions/upload.ts'
 import { memoryFull } from '../../../runtime/memory-full.ts'
