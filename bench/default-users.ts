@@ -1,5 +1,6 @@
 import { hashPassword } from '../base/accounts/passwords.ts'
 import { insertPermissions, newRow, permissionRows } from '../base/accounts/user-rows.ts'
+import type { Tables } from '../base/database/tables.ts'
 import { openHostDatabase } from '../host/database/open.ts'
 
 export const PASSWORD = 'seven green tractors'
@@ -21,7 +22,7 @@ export async function addUsers(home: string, count: number): Promise<void> {
       const rows = numbers.map((n) => newRow(`uid-${n}`, userOf(nameOf('member', n)), hash, Date.now()))
       await transaction.insertInto('users').values(rows).execute()
       await insertPermissions(
-        transaction,
+        transaction.$pickTables<keyof Tables>(),
         numbers.flatMap((n) => permissionRows(`uid-${n}`, ['Users'])),
       )
     }

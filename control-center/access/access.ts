@@ -23,7 +23,7 @@ export type Member = {
 
 /** The sender of a request: a user signed in to the pages, or the bearer of an API token. */
 export type Caller =
-  | { readonly kind: 'person'; readonly user: User; readonly browser: PageSession }
+  | { readonly kind: 'person'; readonly user: User; readonly session: PageSession }
   | { readonly kind: 'token'; readonly token: ApiToken }
 
 export interface Access {

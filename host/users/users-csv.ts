@@ -18,6 +18,7 @@ import { checkUser } from '../../base/accounts/user-rules.ts'
 import { usernameKey } from '../../base/accounts/username.ts'
 import type { User, UserPorts, Users } from '../../base/accounts/users.ts'
 import { isUniqueViolation } from '../../base/database/portable.ts'
+import type { Tables } from '../../base/database/tables.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { HostDatabase } from '../database/tables.ts'
@@ -113,7 +114,7 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
           .values(created.map(({ row }) => row))
           .execute()
         await insertPermissions(
-          transaction,
+          transaction.$pickTables<keyof Tables>(),
           created.flatMap(({ permissions }) => permissions),
         )
         await nextTurn()
@@ -122,7 +123,7 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
         if (step.existing === null) continue
         const columns = columnsOf(step.input, hashes.get(step), now())
         await transaction.updateTable('users').set(columns).where('uid', '=', step.existing.row.uid).execute()
-        await applyPermissions(transaction, step.permissions)
+        await applyPermissions(transaction.$pickTables<keyof Tables>(), step.permissions)
         await nextTurn()
       }
     })

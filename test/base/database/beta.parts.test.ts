@@ -10,11 +10,11 @@ import {
 import { afterEach, expect, test } from 'vitest'
 import { beta } from '../../../base/database/beta.ts'
 import { migrationsFor } from '../../../base/database/migrations.ts'
-import type { Database } from '../../../base/database/open.ts'
 import { firstRows, insertOnce, isUniqueViolation, put } from '../../../base/database/portable.ts'
 import { serverDialect } from '../../../base/database/server-dialect.ts'
 import type { Tables } from '../../../base/database/tables.ts'
 import { createAudit } from '../../../host/access/audit.ts'
+import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createSolutionLog } from '../../../host/solutions/solution-log.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { startTdsServer, type TdsAnswer, type TdsServer } from '../../support/tds-server.ts'
@@ -30,7 +30,7 @@ afterEach(async () => {
 })
 
 /** Records statements without running them. */
-function noting(): { db: Database; statements: string[] } {
+function noting(): { db: HostDatabase; statements: string[] } {
   const statements: string[] = []
   class NotingDriver extends DummyDriver {
     override async acquireConnection() {
@@ -108,7 +108,7 @@ async function open(answer: (statement: string) => TdsAnswer, login: TdsAnswer['
   return { server, db: await connect(server) }
 }
 
-async function connect(server: TdsServer): Promise<Database> {
+async function connect(server: TdsServer): Promise<HostDatabase> {
   const { address } = server
   const db = new Kysely<Tables>({
     dialect: serverDialect(await beta.createDialect(address, 'platform'), beta, address),
@@ -151,7 +151,7 @@ test('beta: a transaction commits and rolls back', async () => {
 test('beta: errors at sign-in distinguish a wrong account from a missing database', async () => {
   const account = await open(() => ({}), { number: 18456, message: "Login failed for user 'sa'." })
   const database = await open(() => ({}), { number: 4060, message: 'Cannot open database "platform".' })
-  const failure = (db: Database) =>
+  const failure = (db: HostDatabase) =>
     db
       .selectFrom('platform')
       .selectAll()

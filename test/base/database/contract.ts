@@ -42,7 +42,7 @@ export function databaseSettings(
 }
 
 /** A separate pool for the place's database. The caller destroys it. */
-export async function connectTo(kind: ServerKind, { settings }: TestPlace, pool: PoolOptions): Promise<Database> {
+export async function connectTo(kind: ServerKind, { settings }: TestPlace, pool: PoolOptions): Promise<HostDatabase> {
   const server = serverFor(settings, kind.name)
   const dialect = await kind.createDialect(server, settings.database.name, pool)
   return new Kysely<Tables>({ dialect: serverDialect(dialect, kind, server) })
