@@ -54,7 +54,7 @@ export function centerPages(parts: CenterPageParts): Router {
   addPublicUserPages(router, parts)
   addOrganisationPages(pages, router, parts)
   addEnvironmentPages(pages, parts)
-  addTelemetryPages(pages, router, parts)
+  addTelemetryPages(pages, parts)
   addDesiredPages(pages, parts)
   addRolloutPages(pages, router, parts)
   addMemberPages(pages, parts)

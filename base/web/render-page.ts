@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { Eta } from 'eta/core'
 import { attributes, escaped, html, Markup } from './markup.ts'
 import type { TextTables } from './texts.ts'
-import { timeFormat } from './time-format.ts'
+import { axisTimeFormat, timeFormat } from './time-format.ts'
 
 /** What every page needs: the reader's locale and the nonce of its Content-Security-Policy. */
 export type PageFrame = {
@@ -86,6 +86,13 @@ function bytesText(locale: string, count: number): string {
   return `${countFormat(locale).format(count / 1024 ** step)} ${BYTE_UNITS[step]}`
 }
 
+/** Such as '1.2 MB', '20 ms' or '1,200'. */
+function measuredText(locale: string, value: number, unit: 'count' | 'bytes' | 'ms'): string {
+  if (unit === 'bytes') return bytesText(locale, value)
+  const number = countFormat(locale).format(value)
+  return unit === 'ms' ? `${number} ms` : number
+}
+
 /**
  * Creates a renderer for pages in the shared layout. The model is nested under `model`, so that its values cannot
  * override the layout's.
@@ -118,6 +125,11 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       exactTime: (at: number) => secondFormat(frame.locale).format(at),
       bytes: (count: number) => bytesText(frame.locale, count),
       count: (value: number) => countFormat(frame.locale).format(value),
+      measured: (value: number, unit: 'count' | 'bytes' | 'ms') => measuredText(frame.locale, value, unit),
+      axisTime: (times: readonly number[]) => {
+        const format = axisTimeFormat(known(frame.locale), (times.at(-1) ?? 0) - (times[0] ?? 0))
+        return (at: number) => format.format(at)
+      },
       stateKind: (state: string) => (Object.hasOwn(STATES, state) ? STATES[state] : 'quiet'),
       stateName: (state: string) => (Object.hasOwn(STATES, state) ? text(`platform.admin.state.${state}`) : state),
       html,
@@ -131,6 +143,8 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       form: (form: object) => partial('form', { form }),
       card: (card: object) => partial('card', { card }),
       empty: (said: string) => partial('empty', { said }),
+      plot: (plot: object) => partial('plot', { plot }),
+      legendSample: (index: number) => partial('legend-sample', { index }),
       /** Shows the beginning of a value, and the full value as a tooltip; null: none. */
       code: (value: string | null | undefined, beginning = value) =>
         value == null ? null : html`<code title="${value}">${beginning}</code>`,

@@ -18,6 +18,18 @@ export function timeFormat(locale: string, precision: 'minute' | 'second' = 'min
   })
 }
 
+/**
+ * The format of the labels below a chart: `17:43`, or `22 Nov` if the chart shows days.
+ * @param span from its first time to its last, in ms
+ */
+export function axisTimeFormat(locale: string, span: number): Intl.DateTimeFormat {
+  const parts: Intl.DateTimeFormatOptions =
+    span > 2 * 86_400_000
+      ? { day: 'numeric', month: 'short' }
+      : { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
+  return new Intl.DateTimeFormat(dayFirst(locale), { ...parts, timeZone: 'UTC' })
+}
+
 /** The locale for formatting dates, with the day first. */
 export function dayFirst(locale: string): string {
   return /^en\b/i.test(locale) ? 'en-GB' : locale

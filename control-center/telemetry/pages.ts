@@ -1,4 +1,3 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { readWith } from '../../base/api/read-with.ts'
 import type { Environments } from '../environments/environments.ts'
@@ -6,7 +5,6 @@ import type { PageRouter } from '../pages/page.ts'
 import { analysisModel } from './analysis-model.ts'
 import { noTrace } from './api.ts'
 import { type Asked, environmentsAsked, figuresFor, filterFor, shownFigures, shownLine, shownRequest } from './asked.ts'
-import { addChartLibrary, CHART_LIBRARY } from './chart-library.ts'
 import { LEVEL_NAMES } from './otlp/read-logs.ts'
 import { RANGE_NAMES, RANGES } from './ranges.ts'
 import { FiguresQuery, LogQuery, TraceQuery } from './schemas.ts'
@@ -14,13 +12,8 @@ import type { Telemetry } from './telemetry.ts'
 
 export type TelemetryPageParts = { readonly environments: Environments; readonly telemetry: Telemetry }
 
-export function addTelemetryPages(
-  pages: PageRouter,
-  router: Router,
-  { environments, telemetry }: TelemetryPageParts,
-): void {
+export function addTelemetryPages(pages: PageRouter, { environments, telemetry }: TelemetryPageParts): void {
   const { analysis, logs, traces } = telemetry
-  addChartLibrary(router)
 
   /** The options of the pages' filters. */
   async function choices({ ids, names }: Asked) {
@@ -32,12 +25,11 @@ export function addTelemetryPages(
     const asked = await environmentsAsked(environments, organisation.id, query.environment)
     const figures = shownFigures(await analysis.figures(figuresFor(asked, query)), asked)
     const live = `/api/organisations/${organisation.name}/analysis/page${addressOf(query)}`
-    const [script, style] = CHART_LIBRARY
     return {
       template: 'analysis',
       heading: text('center.part.analysis'),
       part: 'analysis',
-      model: { ...analysisModel(figures), ...(await choices(asked)), query, live, script, style, organisation },
+      model: { ...analysisModel(figures), ...(await choices(asked)), query, live, organisation },
     }
   })
 

@@ -11,7 +11,7 @@ const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url
 const ownStyles = ['center', 'rollouts', 'packages', 'telemetry', 'accounts', 'login-designer']
   .map((name) => readFileSync(new URL(`styles/${name}.css`, import.meta.url), 'utf8'))
   .join('')
-const sharedParts = sharedStyles('tokens', 'fields', 'pages', 'admin', 'admin-operation')
+const sharedParts = sharedStyles('tokens', 'fields', 'pages', 'admin', 'admin-operation', 'chart')
 const render = createPageRenderer(templates, CENTER_TEXTS, `${sharedParts}\n${indent(ownStyles)}`, 'center/')
 
 /** The navigation of an organisation, in this order: the address below `/o/{name}/`, and the right to see it. */

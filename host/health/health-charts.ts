@@ -1,4 +1,4 @@
-import { type Chart, type ChartData, foldValues, lineChart } from '../pages/line-chart.ts'
+import { type Chart, type ChartData, foldValues, lineChart } from '../../base/web/line-chart.ts'
 import type { Point } from '../telemetry/figures.ts'
 import type { HealthReport } from './health-report.ts'
 

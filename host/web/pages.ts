@@ -101,7 +101,7 @@ export type AdminPart = keyof typeof ADMIN_PARTS
 
 const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url)])
 const pageStyles = sharedStyles('tokens', 'fields', 'pages')
-const adminStyles = `${pageStyles}\n${sharedStyles('admin', 'admin-operation')}`
+const adminStyles = `${pageStyles}\n${sharedStyles('admin', 'admin-operation', 'chart')}`
 const page = createPageRenderer(templates, PLATFORM_TEXTS, pageStyles)
 const ofAdministration = createPageRenderer(templates, PLATFORM_TEXTS, adminStyles, 'admin/')
 

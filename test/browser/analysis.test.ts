@@ -111,7 +111,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     async (path) => {
       await using opened = await open(path, { viewport: { width: 1200, height: 900 } })
       const { page, complaints } = opened
-      if (path.includes('range')) await page.locator('canvas').first().waitFor()
+      if (path.includes('range')) await page.locator('.plot').first().waitFor()
       await keepPicture(page, path.replaceAll(/\W+/g, '-'))
       expect(await lookOf(page, 320)).toEqual(SOUND_LOOK)
       expect(complaints).toEqual([])
@@ -121,7 +121,8 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
   test('each chart with data is drawn and has a table', async () => {
     await using opened = await open('/o/acme/analysis?range=1h')
     const { page } = opened
-    await expect.poll(() => page.locator('.chart canvas').count()).toBe(5)
+    expect(await page.locator('.chart .field-of-lines').count()).toBe(5)
+    expect(await page.locator('.field-of-lines .line-0:not([d=""])').count()).toBeGreaterThan(4)
     await page.locator('#table-logins summary').click()
     const rows = page.locator('#table-logins tbody tr')
     expect(await rows.count()).toBeGreaterThan(15)
@@ -156,30 +157,11 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     await sendOtlp(center.url, own, 'metrics', single.metrics(now))
     await using opened = await open('/o/acme/analysis?range=24h&environment=single')
     const { page } = opened
-    await page.locator('#place-memory canvas').waitFor()
-    // Records what uPlot draws on its canvases, per chart.
-    await page.addInitScript(`
-      window.painted = []
-      const { fillText, fill } = CanvasRenderingContext2D.prototype
-      const placeOf = (context) => context.canvas.closest('.chart-place')?.id ?? context.canvas.parentElement?.className
-      CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
-        painted.push([this, text])
-        return fillText.call(this, text, ...at)
-      }
-      CanvasRenderingContext2D.prototype.fill = function (...path) {
-        painted.push([this, 'fill'])
-        return fill.apply(this, path)
-      }
-      window.paintedIn = (place) => painted
-        .filter(([context]) => context.canvas.closest('.chart-place')?.id === place)
-        .map(([, what]) => what)`)
-    await page.reload()
-    await page.locator('#place-memory canvas').waitFor()
-    const painted = (place: string) => page.evaluate<string[]>(`paintedIn('${place}')`)
-    await expect.poll(async () => (await painted('place-logins')).includes('2')).toBe(true)
-    expect((await painted('place-logins')).filter((text) => /[.,]\d/.test(text))).toEqual([])
-    await expect.poll(() => painted('place-memory')).toContain('fill')
-    expect(await painted('place-logins')).not.toContain('fill')
+    const valuesOf = (key: string) => page.locator(`#live-${key} .plot-values li`).allInnerTexts()
+    expect(await valuesOf('logins')).toEqual(['4', '3', '2', '1', '0'])
+    const dots = (key: string) => page.locator(`#live-${key} .dots`).first().getAttribute('d')
+    expect(await dots('memory')).toMatch(/^M[\d. ]+h0$/)
+    expect(await dots('logins')).toBe('')
   })
 
   test('the filter is in the URL and selects the data of one solution', async () => {

@@ -7,7 +7,6 @@ import { takeOverNewPasswords } from '../../../base/web/scripts/new-password.ts'
 import { showWhatWasSaid } from '../../../base/web/scripts/said.ts'
 import { showResults } from '../../../base/web/scripts/show-result.ts'
 import { takeOverUploads } from '../../../base/web/scripts/upload.ts'
-import { drawCharts } from './charts.ts'
 import { takeOverCheckedLists } from './checked-lists.ts'
 import { takeOverDialogs } from './docker-dialogs.ts'
 import { takeOverLoginDesigner } from './login-designer.ts'
@@ -25,7 +24,6 @@ takeOverForms()
 takeOverCopying()
 takeOverDownloads()
 showResults()
-drawCharts()
 followLiveLog()
 takeOverCheckedLists()
 takeOverLoginDesigner()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { foldValues, lineChart } from '../../../host/pages/line-chart.ts'
+import { foldValues, lineChart } from '../../../base/web/line-chart.ts'
 
 const MINUTE = 60_000
 const chartOf = (values: readonly (number | null)[], unit: 'count' | 'bytes' | 'ms' = 'count') =>
@@ -11,6 +11,20 @@ test('chart: values are drawn from left to right, with the highest at the top', 
 
 test('chart: the line breaks where nothing was measured, and a single value is a dot', () => {
   expect(chartOf([null, 4, null, 4, 4, null]).lines).toEqual([{ name: 'one', path: 'M350 0L450 0', dots: 'M150 0h0' }])
+})
+
+test('chart: a line that joins gaps continues where nothing was measured', () => {
+  const lines = [{ name: 'one', values: [null, 4, null, 4, null, null] }]
+  const { lines: drawn } = lineChart({ from: 0, step: MINUTE, lines, unit: 'count', fold: 'highest', joinsGaps: true })
+  expect(drawn).toEqual([{ name: 'one', path: 'M150 0L350 0', dots: '' }])
+})
+
+test.each([
+  ['at its height', 50, 'M0 50H600'],
+  ['not above the scale', 101, null],
+])('chart: a mark is drawn %s', (_, mark, path) => {
+  const lines = [{ name: 'one', values: [81] }]
+  expect(lineChart({ from: 0, step: MINUTE, lines, unit: 'ms', fold: 'highest', mark }).mark).toBe(path)
 })
 
 test('chart: without values there is no line, and the scale is that of small counts', () => {

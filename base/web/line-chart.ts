@@ -1,6 +1,8 @@
-/** Lines over a time range, as the template `chart` draws them; the template formats the labels. */
+/** Lines over a time range, as the template `plot` draws them; the template formats the labels. */
 export type Chart = {
   readonly lines: readonly ChartLine[]
+  /** SVG path of a horizontal line at `ChartData.mark`; null: none, or above the scale. */
+  readonly mark: string | null
   /** Axis labels from bottom to top, evenly spaced. */
   readonly values: readonly number[]
   /** Epoch ms, from left to right, evenly spaced. */
@@ -22,6 +24,10 @@ export type ChartData = {
   readonly unit: 'count' | 'bytes' | 'ms'
   /** How several values are combined in a table row. */
   readonly fold: 'highest' | 'sum'
+  /** Whether lines continue where nothing was measured, for values that arrive less often than `step`; default: no. */
+  readonly joinsGaps?: boolean
+  /** A value that gets a horizontal line, such as a limit. */
+  readonly mark?: number
 }
 
 /** The drawing area, which is stretched to the available space. */
@@ -32,11 +38,12 @@ const TIME_LABELS = 5
 const ROWS = 12
 
 export function lineChart(data: ChartData): Chart {
-  const { from, step, lines, unit, fold } = data
+  const { from, step, lines, unit, fold, joinsGaps = false, mark } = data
   const count = Math.max(1, ...lines.map(({ values }) => values.length))
   const top = niceTop(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))), unit)
   return {
-    lines: lines.map(({ name, values }) => ({ name, ...pathsOf(values, top) })),
+    lines: lines.map(({ name, values }) => ({ name, ...pathsOf(values, top, joinsGaps) })),
+    mark: mark === undefined || mark > top ? null : `M0 ${heightOf(mark, top)}H${FIELD.width}`,
     values: evenly(VALUE_LABELS, 0, top),
     times: evenly(TIME_LABELS, from, from + count * step),
     rows: rowsOf(lines, from, step, count, fold),
@@ -58,20 +65,29 @@ export function foldValues(
   })
 }
 
-/** The line breaks where nothing was measured. */
-function pathsOf(values: readonly (number | null)[], top: number): { readonly path: string; readonly dots: string } {
+/** Without `joinsGaps`, the line breaks where nothing was measured. */
+function pathsOf(
+  values: readonly (number | null)[],
+  top: number,
+  joinsGaps: boolean,
+): { readonly path: string; readonly dots: string } {
   const width = FIELD.width / Math.max(1, values.length)
-  const has = (at: number) => values[at] !== null && values[at] !== undefined
+  const points = values.flatMap((value, at) => (value === null ? [] : [{ value, at }]))
   let path = ''
   let dots = ''
-  for (const [at, value] of values.entries()) {
-    if (value === null) continue
-    const place = `${rounded((at + 0.5) * width)} ${rounded(FIELD.height - (value / top) * FIELD.height)}`
-    if (has(at - 1)) path += `L${place}`
-    else if (has(at + 1)) path += `M${place}`
+  for (const [index, { value, at }] of points.entries()) {
+    const place = `${rounded((at + 0.5) * width)} ${heightOf(value, top)}`
+    const isNear = (other: number | undefined) => other !== undefined && (joinsGaps || Math.abs(other - at) === 1)
+    if (isNear(points[index - 1]?.at)) path += `L${place}`
+    else if (isNear(points[index + 1]?.at)) path += `M${place}`
     else dots += `M${place}h0`
   }
   return { path, dots }
+}
+
+/** From the top of the drawing area, as SVG counts. */
+function heightOf(value: number, top: number): number {
+  return rounded(FIELD.height - (value / top) * FIELD.height)
 }
 
 /** Rounds the largest value up so that the axis labels are round too. */
