@@ -1,6 +1,6 @@
 /** The guide that explains each admin page: a page of `docs/` and a heading in it. */
 export const ADMIN_GUIDES = {
-  audit: 'operating#the-audit',
+  audit: 'operating#the-audit-log',
   error: 'operating#when-something-is-wrong',
   health: 'operating#check-its-health',
   'login-page': 'login-template',
@@ -10,7 +10,7 @@ export const ADMIN_GUIDES = {
   settings: 'reference/settings',
   'sign-in': 'operating#the-admin-pages',
   solution: 'operating#the-admin-pages',
-  'solution-access': 'operating#what-a-solution-may-reach',
+  'solution-access': 'operating#grant-access-to-databases-and-hosts',
   'solution-diff': 'uploading',
   'solution-log': 'operating#when-something-is-wrong',
   solutions: 'uploading',

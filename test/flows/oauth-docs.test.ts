@@ -111,7 +111,7 @@ async function askedWith(): Promise<Record<string, Record<string, unknown>>[]> {
 
 test('docs, what the authenticator gets: the documented fields at the first and at the next sign-in, and no credentials', async () => {
   const { oauth, ...manifest } = firstManifest()
-  const settings = /^\| others with OpenID Connect \| `(.*)` \|$/m.exec(GUIDE)?.[1]
+  const settings = /^\| other OpenID Connect providers \| `(.*)` \|$/m.exec(GUIDE)?.[1]
   await upload(
     { ...manifest, oauth: { ...(oauth as object), ...JSON.parse(`{${settings}}`) } },
     { ...moduleFile('crm-login', { type: 'authenticator' }), 'modules/crm-login/globals.js': BY_EMAIL },
@@ -246,8 +246,8 @@ test('docs: exactly the existing providers, settings and problems are listed, wi
   expect(statuses).toEqual(Object.values(OAUTH_PROBLEMS).map(({ status }) => status))
 })
 
-test('docs: the parameters documented as refused are refused', () => {
-  const [, list = ''] = /^The platform sets these itself and refuses them: (.*?)\.$/ms.exec(GUIDE) ?? []
+test('docs: parameters documented as rejected are rejected', () => {
+  const [, list = ''] = /^The platform sets the following parameters itself and rejects settings with these names: (.*?)\.$/ms.exec(GUIDE) ?? []
   const names = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '')
   expect(names).toHaveLength(15)
   const accepted = names.filter((name) => OAuthForm.safeParse({ api: 'Google', clientId: 'x', [name]: 'x' }).success)

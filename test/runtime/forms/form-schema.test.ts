@@ -80,8 +80,8 @@ test.each(ELEMENT_TYPES)('docs/forms.md: %s has a section with an example and ea
   expect(element.type).toBe(type)
   expect(checkedForm(formWith(element)).faults).toEqual([])
   const common = [...keysOf('label'), 'required', ...handlersOf('text')]
-  // "As `text`" and "As `select`" refer to the keys of those.
-  const like = /^\n?As `(\w+)`/.exec(sectionOf(type))?.[1] ?? type
+  // "Like `text`" and "As `select`" refer to the keys of those.
+  const like = /^\n?Like `(\w+)`/.exec(sectionOf(type))?.[1] ?? type
   const said = `${sectionOf(type)}${sectionOf(like)}`
   const own = keysOf(type).filter((key) => !common.includes(key) && !said.includes(key))
   // The value of an input is described for all inputs together.
@@ -92,7 +92,7 @@ test('docs/forms.md: there is no section for an unknown type, and "every element
   const elements = GUIDE.split('\n## Elements\n')[1]?.split('\n## ')[0] ?? ''
   const titles = [...elements.matchAll(/\n### (\w+)\n/g)].map(([, title]) => title as string)
   expect(titles.sort()).toEqual([...ELEMENT_TYPES].sort())
-  const common = GUIDE.split('\n## What every element has\n')[1]?.split('\n## ')[0] ?? ''
+  const common = GUIDE.split('\n## Keys of every element\n')[1]?.split('\n## ')[0] ?? ''
   const rows = [...common.matchAll(/^\| `(\w+)`/gm)].map(([, key]) => key)
   expect(rows).toEqual(keysOf('label'))
 })
