@@ -247,7 +247,10 @@ test('docs: exactly the existing providers, settings and problems are listed, wi
 })
 
 test('docs: parameters documented as rejected are rejected', () => {
-  const [, list = ''] = /^The platform sets the following parameters itself and rejects settings with these names: (.*?)\.$/ms.exec(GUIDE) ?? []
+  const [, list = ''] =
+    /^The platform sets the following parameters itself and rejects settings with these names: (.*?)\.$/ms.exec(
+      GUIDE,
+    ) ?? []
   const names = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '')
   expect(names).toHaveLength(15)
   const accepted = names.filter((name) => OAuthForm.safeParse({ api: 'Google', clientId: 'x', [name]: 'x' }).success)
