@@ -1,6 +1,7 @@
+import { secretNameOf } from '../../base/oauth/secret-name.ts'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import type { PageRouter } from '../pages/page.ts'
-import { type ListedSecret, type Secrets, secretNameOf } from '../secrets/secrets.ts'
+import type { ListedSecret, Secrets } from '../secrets/secrets.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import { type SolutionHeadParts, solutionOf } from '../solutions/page-head.ts'
 import { type Asked, type PlatformPlace, requestsOf, warnOfGrants } from './grant-warnings.ts'

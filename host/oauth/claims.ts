@@ -5,7 +5,7 @@ import { checkIdToken } from './id-token.ts'
 import { OAuthProblem } from './problems.ts'
 import type { Claims } from './provider.ts'
 import { findKey, type ProviderKeys } from './provider-keys.ts'
-import { PROVIDERS } from './providers.ts'
+import { PROFILES } from './read-profile.ts'
 import type { Registration, TokenRequests, Tokens } from './token-requests.ts'
 
 /** What an ID token must match, besides the registration. */
@@ -73,8 +73,8 @@ export function createClaimsReader(
 
   /** OAuth 2.0 without an ID token: the access token came directly from the provider, whose profile names its user. */
   async function ofProfile(registration: Registration, { accessToken }: Tokens, expected: ExpectedToken) {
-    const { readProfile } = PROVIDERS[registration.configuration.api]
-    if (readProfile === null) throw new TypeError('a provider without ID tokens has a profile')
+    const readProfile = PROFILES[registration.configuration.api]
+    if (readProfile === undefined) throw new TypeError('a provider without ID tokens has a profile')
     const claims = await readProfile(registration.provider, (address) =>
       tokenRequests.readProfile(registration, accessToken, address),
     )

@@ -1,7 +1,7 @@
 import { importPKCS8, SignJWT } from 'jose'
+import { secretNameOf } from '../../base/oauth/secret-name.ts'
 import { hostPortOf } from '../../runtime/host-port.ts'
 import type { Secrets } from '../secrets/secrets.ts'
-import { secretNameOf } from '../secrets/secrets.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem } from './problems.ts'
 

@@ -1,10 +1,5 @@
-import { isAllowedAddress } from '../../runtime/address.ts'
-import { OAUTH_SETTING_NAMES, OAuthForm } from '../../runtime/bundle/manifest-schema.ts'
-import type { z } from '../../runtime/zod.ts'
-import { OAuthProblem, quote } from './problems.ts'
-import type { ClientAuthentication } from './provider.ts'
-import type { ProviderRequests } from './provider-requests.ts'
 import {
+  type ClientAuthentication,
   type OwnSetting,
   type OwnSettings,
   type Places,
@@ -13,9 +8,14 @@ import {
   type ProviderRow,
   type ResponseMode,
   type ResponseType,
-} from './providers.ts'
+} from '../../base/oauth/providers.ts'
+import { isAllowedAddress } from '../../runtime/address.ts'
+import { OAUTH_SETTING_NAMES, OAuthForm } from '../../runtime/bundle/manifest-schema.ts'
+import type { z } from '../../runtime/zod.ts'
+import { OAuthProblem, quote } from './problems.ts'
+import type { ProviderRequests } from './provider-requests.ts'
 
-export type { ProviderName } from './providers.ts'
+export type { ProviderName } from '../../base/oauth/providers.ts'
 
 /**
  * The checked settings of a sign-in (guide 2.3, design section 8), completed from the table of providers. Plain data:
@@ -111,7 +111,7 @@ export function checkConfiguration(
     ...(read.revokeTokenEndpoint === undefined ? {} : { revokeTokenEndpoint: read.revokeTokenEndpoint }),
     jwksUri: read.jwks_uri ?? null,
     userInfoEndpoint: places.userInfoEndpoint ?? null,
-    hasIdToken: row.readProfile === null,
+    hasIdToken: row.hasIdToken,
     clientAuthentication: clientAuthenticationOf(read, row, responseType, pkce, refuse),
     scope,
     pkce,
@@ -220,7 +220,7 @@ function scopeOf({ defaultScope }: Settings, row: ProviderRow, refuse: Refuse): 
   if (names.some((name) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name))) {
     refuse('"defaultScope" must be printable ASCII names separated by spaces')
   }
-  if (row.readProfile === null && !names.includes('openid')) names.unshift('openid')
+  if (row.hasIdToken && !names.includes('openid')) names.unshift('openid')
   return [...new Set(names)].join(' ')
 }
 

@@ -1,11 +1,9 @@
 import { put } from '../../base/database/portable.ts'
-import type { PartialOAuthForm } from '../../runtime/bundle/manifest-schema.ts'
-import type { z } from '../../runtime/zod.ts'
+import type { WrittenOAuthSettings } from '../../base/oauth/page-fields.ts'
 import { createBriefCache } from '../database/brief-cache.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
-/** OAuth settings as written, by their names in design section 8. */
-export type WrittenOAuthSettings = z.infer<typeof PartialOAuthForm>
+export type { WrittenOAuthSettings } from '../../base/oauth/page-fields.ts'
 
 /** The operator's OAuth settings of solutions, which override those in their manifests. */
 export interface OAuthSettingsStore {

@@ -1,3 +1,4 @@
+import type { ClientAuthentication } from '../../base/oauth/providers.ts'
 import { ALGORITHMS } from './algorithms.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import {
@@ -8,7 +9,7 @@ import {
   readDiscoveryDocument,
 } from './discovery-document.ts'
 import { OAuthProblem, quote } from './problems.ts'
-import type { ClientAuthentication, Provider } from './provider.ts'
+import type { Provider } from './provider.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 import { createRecentlyUsed } from './recently-used.ts'
 

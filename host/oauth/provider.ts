@@ -1,5 +1,4 @@
-/** How a client authenticates at the token endpoint (RFC 6749 section 2.3, OIDC Core section 9). */
-export type ClientAuthentication = 'client_secret_basic' | 'client_secret_post' | 'none'
+import type { ClientAuthentication } from '../../base/oauth/providers.ts'
 
 /**
  * A provider as used for a sign-in, from the table of providers, its discovery document and the settings. All addresses

@@ -1,4 +1,4 @@
-import { secretNameOf } from '../secrets/secrets.ts'
+import { secretNameOf } from '../../base/oauth/secret-name.ts'
 import { mergeSettings, placeOf } from './chosen-configuration.ts'
 import type { WrittenOAuthSettings } from './oauth-settings.ts'
 import type { ProviderRequests } from './provider-requests.ts'

@@ -1,5 +1,5 @@
+import { secretNameOf } from '../../base/oauth/secret-name.ts'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
-import { secretNameOf } from '../secrets/secrets.ts'
 import { placeOf } from './chosen-configuration.ts'
 import { checkConfiguration, type OAuthConfiguration } from './configuration.ts'
 import type { WrittenOAuthSettings } from './oauth-settings.ts'

@@ -1,7 +1,6 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { deletedAny } from '../../base/database/deleted-any.ts'
 import { put } from '../../base/database/portable.ts'
-import { SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { namesPlaceOf } from '../../runtime/host-port.ts'
 import { z } from '../../runtime/zod.ts'
@@ -78,9 +77,4 @@ export function createSecrets(db: HostDatabase, key: PlatformKey, now: () => num
       return key.decrypt(purposeOf(solution, name), row.value)
     },
   }
-}
-
-/** Name of the secret that `apiSecret` refers to, if any. */
-export function secretNameOf(apiSecret: string): string | null {
-  return SECRET_PLACEHOLDER.exec(apiSecret)?.[1] ?? null
 }

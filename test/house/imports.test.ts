@@ -37,6 +37,7 @@ const ORDER: Record<string, readonly string[]> = {
     'outbound',
     'accounts',
     'api',
+    'oauth',
     'bundles',
     'backup',
     'terminal',

@@ -1,56 +1,25 @@
 import { askApi, type Problem } from '../../../base/web/scripts/api.ts'
 import { bodyOf } from '../../../base/web/scripts/form-body.ts'
+import { goToOAuthStep, takeOverOAuthSteps } from '../../../base/web/scripts/oauth-steps.ts'
 import { problemPlace, showProblem } from '../../../base/web/scripts/problem.ts'
 import { sayAfterLoad } from '../../../base/web/scripts/said.ts'
 import { showOAuthResults, showOAuthTestRuns } from './oauth-results.ts'
-import { showProviderFields } from './provider-fields.ts'
 
 const SAVED = '#saved'
 
 /**
- * The OAuth settings wizard. Both steps are in one form, so no input is lost between them or put into an address. The
- * secret is stored in the solution's secrets first; the settings only name it.
+ * The wizard for OAuth settings (base/web/scripts/oauth-steps.ts). The secret is stored in the solution's secrets first;
+ * the settings only name it.
  */
 export function takeOverOAuthForm(): void {
   const form = document.querySelector<HTMLFormElement>('#oauth-form')
   if (form === null) return
-  showOAuthStep(form, 1)
-  showProviderFields(form)
-  form.addEventListener('input', () => showProviderFields(form))
-  form.addEventListener('submit', (event) => {
-    event.preventDefault()
-    if (stepOf(form) === 1) goToOAuthStep(form, 2)
-    else void saveOAuth(form)
-  })
-  document.querySelector('#oauth-back')?.addEventListener('click', () => goToOAuthStep(form, 1))
+  takeOverOAuthSteps(form, () => void saveOAuth(form))
   document.querySelector('#oauth-test')?.addEventListener('click', () => void testOAuth(form))
   if (location.hash === SAVED) {
     history.replaceState(null, '', location.pathname)
     void testStoredOAuth(form)
   }
-}
-
-function stepOf(form: HTMLFormElement): number {
-  return Number(form.dataset.shown)
-}
-
-function showOAuthStep(form: HTMLFormElement, step: number): void {
-  form.dataset.shown = String(step)
-  for (const part of form.querySelectorAll<HTMLElement>('[data-step]')) part.hidden = part.dataset.step !== String(step)
-  for (const part of form.querySelectorAll<HTMLElement>('[data-steps-only]')) part.hidden = false
-  const steps = document.querySelector<HTMLElement>('#oauth-steps')
-  if (steps === null) return
-  steps.hidden = false
-  for (const [index, item] of [...steps.children].entries()) {
-    if (index === step - 1) item.setAttribute('aria-current', 'step')
-    else item.removeAttribute('aria-current')
-  }
-}
-
-function goToOAuthStep(form: HTMLFormElement, step: number): void {
-  showOAuthStep(form, step)
-  problemPlace(form).hidden = true
-  form.querySelector<HTMLElement>(`[data-step="${step}"] legend`)?.focus()
 }
 
 type WrittenSecret = { readonly name: string; readonly value: string; readonly hosts: readonly string[] }

@@ -1,8 +1,11 @@
-import { OAUTH_SETTING_NAMES, OAUTH_SETTINGS } from '../../runtime/bundle/manifest-schema.ts'
-import { secretNameOf } from '../secrets/secrets.ts'
-import type { WrittenOAuthSettings } from './oauth-settings.ts'
+import { OAUTH_SETTING_NAMES, OAUTH_SETTINGS, type PartialOAuthForm } from '../../runtime/bundle/manifest-schema.ts'
+import type { z } from '../../runtime/zod.ts'
 import { providerForms } from './provider-settings.ts'
 import { SECRET_HOSTS } from './secret-hosts.ts'
+import { secretNameOf } from './secret-name.ts'
+
+/** OAuth settings as written, by their names in design section 8. */
+export type WrittenOAuthSettings = z.infer<typeof PartialOAuthForm>
 
 export type OAuthField = {
   readonly name: string

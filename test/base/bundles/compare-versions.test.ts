@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compareVersions } from '../../../host/solutions/compare-versions.ts'
+import { compareVersions } from '../../../base/bundles/compare-versions.ts'
 import { manifestOf } from '../../support/solutions.ts'
 
 function versionOf(files: Record<string, string | Uint8Array>, manifest: Record<string, unknown> = {}) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ProviderForm, providerForms } from '../../../host/oauth/provider-settings.ts'
+import { type ProviderForm, providerForms } from '../../../base/oauth/provider-settings.ts'
 
 const formOf = (api: string) => providerForms().find((form) => form.api === api) as ProviderForm
 const needed = ({ settings }: ProviderForm) =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { PROVIDERS } from '../../../host/oauth/providers.ts'
-import { SECRET_HOSTS } from '../../../host/oauth/secret-hosts.ts'
+import { PROVIDERS } from '../../../base/oauth/providers.ts'
+import { SECRET_HOSTS } from '../../../base/oauth/secret-hosts.ts'
 import { OAUTH_SETTING_NAMES } from '../../../runtime/bundle/manifest-schema.ts'
 
 const guide = readFileSync(new URL('../../../docs/oauth.md', import.meta.url), 'utf8')

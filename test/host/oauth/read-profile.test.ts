@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { PROVIDERS } from '../../../host/oauth/providers.ts'
+import { PROFILES } from '../../../host/oauth/read-profile.ts'
 
-const { GitHub } = PROVIDERS
 const PLACES = { issuer: 'https://github.com/login/oauth', userInfoEndpoint: 'https://api.github.com/user' }
 const USER = {
   id: 583231,
@@ -21,7 +20,7 @@ function profile(user: unknown, emails: unknown) {
     asked.push(address)
     return address.endsWith('/emails') ? emails : user
   }
-  return { asked, claims: GitHub.readProfile?.(PLACES, get) }
+  return { asked, claims: PROFILES.GitHub?.(PLACES, get) }
 }
 
 test('GitHub: the account is returned as claims, with the primary verified address', async () => {
@@ -71,32 +70,4 @@ test('GitHub: email addresses that are not a list are refused', async () => {
 test('GitHub: texts that no page could show are omitted', async () => {
   const claims = await profile({ ...USER, name: 'a\u0000b', avatar_url: null, login: '\ud800' }, EMAILS).claims
   expect(Object.keys(claims ?? {})).toEqual(['iss', 'sub', 'email', 'email_verified'])
-})
-
-test.each([
-  [undefined, 'https://github.com/login/oauth', 'https://api.github.com/user'],
-  ['github.com', 'https://github.com/login/oauth', 'https://api.github.com/user'],
-  ['GIT.example.org:8443', 'https://git.example.org:8443/login/oauth', 'https://git.example.org:8443/api/v3/user'],
-  ['acme.ghe.com', 'https://acme.ghe.com/login/oauth', 'https://api.acme.ghe.com/user'],
-])('GitHub: at the domain %s', (domain, issuer, userInfoEndpoint) => {
-  expect(GitHub.places(domain === undefined ? {} : { domain })).toEqual({
-    issuer,
-    authorizationEndpoint: `${issuer}/authorize`,
-    tokenEndpoint: `${issuer}/access_token`,
-    userInfoEndpoint,
-  })
-})
-
-test.each([
-  [undefined, 'common', true],
-  ['common', 'common', true],
-  ['Organizations', 'organizations', true],
-  ['consumers', '9188040d-6c67-4c5b-b112-36a304b66dad', false],
-  ['contoso.onmicrosoft.com', 'contoso.onmicrosoft.com', false],
-  ['8eaef023-2b34-4da1-9baa-8bc8c9d6a490', '8eaef023-2b34-4da1-9baa-8bc8c9d6a490', false],
-])('Microsoft: for the tenant %s', (tenant, segment, issuerHasTenant) => {
-  expect(PROVIDERS.Microsoft.places(tenant === undefined ? {} : { tenant })).toEqual({
-    issuer: `https://login.microsoftonline.com/${segment}/v2.0`,
-    issuerHasTenant,
-  })
 })

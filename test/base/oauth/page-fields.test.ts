@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { oauthForm } from '../../../host/oauth/page-fields.ts'
+import { oauthForm } from '../../../base/oauth/page-fields.ts'
 
 const fieldsOf = (...settings: Parameters<typeof oauthForm>) => {
   const { first, advanced } = oauthForm(...settings)

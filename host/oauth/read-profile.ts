@@ -1,0 +1,74 @@
+import type { ProviderName } from '../../base/oauth/providers.ts'
+import { OAuthProblem, quote } from './problems.ts'
+import type { Claims, Provider } from './provider.ts'
+
+/**
+ * Asks an OAuth 2.0 provider who signed in.
+ * @param get requests JSON from an address of the provider, with the user's access token as bearer token
+ * @throws OAuthProblem `oauth_provider` if the response differs from the provider's documentation, and what `get`
+ *   throws
+ */
+export type ReadProfile = (
+  provider: Pick<Provider, 'issuer' | 'userInfoEndpoint'>,
+  get: (address: string) => Promise<unknown>,
+) => Promise<Claims>
+
+/** How to read the user's claims from each provider without ID tokens. */
+export const PROFILES: Readonly<Partial<Record<ProviderName, ReadProfile>>> = { GitHub: readGithubProfile }
+
+/** E-mail addresses that are checked per account. GitHub paginates them; the primary one is among the first. */
+const MOST_EMAILS = 100
+
+/**
+ * GitHub's account as claims. `sub` is the numeric id, since logins can be released and reused by others. Anyone can
+ * put any e-mail into their profile (`/user`), so only the primary address in `/user/emails` is used, if it is
+ * verified.
+ */
+async function readGithubProfile(
+  { issuer, userInfoEndpoint }: Pick<Provider, 'issuer' | 'userInfoEndpoint'>,
+  get: (address: string) => Promise<unknown>,
+): Promise<Claims> {
+  if (issuer === null || userInfoEndpoint === null) throw new TypeError('the configuration of GitHub has no user info')
+  const user = await get(userInfoEndpoint)
+  if (!isObject(user) || !Number.isSafeInteger(user.id) || (user.id as number) <= 0) {
+    const came = isObject(user) ? quote(user.id) : quote(user)
+    throw new OAuthProblem('oauth_provider', `GitHub’s user must be an object with the number "id", but is ${came}`)
+  }
+  const email = verifiedEmail(await get(`${userInfoEndpoint}/emails`))
+  return Object.assign(Object.create(null) as Record<string, unknown>, {
+    iss: issuer,
+    sub: String(user.id),
+    ...textClaim('preferred_username', user.login),
+    ...textClaim('name', user.name),
+    ...textClaim('picture', user.avatar_url),
+    ...(email === null ? {} : { email, email_verified: true }),
+  })
+}
+
+function verifiedEmail(emails: unknown): string | null {
+  if (!Array.isArray(emails)) throw new OAuthProblem('oauth_provider', 'GitHub’s e-mail addresses must be a list')
+  const primary = emails
+    .slice(0, MOST_EMAILS)
+    .find((one: unknown) => isObject(one) && one.primary === true && one.verified === true)
+  const email: unknown = isObject(primary) ? primary.email : null
+  return isShortText(email) ? email : null
+}
+
+function textClaim(name: string, value: unknown): Record<string, string> {
+  return isShortText(value) ? { [name]: value } : {}
+}
+
+/** Text that is safe for logs, pages and databases. */
+function isShortText(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.length > 0 &&
+    value.length <= 500 &&
+    value.isWellFormed() &&
+    !/\p{Cc}/u.test(value)
+  )
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
