@@ -13,6 +13,13 @@ export type PageFrame = {
   readonly title?: string
 }
 
+/** Entries of the navigation that belong together. */
+export type NavigationGroup = {
+  /** Its text is `{texts}.group.{name}`; null: the entries have no heading. */
+  readonly name: string | null
+  readonly parts: readonly (readonly [name: string, href: string])[]
+}
+
 /** What the layout needs for a page of a service: the admin pages or the control center. */
 export type ServiceFrame = {
   /** The prefix of its text keys. */
@@ -25,8 +32,10 @@ export type ServiceFrame = {
   readonly csrfToken: string | null
   /** The current item of the navigation; null: none. */
   readonly part: string | null
-  /** Names and URLs of the navigation; empty: none. */
-  readonly parts: readonly (readonly [name: string, href: string])[]
+  /** The navigation; empty: none. */
+  readonly groups: readonly NavigationGroup[]
+  /** The URL of the start page. */
+  readonly home: string
   /** The signed-in person, if the page shows them. */
   readonly person?: string | null
   /** The URL of the guide that explains the page; null: no docs are installed. */

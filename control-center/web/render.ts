@@ -14,22 +14,30 @@ const ownStyles = ['center', 'rollouts', 'packages', 'telemetry', 'accounts', 'l
 const sharedParts = sharedStyles('tokens', 'fields', 'pages', 'admin', 'admin-operation', 'chart')
 const render = createPageRenderer(templates, CENTER_TEXTS, `${sharedParts}\n${indent(ownStyles)}`, 'center/')
 
-/** The navigation of an organisation, in this order: the address below `/o/{name}/`, and the right to see it. */
+/** The pages that the navigation of an organisation shows: the address below `/o/{name}`, and the right to see it. */
 export const CENTER_PARTS = {
-  environments: { path: 'environments', right: 'read' },
-  packages: { path: 'packages', right: 'read' },
-  pipelines: { path: 'pipelines', right: 'read' },
-  rollouts: { path: 'rollouts', right: 'read' },
-  solutions: { path: 'solutions', right: 'read' },
-  analysis: { path: 'analysis', right: 'read' },
-  logs: { path: 'logs', right: 'read' },
-  credentials: { path: 'credentials', right: 'credentials' },
-  members: { path: 'members', right: 'members' },
-  'api-tokens': { path: 'access-tokens', right: 'api-tokens' },
-  audit: { path: 'activity', right: 'audit' },
+  environments: { path: '/environments', right: 'read' },
+  packages: { path: '/packages', right: 'read' },
+  pipelines: { path: '/pipelines', right: 'read' },
+  rollouts: { path: '/rollouts', right: 'read' },
+  solutions: { path: '/solutions', right: 'read' },
+  analysis: { path: '/analysis', right: 'read' },
+  logs: { path: '/logs', right: 'read' },
+  credentials: { path: '/credentials', right: 'credentials' },
+  members: { path: '/members', right: 'members' },
+  'api-tokens': { path: '/access-tokens', right: 'api-tokens' },
+  audit: { path: '/activity', right: 'audit' },
 } as const satisfies Record<string, { readonly path: string; readonly right: Right }>
 
 export type CenterPart = keyof typeof CENTER_PARTS
+
+/** The navigation's groups, in display order. */
+const CENTER_GROUPS: readonly { readonly name: string | null; readonly parts: readonly CenterPart[] }[] = [
+  { name: 'deployment', parts: ['environments', 'packages', 'pipelines', 'rollouts'] },
+  { name: 'sign-in', parts: ['solutions'] },
+  { name: 'monitoring', parts: ['analysis', 'logs'] },
+  { name: 'organisation', parts: ['credentials', 'members', 'api-tokens', 'audit'] },
+]
 
 export type CenterFrame = PageFrame & {
   /** Sent by the page's script with API requests; null if nobody is signed in. */
@@ -51,9 +59,22 @@ export type CenterFrame = PageFrame & {
  */
 export function centerPage(template: string, frame: CenterFrame, heading: string, model: object): string {
   const { csrfToken, part, script, guide, person, organisation } = frame
-  const parts = (organisation?.parts ?? []).map(
-    (name) => [name, `/o/${organisation?.name}/${CENTER_PARTS[name].path}`] as const,
-  )
-  const service = { texts: 'center', root: '', script, csrfToken, part, parts, guide, person, organisation } as const
+  const home = organisation === null ? '/' : `/o/${organisation.name}`
+  const groups = CENTER_GROUPS.map(({ name, parts }) => {
+    const allowed = parts.filter((one) => organisation?.parts.includes(one))
+    return { name, parts: allowed.map((one) => [one, `${home}${CENTER_PARTS[one].path}`] as const) }
+  }).filter(({ parts }) => parts.length > 0)
+  const service = {
+    texts: 'center',
+    root: '',
+    home,
+    script,
+    csrfToken,
+    part,
+    groups,
+    guide,
+    person,
+    organisation,
+  } as const
   return render(template, { ...frame, title: `${heading} · Solhost control center` }, heading, model, { service })
 }

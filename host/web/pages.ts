@@ -99,6 +99,13 @@ export const ADMIN_PARTS = {
 
 export type AdminPart = keyof typeof ADMIN_PARTS
 
+/** The navigation's groups, in display order. */
+const ADMIN_GROUPS = {
+  run: ['solutions'],
+  access: ['users', 'sessions', 'tokens', 'audit'],
+  operation: ['health', 'maintenance', 'settings'],
+} as const satisfies Record<string, readonly AdminPart[]>
+
 const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url)])
 const pageStyles = sharedStyles('tokens', 'fields', 'pages')
 const adminStyles = `${pageStyles}\n${sharedStyles('admin', 'admin-operation', 'chart')}`
@@ -160,7 +167,9 @@ export function repostPage(frame: PageFrame, model: RepostModel): string {
  */
 export function adminPage(template: string, frame: AdminFrame, heading: string, model: object): string {
   const { csrfToken, part, script, guide } = frame
-  const parts = csrfToken === null ? [] : Object.entries(ADMIN_PARTS)
-  const service = { texts: 'admin', root: '/admin', script, csrfToken, part, parts, guide } as const
+  const groups = Object.entries(ADMIN_GROUPS).map(([name, parts]) => {
+    return { name, parts: parts.map((one) => [one, ADMIN_PARTS[one]] as const) }
+  })
+  const service = { texts: 'admin', root: '/admin', home: '/admin/', script, csrfToken, part, groups, guide } as const
   return ofAdministration(template, frame, heading, model, { service })
 }

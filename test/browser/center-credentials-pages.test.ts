@@ -84,6 +84,30 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     expect(complaints).toEqual([])
   })
 
+  test('a narrow window has the navigation in a menu, which works by keyboard and without a script', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 320, height: 640 } })
+    page = await context.newPage()
+    await open('/o/acme/credentials')
+    const menu = page.getByRole('button', { name: 'Menu', exact: true })
+    const current = page.getByRole('link', { name: 'Credentials' })
+    expect(await current.isVisible()).toBe(false)
+    await menu.focus()
+    await page.keyboard.press('Enter')
+    await current.waitFor()
+    expect(await current.getAttribute('aria-current')).toBe('page')
+    expect(await page.getByRole('list', { name: 'Monitoring' }).getByRole('link').allTextContents()).toEqual([
+      'Analysis',
+      'Logs',
+    ])
+    await page.keyboard.press('Escape')
+    await current.waitFor({ state: 'hidden' })
+    await page.keyboard.press('Space')
+    await Promise.all([page.waitForURL(`${center.url}/o/acme/logs`), page.getByRole('link', { name: 'Logs' }).click()])
+    await page.setViewportSize({ width: 1200, height: 900 })
+    expect([await menu.isVisible(), await current.isVisible()]).toEqual([false, true])
+    await context.close()
+  })
+
   test('the last owner who tries to drop the role sees why that is not possible', async () => {
     await open('/o/acme/members')
     await page.selectOption('select[aria-label="Role of owner@example.org"]', 'viewer')

@@ -67,6 +67,8 @@ describe.skipIf(browserPath === undefined)('error pages, in a browser', () => {
     await page.goto(`${center.url}/o/acme/environments/nothing`)
     expect(await axeViolations(page)).toEqual([])
     expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBe(320)
+    await page.getByRole('button', { name: 'Menu', exact: true }).click()
+    expect(await axeViolations(page)).toEqual([])
     await page.click('form.top-end button')
     await page.waitForURL(/\/sign-in/)
     await context.close()
