@@ -11,7 +11,7 @@ export type MetricEntry = {
 export const METRICS = {
   logins: counter('logins', ['solution', 'mode', 'result'], 'Sign-in attempts by result'),
   loginTime: histogram('login_duration', ['mode', 'result'], 'Time from the sign-in request until its result'),
-  throttles: counter('throttled', [], 'Password checks refused because of too many attempts'),
+  throttles: counter('throttled', [], 'Password checks rejected because of too many attempts'),
   requests: histogram('http_request_duration', ['port', 'method', 'status'], 'HTTP requests, except probes'),
   scriptCalls: counter('script_calls', ['solution', 'entry', 'outcome'], 'Calls of solutions’ scripts'),
   scriptTime: histogram('script_duration', ['solution', 'entry', 'outcome'], 'Run time of solutions’ scripts'),
@@ -26,7 +26,7 @@ export const METRICS = {
   providerTime: histogram('provider_request_duration', ['result'], 'Requests to OAuth providers'),
   batchesSent: counter('telemetry_batches_sent', ['signal'], 'Batches of telemetry accepted by the collector'),
   dropped: counter('telemetry_dropped', ['signal', 'reason'], 'Data points, log records and spans that were dropped'),
-  waiting: gauge('telemetry_queue_bytes', ['signal'], 'Telemetry waiting in PLATFORM_HOME'),
+  waiting: gauge('telemetry_queue_bytes', ['signal'], 'Telemetry queued in PLATFORM_HOME'),
 } as const satisfies Record<string, MetricEntry>
 
 function counter<const L extends readonly string[]>(name: string, labels: L, what: string) {
