@@ -31,5 +31,5 @@ export async function addUsers(home: string, count: number): Promise<void> {
 }
 
 function userOf(username: string) {
-  return { username, password: PASSWORD, mustChangePassword: false }
+  return { username, email: `${username}@example.org`, password: PASSWORD, mustChangePassword: false }
 }

@@ -38,6 +38,7 @@ export async function measureManyUsers(): Promise<Row[]> {
       }
     }
     for (const { socket } of contestants) socket.destroy()
+    const search = median(await searchTimes(hosts.at(-1) as RealHost))
     const [few, many] = contestants.map(({ times }) => median(times)) as [number, number]
     return [
       {
@@ -48,10 +49,30 @@ export async function measureManyUsers(): Promise<Row[]> {
         measured: many / few,
         details: `${figure(many)} ms : ${figure(few)} ms`,
       },
+      {
+        work: `search of the users for a text that none of ${figure(MANY)} has`,
+        against: '-',
+        reach: { atMost: 1000 },
+        unit: 'ms',
+        measured: search,
+        details: 'reads all users',
+      },
     ]
   } finally {
     for (const host of hosts) await host.stop()
   }
+}
+
+async function searchTimes(host: RealHost): Promise<number[]> {
+  const times: number[] = []
+  for (let round = -1; round < ROUNDS; round++) {
+    const time = await each(1, async () => {
+      const { items } = (await host.askAdmin('users?search=nobody@example')) as { items: readonly unknown[] }
+      if (items.length > 0) throw new Error('the search found users that do not match')
+    })
+    if (round >= 0) times.push(time)
+  }
+  return times
 }
 
 async function login({ users, target, socket }: Contestant): Promise<void> {

@@ -23,6 +23,8 @@ export type RealHost = {
     manifest: { readonly name: string; readonly authenticator: string },
     files?: Readonly<Record<string, string>>,
   ) => Promise<void>
+  /** The response to a GET request of the admin API; the path is below `/admin/api/`. */
+  readonly askAdmin: (path: string) => Promise<unknown>
   readonly signal: (signal: 'SIGUSR2') => void
   readonly stop: () => Promise<void>
 }
@@ -52,6 +54,11 @@ export async function startRealHost(
     output,
     upload: async (name, script = HOOK) => put(name, await solutionBundle(name, script)),
     uploadPlain: async (manifest, files) => put(manifest.name, await bundleOf(manifest, files)),
+    async askAdmin(path) {
+      const answer = await ask(`${url}/admin/api/${path}`, { headers: { authorization } })
+      if (answer.status !== 200) throw new Error(`GET ${path} failed: HTTP ${answer.status}: ${answer.text}`)
+      return answer.json()
+    },
     signal: (signal) => void child.kill(signal),
     async stop() {
       process.off('exit', end)

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { sql } from 'kysely'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { deletedAny } from '../database/deleted-any.ts'
@@ -9,6 +8,7 @@ import { createFailureCounts } from './failure-counts.ts'
 import { createPasswordCheck } from './password-check.ts'
 import type { PasswordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
+import { searchUsers } from './search-users.ts'
 import {
   applyPermissions,
   columnsOf,
@@ -47,7 +47,7 @@ export type UserQuery = {
   readonly limit: number
   /** `next` of the previous page. */
   readonly after?: string | undefined
-  /** Prefix of the name, case-insensitive. */
+  /** Part of the user name, full name, e-mail address or uid, case-insensitive. */
   readonly search?: string | undefined
 }
 
@@ -63,7 +63,7 @@ export type UserPorts = {
 
 /** The default users: one table for all solutions, with permissions that are valid in all solutions or in one. */
 export interface Users {
-  /** Ordered by name. */
+  /** Ordered by name. A search reads at most 100,000 users, so a short page can still have a `next`. */
   list(query: UserQuery): Promise<UserPage>
   get(uid: string): Promise<User | null>
   find(username: string): Promise<User | null>
@@ -152,10 +152,12 @@ export function createUsers(
 
   return {
     async list({ limit, after, search }) {
+      if (search !== undefined && search.trim() !== '') {
+        const { rows, ...more } = await searchUsers(db, { limit, after, search })
+        return { items: await usersOf(db, rows), ...more }
+      }
       let query = db.selectFrom('users').selectAll().orderBy('username_key')
       if (after !== undefined) query = query.where('username_key', '>', after)
-      const prefix = usernameKey(search ?? '')
-      if (prefix !== '') query = query.where(sql<boolean>`username_key like ${likeOf(prefix)} escape '!'`)
       const rows = await firstRows(db, query, limit + 1).execute()
       const last = rows.length > limit ? rows[limit - 1] : undefined
       const items = await usersOf(db, rows.slice(0, limit))
@@ -302,9 +304,4 @@ function nameExists(username: string): PlatformError {
     'ERR_NAME_EXISTS',
     `A user named ${JSON.stringify(name)} already exists. User names are not case-sensitive.`,
   )
-}
-
-/** Escapes with `!`, which means the same on all servers; a backslash does not. `[` is a wildcard in SQL Server. */
-function likeOf(prefix: string): string {
-  return `${prefix.replace(/[!%_[\]]/g, '!$&')}%`
 }

@@ -23,7 +23,7 @@ const Password = z.string().max(10_000).nullable().meta({ writeOnly: true })
 const UserQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
   after: Text.optional().describe('the `next` of an earlier response'),
-  search: Text.optional().describe('the start of the user name, not case-sensitive'),
+  search: Text.optional().describe('part of the user name, full name, e-mail address or uid, not case-sensitive'),
 })
 
 const UserChange = z
@@ -81,7 +81,13 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
   return [
     route(
       'GET /users',
-      { summary: 'The default users, by name', right: 'users:read', query: UserQuery, answers: { 200: pageOf(User) } },
+      {
+        summary:
+          'The default users, by name. A search reads at most 100,000 users at a time: a page can be short or empty and still have a `next`',
+        right: 'users:read',
+        query: UserQuery,
+        answers: { 200: pageOf(User) },
+      },
       ({ query }) => users.list(query),
     ),
     route(

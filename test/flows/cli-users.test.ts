@@ -83,7 +83,7 @@ dorian  ${uids[1].padEnd(width)}  disabled  -              -
   })
   const listed = JSON.parse((await users(['list', host.url, '--search', 'dora', '--json'])).out)
   expect(listed).toEqual({ ok: true, users: [await userNamed('dora')] })
-  expect((await users(['list', host.url, '--search', 'zz'])).out).toBe('No user name starts with "zz".\n')
+  expect((await users(['list', host.url, '--search', 'zz'])).out).toBe('No user matches "zz".\n')
 })
 
 test('users set: permissions, disabling and a new password take effect immediately', async () => {

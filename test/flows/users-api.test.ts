@@ -83,14 +83,17 @@ test('a weak password is 422 with the reason, for people and for programs', asyn
   expect(answer.text).not.toContain('Passw0rd')
 })
 
-test('GET lists pages by name and searches by the beginning of the name', async () => {
-  for (const username of ['page-c', 'Page-a', 'page-B']) await make({ username })
+test('GET lists pages by name and searches in names and e-mail addresses', async () => {
+  for (const username of ['page-c', 'Page-a', 'page-B'])
+    await make({ username, email: `${username.at(-1)}@pages.example` })
   const first = (await api('/users?search=PAGE-&limit=2')).json() as { items: User[]; next: string }
   expect(first.items.map(({ username }) => username)).toEqual(['Page-a', 'page-B'])
   const rest = (await api(`/users?search=page-&limit=2&after=${encodeURIComponent(first.next)}`)).json() as {
     items: User[]
   }
   expect([rest.items.map(({ username }) => username), 'next' in rest]).toEqual([['page-c'], false])
+  const { items } = (await api('/users?search=C%40PAGES')).json() as { items: User[] }
+  expect(items.map(({ username }) => username)).toEqual(['page-c'])
   expect((await api('/users?limit=1001')).status).toBe(422)
 })
 

@@ -8,7 +8,11 @@ export const usersListCommand = command({
   summary: 'list the users of a host with their permissions',
   arguments: { url: { what: 'URL of the host, such as https://apps.example.org' } },
   options: {
-    search: { type: 'string', value: '<text>', what: 'only list user names that start with the text' },
+    search: {
+      type: 'string',
+      value: '<text>',
+      what: 'only list users whose name, e-mail address or uid contains the text',
+    },
     ...HOST_OPTIONS,
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
@@ -19,7 +23,7 @@ export const usersListCommand = command({
     const users = await Array.fromAsync(directory.list(search))
     if (json) terminal.out(jsonText({ ok: true, users }))
     else if (users.length > 0) terminal.out(table(users, terminal))
-    else terminal.out(search === '' ? 'The host has no users.\n' : `No user name starts with "${printable(search)}".\n`)
+    else terminal.out(search === '' ? 'The host has no users.\n' : `No user matches "${printable(search)}".\n`)
     if (!json) terminal.err(`Next: ${SOLHOST} users add <name> ${directory.url.origin}\n`)
     return 'done'
   },

@@ -1,6 +1,7 @@
 import { CompiledQuery, type RootOperationNode } from 'kysely'
 import { expect, test } from 'vitest'
 import { createPasswords } from '../../../base/accounts/passwords.ts'
+import { searchUsers } from '../../../base/accounts/search-users.ts'
 import { newRow } from '../../../base/accounts/user-rows.ts'
 import { createUsers } from '../../../base/accounts/users.ts'
 import { createLimits } from '../../../runtime/limits.ts'
@@ -16,31 +17,68 @@ testUsersCsv(place, passwords)
 
 const MANY = scaled(2000, 100_000)
 
-test(`authenticate: among ${MANY} users the unique index finds the name`, async () => {
+async function insertMany(): Promise<void> {
   for (let from = 0; from < MANY; from += 1000) {
     const rows = Array.from({ length: 1000 }, (_, at) => {
       const name = `User ${String(from + at).padStart(6, '0')}`
-      return newRow(`uid-${from + at}`, { username: name }, null, Date.now())
+      return newRow(`uid-${from + at}`, { username: name, email: `${from + at}@example.org` }, null, Date.now())
     })
     await place.db.insertInto('users').values(rows).execute()
   }
+}
+
+/** The platform's database, and its statements in the order in which they run. */
+function watchedDatabase() {
   const asked: RootOperationNode[] = []
-  const watched = place.db.withPlugin({
+  const db = place.db.withPlugin({
     transformQuery({ node }) {
       asked.push(node)
       return node
     },
     transformResult: async ({ result }) => result,
   })
-  const nobody = async () => {}
-  const ports = { endAccess: nobody, eraseFromAudit: nobody }
-  const users = createUsers(watched, await createPasswords(), createLimits(), ports)
-  await users.authenticate('USER 001777', 'any password')
-  const [node] = asked
+  return { db, asked }
+}
+
+async function planOf(node: RootOperationNode | undefined): Promise<string[]> {
   const query = place.db.getExecutor().compileQuery(node as RootOperationNode, { queryId: 'plan' } as never)
   const plan = CompiledQuery.raw(`explain query plan ${query.sql}`, [...query.parameters])
   const { rows } = await place.db.executeQuery<{ detail: string }>(plan)
-  expect(rows.map(({ detail }) => detail)).toEqual([
+  return rows.map(({ detail }) => detail)
+}
+
+test(`authenticate: among ${MANY} users the unique index finds the name`, async () => {
+  await insertMany()
+  const { db, asked } = watchedDatabase()
+  const nobody = async () => {}
+  const users = createUsers(db, passwords, createLimits(), { endAccess: nobody, eraseFromAudit: nobody })
+  await users.authenticate('USER 001777', 'any password')
+  expect(await planOf(asked[0])).toEqual([
     expect.stringMatching(/^SEARCH users USING INDEX sqlite_autoindex_users_\d \(username_key=\?\)$/),
   ])
+})
+
+test(`searchUsers: reads ${MANY} users by the index of names, 1,000 at a time, and stops where the page is full`, async () => {
+  await insertMany()
+  const { db, asked } = watchedDatabase()
+  const last = `${MANY - 1}@EXAMPLE`
+  expect((await searchUsers(db, { limit: 50, search: last })).rows.map(({ uid }) => uid)).toEqual([`uid-${MANY - 1}`])
+  // One more statement reads the user that was found.
+  expect(asked.length).toBe(MANY / 1000 + 1)
+  expect(await planOf(asked[1])).toEqual([
+    expect.stringMatching(/^SEARCH users USING INDEX sqlite_autoindex_users_\d \(username_key>\?\)$/),
+  ])
+  asked.length = 0
+  const page = await searchUsers(db, { limit: 2, search: '77' })
+  expect([page.rows.map(({ uid }) => uid), page.next]).toEqual([['uid-77', 'uid-177'], 'user 000177'])
+  expect(asked.length).toBe(2)
+})
+
+test('searchUsers: a search that read its maximum continues from there', async () => {
+  await insertMany()
+  const last = `user ${String(MANY - 1).padStart(6, '0')}`
+  const first = await searchUsers(place.db, { limit: 50, search: last }, MANY - 1000)
+  expect(first).toEqual({ rows: [], next: `user ${String(MANY - 1001).padStart(6, '0')}` })
+  const rest = await searchUsers(place.db, { limit: 50, search: last, after: first.next }, MANY - 1000)
+  expect([rest.rows.map(({ uid }) => uid), rest.next]).toEqual([[`uid-${MANY - 1}`], undefined])
 })
