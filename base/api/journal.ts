@@ -59,6 +59,12 @@ export interface Journal {
    * can be short and still have a `next`.
    */
   read(query: JournalQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
+  /**
+   * The values of a column in the newest 10,000 entries, sorted: the options of a filter. At most 200, without empty
+   * ones.
+   * @param place only entries of this place
+   */
+  valuesOf(column: 'action' | 'outcome' | 'place', place?: string): Promise<string[]>
   flush(): Promise<void>
   /** Deletes entries that are past their retention time. */
   sweep(): Promise<void>
@@ -70,6 +76,9 @@ const BATCH_TIME = 50
 const MAX_WAITING = 20_000
 /** Rows per statement. */
 const AT_ONCE = 200
+/** Newest entries in which `valuesOf` looks, since no index has the values, and how many it returns. */
+const NEWEST = 10_000
+const MOST_VALUES = 200
 /** In characters. Browsers send names; longer ones are truncated. */
 const LONGEST = 200
 
@@ -186,6 +195,18 @@ export function createJournal(
       const items = rows.slice(0, limit).map(entryOf)
       const next = rows.length > limit ? items.at(-1)?.id : oldest
       return next === undefined || next === 0 ? { items } : { items, next: String(next) }
+    },
+    async valuesOf(column, place) {
+      await flush()
+      const name = columnOf[column]
+      const query = matching({ place }).select(name).orderBy('id', 'desc')
+      const values = db
+        .selectFrom(firstRows(platform, query, NEWEST).as('newest'))
+        .select(name)
+        .distinct()
+        .orderBy(name)
+      const rows = await firstRows(platform, values, MOST_VALUES).execute()
+      return rows.map((row) => textOf(row[name]) ?? '').filter((value) => value !== '')
     },
     flush,
     async sweep() {

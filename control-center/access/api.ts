@@ -24,6 +24,7 @@ export const AuditQuery = z.strictObject({
   before: z.coerce.number().int().min(1).optional().describe('`next` from the previous response'),
   actor: z.string().trim().min(1).max(250).optional().describe('such as `user:anna@example.org` or `token:{id}`'),
   action: z.string().trim().min(1).max(100).optional().describe('such as `environment-create`'),
+  outcome: z.string().trim().min(1).max(200).optional().describe('`ok`, `refused`, `throttled` or an error code'),
 })
 
 const ApiToken = z

@@ -31,7 +31,13 @@ export interface Audit {
     /** As in `AuditEntry`. */
     readonly actor?: string | undefined
     readonly action?: string | undefined
+    readonly outcome?: string | undefined
   }): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
+  /** Actions and outcomes of the organisation's newest 10,000 entries, for the filters of a page. */
+  recentValues(organisation: string): Promise<{
+    readonly actions: readonly string[]
+    readonly outcomes: readonly string[]
+  }>
   /** Removes entries that are older than `AUDIT_KEPT`. */
   sweep(): Promise<void>
 }
@@ -48,6 +54,12 @@ export function createAudit(db: CenterDatabase, kept: number, now: () => number 
       if (!THROTTLED.includes(entry.outcome) || journal.isNews(entry)) await journal.record(entry)
     },
     read: ({ organisation, ...query }) => journal.read({ ...query, place: organisation }),
+    async recentValues(organisation) {
+      return {
+        actions: await journal.valuesOf('action', organisation),
+        outcomes: await journal.valuesOf('outcome', organisation),
+      }
+    },
     sweep: journal.sweep,
   }
 }

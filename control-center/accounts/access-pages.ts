@@ -34,17 +34,27 @@ export function addAccessPages(
   pages.ofOrganisation('/activity', 'audit', async (ctx, text, { organisation }) => {
     // The form sends empty filter fields, which mean no filter.
     const given = Object.fromEntries(Object.entries(ctx.query).filter(([, value]) => value !== ''))
-    const { before, actor, action } = readWith(AuditQuery, given)
-    const filter = { ...(actor === undefined ? {} : { actor }), ...(action === undefined ? {} : { action }) }
+    const { before, actor, action, outcome } = readWith(AuditQuery, given)
+    const filter = {
+      ...(actor === undefined ? {} : { actor }),
+      ...(action === undefined ? {} : { action }),
+      ...(outcome === undefined ? {} : { outcome }),
+    }
     const page = `/o/${organisation.name}/activity`
     const hrefOf = (more: Record<string, string>) => {
       const query = new URLSearchParams({ ...filter, ...more }).toString()
       return query === '' ? page : `${page}?${query}`
     }
     const { items, next } = await audit.read({ organisation: organisation.id, limit: SHOWN, before, ...filter })
+    const recent = await audit.recentValues(organisation.id)
+    // A link can select a value that only older entries have.
+    const options = (values: readonly string[], value: string | undefined) =>
+      value === undefined || values.includes(value) ? values : [...values, value]
     const model = {
       page,
       filter,
+      actions: options(recent.actions, action),
+      outcomes: options(recent.outcomes, outcome),
       items: items.map(shownEntry),
       firstHref: before === undefined ? null : hrefOf({}),
       nextHref: next === undefined ? null : hrefOf({ before: next }),

@@ -5,22 +5,37 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
 /** Audited actions. Outcomes are `ok`, `refused`, `throttled` or an error code. */
-export type AuditAction =
-  | 'sign-in'
-  | 'remembered-sign-in'
-  | 'remembered-theft'
-  | 'sign-out'
-  | 'password-change'
-  | 'script-request'
-  | 'client'
-  | `solution-${'upload' | 'activate' | 'delete' | 'version-delete' | 'grants' | 'secret' | 'login-token' | 'oauth'}`
-  | `user-${'create' | 'change' | 'delete' | 'import' | 'export' | 'erase'}`
-  | `token-${'create' | 'delete'}`
-  | 'session-end'
-  | 'audit-export'
-  | 'maintenance'
-  | 'testing'
-  | 'admin-sign-in'
+export const AUDIT_ACTIONS = [
+  'sign-in',
+  'remembered-sign-in',
+  'remembered-theft',
+  'sign-out',
+  'password-change',
+  'admin-sign-in',
+  'solution-upload',
+  'solution-activate',
+  'solution-delete',
+  'solution-version-delete',
+  'solution-grants',
+  'solution-secret',
+  'solution-oauth',
+  'solution-login-token',
+  'user-create',
+  'user-change',
+  'user-delete',
+  'user-erase',
+  'user-import',
+  'user-export',
+  'session-end',
+  'token-create',
+  'token-delete',
+  'script-request',
+  'client',
+  'maintenance',
+  'audit-export',
+  'testing',
+] as const
+export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
 /** Must not contain a password, token, code or `custom_*` value. */
 export type AuditEntry = Omit<JournalEntry, 'action' | 'place'> & {
@@ -55,6 +70,8 @@ export interface Audit {
    * still have a `next`.
    */
   read(options: AuditQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
+  /** Outcomes and solutions of the newest 10,000 entries, for the filters of a page. */
+  recentValues(): Promise<{ readonly outcomes: readonly string[]; readonly solutions: readonly string[] }>
   /** Counts the outcomes of the actions per time step, in epoch ms; empty steps are left out. */
   countOutcomes(asked: OutcomesAsked): Promise<readonly OutcomeCount[]>
   flush(): Promise<void>
@@ -109,6 +126,9 @@ export function createAudit(db: HostDatabase, limits: Limits, now: () => number 
       const mostLookedAt = isSlow({ solution, ...query }, now()) ? LOOKED_AT : undefined
       const { items, ...more } = await journal.read({ ...query, place: solution, mostLookedAt })
       return { items: items.map(({ id: _, place, ...entry }) => ({ ...entry, solution: place })), ...more }
+    },
+    async recentValues() {
+      return { outcomes: await journal.valuesOf('outcome'), solutions: await journal.valuesOf('place') }
     },
     async countOutcomes({ actions, from, to, step }) {
       await journal.flush()

@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import type { Audit, AuditAction, AuditFilter } from '../access/audit.ts'
+import { AUDIT_ACTIONS, type Audit, type AuditFilter } from '../access/audit.ts'
 import type { PageRouter } from '../pages/page.ts'
 import { addressWith, queryText, queryTexts } from '../pages/page-query.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
@@ -8,38 +8,7 @@ export type AuditPageParts = { readonly audit: Audit; readonly store: SolutionSt
 
 const PAGE = 100
 
-/** Suggested values of the action filter; others can be typed. */
-const ACTIONS = [
-  'sign-in',
-  'remembered-sign-in',
-  'remembered-theft',
-  'sign-out',
-  'password-change',
-  'admin-sign-in',
-  'solution-upload',
-  'solution-activate',
-  'solution-delete',
-  'solution-version-delete',
-  'solution-grants',
-  'solution-secret',
-  'solution-oauth',
-  'solution-login-token',
-  'user-create',
-  'user-change',
-  'user-delete',
-  'user-erase',
-  'user-import',
-  'user-export',
-  'session-end',
-  'token-create',
-  'token-delete',
-  'script-request',
-  'client',
-  'maintenance',
-  'audit-export',
-  'testing',
-] as const satisfies readonly AuditAction[]
-
+/** Outcomes that the filter always lists; the others are error codes, which it lists if they occurred lately. */
 const OUTCOMES = ['ok', 'refused', 'throttled'] as const
 
 /** The audit, with the filters of the API. */
@@ -56,12 +25,15 @@ export function addAuditPages(pages: PageRouter, { audit, store }: AuditPagePart
     const shown = { ...texts, from: fieldTime(from), to: fieldTime(to) }
     const before = Number(/^\d{1,15}$/.exec(queryText(ctx, 'before'))?.[0] ?? 0)
     const { items, next } = await audit.read({ limit: PAGE, ...filter, ...(before > 0 ? { before } : {}) })
+    const recent = await audit.recentValues()
+    const solutions = (await store.list()).map(({ name }) => name)
     const model = {
       filter: shown,
       isFiltered: Object.values(shown).some((value) => value !== ''),
-      actions: ACTIONS,
-      outcomes: OUTCOMES,
-      solutions: (await store.list()).map(({ name }) => name),
+      actions: options(AUDIT_ACTIONS, texts.action),
+      outcomes: options(OUTCOMES, ...recent.outcomes, texts.outcome),
+      // The audit also has entries of deleted solutions.
+      solutions: [...new Set([...solutions, ...recent.solutions])].sort(),
       entries: items,
       csvHref: addressWith('/admin/api/audit.csv', filter),
       firstHref: before > 0 ? addressWith('/admin/audit', shown) : null,
@@ -69,6 +41,11 @@ export function addAuditPages(pages: PageRouter, { audit, store }: AuditPagePart
     }
     return { template: 'audit', heading: text('admin.part.audit'), part: 'audit', model }
   })
+}
+
+/** The options of a filter: the listed values, then further ones, such as the one that the address selects. */
+function options(listed: readonly string[], ...more: readonly (string | undefined)[]): readonly string[] {
+  return [...new Set([...listed, ...more])].filter((value) => value !== undefined)
 }
 
 /** The date field has no time zone; it means UTC, like all times on the admin pages. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { AUDIT_ACTIONS } from '../../host/access/audit.ts'
 import { openAdminPage } from '../support/admin.ts'
 import {
   axeViolations,
@@ -179,13 +180,15 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
   test('audit: it can be filtered, and the same entries are exported as CSV', async () => {
     await using opened = await open('/admin/audit')
     const { page } = opened
-    await page.fill('#action', 'sign-in')
-    await page.fill('#outcome', 'refused')
+    expect(await page.locator('#action option').allTextContents()).toEqual(['All', ...AUDIT_ACTIONS])
+    await page.selectOption('#action', 'sign-in')
+    await page.selectOption('#outcome', 'refused')
     await page.fill('#from', '2020-01-01T00:00')
     await Promise.all([page.waitForURL(/outcome=refused/), page.click('button:has-text("Filter")')])
     expect(await page.locator('tbody tr').count()).toBe(1)
     expect(await page.textContent('tbody tr')).toContain(`user:${LONG}`)
     expect(await page.inputValue('#from')).toBe('2020-01-01T00:00')
+    expect([await page.inputValue('#action'), await page.inputValue('#outcome')]).toEqual(['sign-in', 'refused'])
     const [download] = await Promise.all([page.waitForEvent('download'), page.click('a[download]')])
     const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n')
     expect(lines).toEqual([

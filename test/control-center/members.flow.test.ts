@@ -214,7 +214,7 @@ describe('invitations', () => {
 })
 
 describe('activity', () => {
-  test('it is sorted newest first, in pages, and filtered by actor and action', async () => {
+  test('it is sorted newest first, in pages, and filtered by actor, action and outcome', async () => {
     const { api, username } = await newOrganisation()
     for (const title of ['One', 'Two', 'Three']) await api('PATCH', '', { title })
     const first = (await api('GET', '/activity?limit=2')).body
@@ -225,6 +225,7 @@ describe('activity', () => {
     expect(await of(`actor=${encodeURIComponent(`user:${username}`)}&action=organisation-change`)).toBe(3)
     expect(await of('actor=user:nobody')).toBe(0)
     expect(await of('action=environment-create')).toBe(0)
+    expect([await of('outcome=ok'), await of('outcome=ERR_NOT_FOUND')]).toEqual([3, 0])
     expect((await api('GET', '/activity?limit=0')).status).toBe(422)
   })
 
@@ -245,8 +246,23 @@ describe('activity', () => {
   test('its page shows and filters the same entries', async () => {
     const { api, page } = await newOrganisation()
     await api('PATCH', '', { title: 'Seen' })
-    expect((await page('/activity')).text).toContain('organisation-change')
-    expect((await page('/activity?actor=&action=environment-create')).text).toContain('No matches.')
+    await api('DELETE', '/access-tokens/none')
+    const optionsOf = (text: string, name: string) => {
+      const [, select = ''] = new RegExp(`<select id="${name}"[^>]*>(.*?)</select>`, 's').exec(text) ?? []
+      return [...select.matchAll(/<option value="([^"]*)"( selected)?>/g)].map(
+        ([, value = '', chosen = '']) => value + chosen,
+      )
+    }
+    const { text } = await page('/activity')
+    expect(text).toContain('organisation-change')
+    expect(optionsOf(text, 'action')).toEqual(['', 'access-token-delete', 'organisation-change'])
+    expect(optionsOf(text, 'outcome')).toEqual(['', 'ERR_NOT_FOUND', 'ok'])
+    const refused = await page('/activity?outcome=ERR_NOT_FOUND&actor=')
+    expect(refused.text.match(/<tr role="row">/g)).toHaveLength(2)
+    expect(optionsOf(refused.text, 'outcome')).toEqual(['', 'ERR_NOT_FOUND selected', 'ok'])
+    const none = await page('/activity?actor=&action=environment-create')
+    expect(none.text).toContain('No matches.')
+    expect(optionsOf(none.text, 'action')).toContain('environment-create selected')
   })
 })
 

@@ -56,3 +56,19 @@ test('read: filtered by action only, one response scans 100,000 entries and retu
   expect(await found({ from: time - 86_400_000 })).toEqual([1, undefined])
   expect(await found({ from: time, to: time })).toEqual([1, undefined])
 })
+
+test('recentValues: outcomes and solutions of the newest 10,000 entries, sorted, each once', async () => {
+  const audit = createAudit(place.db, createLimits())
+  await audit.record(throttled('user:anna', { outcome: 'ERR_OLD', solution: 'old' }))
+  await sql`
+    WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 9997)
+    INSERT INTO audit (time, actor, action, outcome, address)
+    SELECT 1, 'user:anna', 'sign-in', 'ok', '192.0.2.1' FROM counted
+  `.execute(place.db)
+  audit.note(throttled('user:anna', { outcome: 'refused', solution: 'shop' }))
+  audit.note(throttled('user:anna', { outcome: 'refused', solution: 'crm' }))
+  const outcomes = ['ERR_OLD', 'ok', 'refused']
+  expect(await audit.recentValues()).toEqual({ outcomes, solutions: ['crm', 'old', 'shop'] })
+  audit.note(throttled('user:anna', { outcome: 'refused' }))
+  expect(await audit.recentValues()).toEqual({ outcomes: ['ok', 'refused'], solutions: ['crm', 'shop'] })
+})
