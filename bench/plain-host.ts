@@ -122,6 +122,8 @@ const parts: HostParts = {
   settings,
   log,
   version: 'bench',
+  hasExamples: false,
+  localAdminPages: () => null,
   sites,
   requireAdmin: requireAdmin({ credentials, tokens }),
   credentials,

@@ -37,9 +37,9 @@ import { adminPages, leadToPages } from './pages.ts'
 import { solutionRoutes } from './routes.ts'
 import { adminGate, siteGate } from './site-gate.ts'
 import type { Catalog } from './solutions/catalog.ts'
-import { solutionList } from './solutions/list-route.ts'
 import type { SolutionLog } from './solutions/solution-log.ts'
 import type { SolutionStore } from './solutions/solution-store.ts'
+import { type StartPageParts, startPage } from './solutions/start-page.ts'
 import type { Uploads } from './solutions/upload.ts'
 import { measureRequests } from './telemetry/request-telemetry.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
@@ -77,13 +77,15 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> & {
   readonly supervisor: Supervisor
   readonly telemetry: Telemetry
   readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
+  readonly hasExamples: StartPageParts['hasExamples']
+  readonly localAdminPages: StartPageParts['localAdminPages']
   /** See `HostOptions`. */
   readonly isLive?: boolean
 }
 
 /** All middleware of the pages port, in order. */
 export function createApp(parts: HostParts): Koa {
-  const { settings, sites, catalog, store } = parts
+  const { settings, sites, catalog } = parts
   const sendLoginPage = createLoginPageSender({ ...parts, isTesting: settings.isTesting })
   return appOf([
     ...opening(parts),
@@ -92,7 +94,7 @@ export function createApp(parts: HostParts): Koa {
     refuseWhenFull(parts.supervisor),
     adminApiStep(parts),
     closeListInMaintenance(parts),
-    solutionList(store, sites, parts.managedSettings.defaultSolution),
+    startPage({ ...parts, shows: settings.startPage, defaultSolution: parts.managedSettings.defaultSolution }),
     solutionRoutes({
       ...parts,
       limits: settings.limits,

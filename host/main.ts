@@ -45,9 +45,11 @@ import { createSecrets } from './secrets/secrets.ts'
 import { type Addresses, createServers } from './servers.ts'
 import { addBakedIn } from './solutions/baked-in.ts'
 import { eraseSolutionData } from './solutions/erase-solution.ts'
-import { addExamplesOnce } from './solutions/first-examples.ts'
+import { createExampleUsers, type ExampleUsers } from './solutions/example-users.ts'
+import { addExamplesOnce, getsExamples } from './solutions/first-examples.ts'
 import { createSolutionLog } from './solutions/solution-log.ts'
 import { createSolutionStore } from './solutions/solution-store.ts'
+import type { StartPageParts } from './solutions/start-page.ts'
 import { watchAudit, watchClients, watchProviders, watchSessions, watchThrottle } from './telemetry/watch.ts'
 import { createTesting } from './testing/testing.ts'
 import { createUsersCsv } from './users/users-csv.ts'
@@ -82,6 +84,10 @@ export type Host = Addresses & {
   readonly processes: Supervisor['processes']
   readonly addressOf: (solution: string) => string
   readonly solutionNames: () => Promise<readonly string[]>
+  /** Whether the first start added the example solutions. */
+  readonly hasExamples: boolean
+  /** Users of the example `orders`; null if this host has no examples, or other machines can reach it. */
+  readonly exampleUsers: Pick<ExampleUsers, 'list' | 'file'> | null
   /** Operations for live hosts, see `HostOptions`; null if `isLive` is off. */
   readonly live: LiveSolutions | null
   /** Null unless enabled, see `HostOptions`. */
@@ -217,7 +223,12 @@ function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites
 }
 
 /** Everything that the host's servers answer with. */
-function createParts(options: HostOptions, foundation: Foundation, sites: Sites) {
+function createParts(
+  options: HostOptions,
+  foundation: Foundation,
+  sites: Sites,
+  startPage: Pick<StartPageParts, 'hasExamples' | 'localAdminPages'>,
+) {
   const { settings, version, isLive = false } = options
   const { limits } = settings
   const { telemetry, log, certificate, db, key, account, testing, store, solutionLog, audit, sessions } = foundation
@@ -260,6 +271,7 @@ function createParts(options: HostOptions, foundation: Foundation, sites: Sites)
   return {
     ...foundation,
     ...signIn,
+    ...startPage,
     settings,
     version,
     isLive,
@@ -304,11 +316,13 @@ export async function startHost(options: HostOptions): Promise<Host> {
   } = foundation
   const servers = createServers(settings, certificate)
   const sites = createSites(settings, servers.pagesPort)
-  const parts = createParts(options, foundation, sites)
+  const exampleUsers = createExampleUsers(users, settings.home, limits.PASSWORD_LENGTH)
+  const hasExamples = !isLive && (await addExamplesOnce(db, settings, uploads, exampleUsers, log))
+  const { localAdminPages } = servers
+  const parts = createParts(options, foundation, sites, { hasExamples, localAdminPages })
   const { cloudLogin, managed, oauth, clients, draining } = parts
   started.defer(async () => cloudLogin?.stop())
   started.defer(() => oauth.providerLogout.settled())
-  if (!isLive) await addExamplesOnce(db, settings, uploads, log)
   if (!isLive) await addBakedIn({ folder: settings.solutionsFolder, store, uploads, limits, log })
 
   started.defer(() => servers.close())
@@ -350,6 +364,8 @@ export async function startHost(options: HostOptions): Promise<Host> {
     processes: supervisor.processes,
     addressOf: (solution) => `${sites.originOf(solution, client)}/solution/${solution}/`,
     solutionNames: async () => (await store.list()).filter(({ listed }) => listed).map((solution) => solution.name),
+    hasExamples,
+    exampleUsers: hasExamples && getsExamples(settings) ? exampleUsers : null,
     live: isLive ? createLiveSolutions({ uploads, catalog, store, clients, solutionLog, users }) : null,
     debugger: scriptDebugger,
     stop() {

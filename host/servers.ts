@@ -12,6 +12,8 @@ import { metricsServer } from './metrics-route.ts'
 export interface Servers {
   /** Port of the pages; before `open` has opened it, the configured port. */
   readonly pagesPort: () => number
+  /** Address of the admin pages if they are open and only this machine can reach them; otherwise null. */
+  readonly localAdminPages: () => string | null
   /**
    * Opens all ports, starting with the pages. @throws what `listen` throws; `close` then closes the ports already open
    */
@@ -37,6 +39,7 @@ export function createServers(settings: Settings, certificate: HostCertificate |
   // valid.
   const adminCertificate = isLoopback(settings.adminHost) ? null : certificate
   let pagesPort = settings.port
+  let localAdminPages: string | null = null
 
   async function listen(
     server: WebServer,
@@ -68,13 +71,16 @@ export function createServers(settings: Settings, certificate: HostCertificate |
 
   return {
     pagesPort: () => pagesPort,
+    localAdminPages: () => localAdminPages,
     async open(parts) {
       pagesPort = await listen(serverOf(createApp(parts), certificate, settings), settings.port, settings.host, 'pages')
       const { adminPort, adminHost } = settings
       const admin = await listen(serverOf(createAdminApp(parts), adminCertificate, settings), adminPort, adminHost)
+      const adminUrl = originOf(adminCertificate, adminHost, admin)
+      if (isLoopback(adminHost)) localAdminPages = `${adminUrl}/admin/`
       return {
         url: originOf(certificate, settings.host, pagesPort),
-        adminUrl: originOf(adminCertificate, adminHost, admin),
+        adminUrl,
         redirectPort: await openRedirect(parts),
         metricsUrl: await openMetrics(parts),
       }

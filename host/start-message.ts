@@ -1,29 +1,35 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isLoopback } from '../base/config/host-names.ts'
 import { SOLHOST } from '../base/program/program-name.ts'
 import type { Settings } from './config/settings.ts'
 import type { Host } from './main.ts'
-import { exampleFolder, exampleNames } from './solutions/examples.ts'
+import { exampleFolder, firstExampleNames } from './solutions/examples.ts'
 
-/** The start message: addresses, examples with users to try, the generated password, and notes for the operator. */
-export async function startMessage(host: Host, settings: Settings): Promise<string> {
+/**
+ * The start message: addresses, examples with users to try, the generated password, and notes for the operator.
+ * @param isTerminal whether the output is a terminal; if not, it may be stored, so generated passwords stay in files
+ */
+export async function startMessage(host: Host, settings: Settings, isTerminal = false): Promise<string> {
   const lines = [
     `Solhost runs at ${host.publicUrl}/`,
     `Admin pages:    ${host.adminUrl}/admin/`,
     ...portLines(host),
     '',
   ]
-  lines.push(...solutionLines(host, await host.solutionNames()))
+  const names = await host.solutionNames()
+  lines.push(...solutionLines(host, names, names.includes('orders') ? await orderUsers(host, isTerminal) : []))
   lines.push(...nextLines(host, settings))
-  lines.push(...passwordLines(host, settings), ...warningLines(host, settings), 'Ctrl+C stops it.')
+  lines.push(...passwordLines(host, settings), ...warningLines(host, settings, names), 'Ctrl+C stops it.')
   return `${lines.join('\n')}\n`
 }
 
-function solutionLines(host: Host, names: readonly string[]): string[] {
+function solutionLines(host: Host, names: readonly string[], ofOrders: readonly string[]): string[] {
   if (names.length === 0) return ['No solution is listed yet.', '']
-  const examples = new Set(exampleNames())
+  const examples = new Set(host.hasExamples ? firstExampleNames() : [])
   const lines = names.flatMap((name) => {
-    const users = examples.has(name) ? usersToTry(name) : []
+    const users = examples.has(name) ? usersToTry(name, host) : []
+    if (name === 'orders') users.push(...ofOrders)
     return [`  ${host.addressOf(name)}`, ...users.map((user) => `      ${user}`)]
   })
   return ['Solutions:', ...lines, '']
@@ -48,11 +54,23 @@ function nextLines(host: Host, { adminName }: Settings): string[] {
   ]
 }
 
+/** Users of the example `orders` who can sign in. Only a terminal shows their passwords. */
+async function orderUsers({ exampleUsers }: Host, isTerminal: boolean): Promise<string[]> {
+  const users = (await exampleUsers?.list()) ?? []
+  if (users.length === 0 || exampleUsers === null) return []
+  const lines = users.map(({ username, password, permissions }) => {
+    const whose = `(permission${permissions.length === 1 ? '' : 's'} ${permissions.join(', ')})`
+    return `Sign in as ${username}${isTerminal ? `, password ${password}` : ''} ${whose}`
+  })
+  return isTerminal ? lines : [...lines, `Their passwords are in ${exampleUsers.file}`]
+}
+
 /** Reads the demo users from the example's README: list items that start with "Sign in". */
-function usersToTry(example: string): string[] {
+function usersToTry(example: string, { adminUrl }: Host): string[] {
   try {
     const readme = readFileSync(join(exampleFolder(example), 'README.md'), 'utf8')
-    return [...readme.matchAll(/^- (Sign in .*)$/gm)].map((match) => (match[1] ?? '').replaceAll('`', ''))
+    const lines = [...readme.matchAll(/^- (Sign in .*)$/gm)].map((match) => match[1] ?? '')
+    return lines.map((line) => line.replaceAll('`', '').replace('http://127.0.0.1:8081', adminUrl))
   } catch {
     return []
   }
@@ -65,8 +83,9 @@ function passwordLines({ generatedPassword }: Host, { adminName }: Settings): st
   return [`The password of the admin account "${adminName}" (shown only once): ${generatedPassword.password}`, '']
 }
 
-function warningLines(host: Host, { solutionOrigin, environment, shown }: Settings): string[] {
-  const lines: string[] = []
+function warningLines(host: Host, settings: Settings, names: readonly string[]): string[] {
+  const { solutionOrigin, environment, shown } = settings
+  const lines: string[] = [...exampleLines(host, settings, names)]
   const isTokenSet = shown.some(({ name, isSet }) => name === 'REMOTE_ENVIRONMENT_TOKEN' && isSet)
   if (isTokenSet && environment !== 'onprem') {
     lines.push('Note: REMOTE_ENVIRONMENT_TOKEN is ignored: it applies only with ENVIRONMENT=onprem.')
@@ -87,6 +106,18 @@ function warningLines(host: Host, { solutionOrigin, environment, shown }: Settin
     )
   }
   return lines.length === 0 ? [] : [...lines, '']
+}
+
+/** The passwords of some examples are in their bundles, so everyone knows them. */
+function exampleLines(host: Host, { publicUrl, ...settings }: Settings, names: readonly string[]): string[] {
+  const isReachable = !isLoopback(settings.host) || (publicUrl !== null && !isLoopback(publicUrl.hostname))
+  const examples = host.hasExamples && isReachable ? firstExampleNames() : []
+  const known = examples.filter((name) => names.includes(name) && usersToTry(name, host).join().includes('password'))
+  if (known.length === 0) return []
+  return [
+    `Note: other machines can reach this host, and everyone knows the passwords in its examples: ${known.join(', ')}.`,
+    '      Delete them on the admin pages.',
+  ]
 }
 
 /** Database servers can be configured only for solution grants; more often PLATFORM_DATABASE was forgotten. */

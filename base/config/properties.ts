@@ -93,6 +93,12 @@ export const PROPERTIES = {
     form: 'the name of a solution',
     what: 'the solution that "/" redirects to',
   },
+  START_PAGE: {
+    default: 'list',
+    read: oneOf(['list', 'none']),
+    form: 'one of list, none',
+    what: 'what "/" shows without DEFAULT_SOLUTION: the list of solutions, or the error page "Page not found"',
+  },
   SOLUTIONS_FOLDER: {
     default: '',
     read: (text) => (text === '' ? '' : readWord(text)),

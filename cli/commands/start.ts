@@ -34,7 +34,7 @@ async function start(terminal: Terminal): Promise<Exit> {
     stopOnSignals(async () => (await starting).stop(), stopped.resolve)
     const host = await starting
     const { startMessage } = await import('../../host/start-message.ts')
-    terminal.out(await startMessage(host, settings))
+    terminal.out(await startMessage(host, settings, isTerminal))
   } catch (error) {
     terminal.err(`${printable(whyNot(error))}\n`)
     return 'failed'

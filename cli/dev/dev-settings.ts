@@ -13,6 +13,7 @@ const OWN = {
   TRUSTED_PROXIES: '',
   ALLOWED_HOSTS: '',
   DEFAULT_SOLUTION: '',
+  START_PAGE: 'list',
   PLATFORM_DATABASE: 'embedded',
   PLATFORM_KEY: '',
   PLATFORM_KEY_FILE: '',

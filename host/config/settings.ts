@@ -18,6 +18,7 @@ export type Settings = ServiceSettings & {
   readonly adminHost: string
   readonly solutionOrigin: SolutionOrigin | null
   readonly defaultSolution: string | null
+  readonly startPage: 'list' | 'none'
   /** `host:port` entries. */
   readonly httpAllowedHosts: readonly string[]
   readonly oauthAllowedHosts: readonly string[]
@@ -78,6 +79,7 @@ function settingsOf(values: Values, limits: Limits): Omit<Settings, 'shown' | 'c
     httpRedirectPort: values.HTTP_REDIRECT_PORT,
     hstsMaxAge: values.HSTS_MAX_AGE,
     defaultSolution: values.DEFAULT_SOLUTION,
+    startPage: values.START_PAGE,
     trustedProxies: values.TRUSTED_PROXIES,
     allowedHosts: values.ALLOWED_HOSTS,
     httpAllowedHosts: values.HTTP_ALLOWED_HOSTS,

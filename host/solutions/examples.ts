@@ -12,6 +12,11 @@ export function exampleNames(): readonly string[] {
     .sort()
 }
 
+/** Examples that open with nothing but a host. `many-providers` needs providers: `npm run example:oauth` starts both. */
+export function firstExampleNames(): readonly string[] {
+  return exampleNames().filter((name) => name !== 'many-providers')
+}
+
 export function exampleFolder(name: string): string {
   return join(FOLDER, name)
 }

@@ -6,38 +6,43 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { whyNotAtStart } from '../../runtime/memory-full.ts'
 import type { Settings } from '../config/settings.ts'
 import type { HostDatabase } from '../database/tables.ts'
-import { exampleFolder, exampleNames } from './examples.ts'
+import type { ExampleUsers } from './example-users.ts'
+import { exampleFolder, firstExampleNames } from './examples.ts'
 import type { Uploads } from './upload.ts'
 
 /**
- * Adds the examples on the first start only, so that deleted examples don't return. If adding fails, such as for lack
- * of memory, the host starts without them and the next start retries.
+ * Adds the examples and their users on the first start only, so that deleted ones don't return. If adding fails, such
+ * as for lack of memory, the host starts without them and the next start retries.
+ * @returns whether this or an earlier start added them
  */
 export async function addExamplesOnce(
   db: HostDatabase,
   settings: Settings,
   uploads: Uploads,
+  exampleUsers: Pick<ExampleUsers, 'create'>,
   log: Pick<Logger, 'warn'>,
-): Promise<void> {
+): Promise<boolean> {
   const decided = await db.selectFrom('platform').select('value').where('key', '=', 'examples').executeTakeFirst()
-  if (decided !== undefined) return
+  if (decided !== undefined) return decided.value === 'added'
   const value = getsExamples(settings) ? 'added' : 'none'
   if (value === 'added') {
     try {
-      for (const name of exampleNames()) await uploads.upload(await packFolder(exampleFolder(name)), name)
+      for (const name of firstExampleNames()) await uploads.upload(await packFolder(exampleFolder(name)), name)
+      await exampleUsers.create()
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
       log.warn(
         { code: error.code },
         `the example solutions were not added; the next start tries again: ${whyNotAtStart(error)}`,
       )
-      return
+      return false
     }
   }
   await insertOnce(db, 'platform', { key: 'examples', value })
+  return value === 'added'
 }
 
 /** Examples are added only on a developer's machine, never on a server (README) or beside baked-in solutions. */
-function getsExamples({ host, environment, solutionsFolder }: Settings): boolean {
+export function getsExamples({ host, environment, solutionsFolder }: Settings): boolean {
   return solutionsFolder === '' && isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)
 }

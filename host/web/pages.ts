@@ -3,8 +3,15 @@ import { createPageRenderer, loadTemplates, type PageFrame } from '../../base/we
 import { PLATFORM_TEXTS, platformText } from '../../base/web/texts.ts'
 
 export type SolutionListModel = {
-  readonly solutions: readonly { readonly name: string; readonly title: string; readonly href: string }[]
-  readonly sharedOrigin: boolean
+  readonly solutions: readonly {
+    readonly name: string
+    readonly title: string
+    /** Null: only examples have one. */
+    readonly description: string | null
+    readonly href: string
+  }[]
+  /** The address of the admin pages; null: no link. */
+  readonly adminPages: string | null
 }
 
 export type SignedOutModel = {

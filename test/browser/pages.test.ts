@@ -45,15 +45,20 @@ const PAGES: Readonly<Record<string, { html: string; controls: readonly string[]
   '/solutions': {
     html: solutionListPage(frame, {
       solutions: [
-        { name: 'orders', title: 'Orders and invoices', href: '/solution/orders/index.html' },
-        { name: 'planning', title: LONG, href: '/solution/planning/index.html' },
-        { name: 'time', title: 'Time sheets', href: '/solution/time/index.html' },
+        {
+          name: 'orders',
+          title: 'Orders and invoices',
+          description: 'A list of orders.',
+          href: '/solution/orders/index.html',
+        },
+        { name: 'planning', title: LONG, description: LONG, href: '/solution/planning/index.html' },
+        { name: 'time', title: 'Time sheets', description: null, href: '/solution/time/index.html' },
       ],
-      sharedOrigin: true,
+      adminPages: 'http://127.0.0.1:8081/admin/',
     }),
-    controls: ['Orders and invoices', LONG, 'Time sheets'],
+    controls: ['Orders and invoices', LONG, 'Time sheets', 'admin pages'],
   },
-  '/no-solutions': { html: solutionListPage(frame, { solutions: [], sharedOrigin: false }), controls: [] },
+  '/no-solutions': { html: solutionListPage(frame, { solutions: [], adminPages: null }), controls: [] },
   '/signed-out': {
     html: signedOutPage(frame, { solution: { title: 'Orders and invoices' }, signInHref: '/stay' }),
     controls: ['Sign in again'],

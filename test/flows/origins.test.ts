@@ -241,6 +241,31 @@ test('PLATFORM_CLOUD without a control center is a 503 page that says so', async
   expect(answer.text).toContain('You can’t sign in here yet')
 })
 
+test('START_PAGE=none: / is an unknown address, and names no solution', async () => {
+  const host = await startTestHost({ START_PAGE: 'none' })
+  await host.upload('hello', await packFolder(exampleFolder('hello')))
+  const answer = await ask(`${host.url}/`, { headers: HTML })
+  expect(answer.status).toBe(404)
+  expect(answer.text).toContain('There is nothing at this address.')
+  expect(answer.text).not.toMatch(/hello|admin pages/)
+  expect((await ask(`${host.url}/solution/hello/index.html`, { headers: HTML })).status).toBe(200)
+  await host.stop()
+})
+
+test('the list of solutions links to the admin pages only for a browser on the host’s own machine', async () => {
+  const proxied = { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-host': 'apps.example.org' }
+  const host = await startTestHost({ TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'http://apps.example.org' })
+  const list = async (headers: Record<string, string>) =>
+    (await ask(`${host.url}/`, { headers: { ...HTML, ...headers } })).text
+  expect(await list({})).toContain(`<a href="${host.adminUrl}/admin/">admin pages</a>`)
+  for (const headers of [proxied, { 'x-forwarded-for': '192.0.2.7' }, { 'x-forwarded-host': 'apps.example.org' }]) {
+    const page = await list(headers)
+    expect(page).toContain('No solutions yet.')
+    expect(page).not.toContain('/admin/')
+  }
+  await host.stop()
+})
+
 test('DEFAULT_SOLUTION: / redirects to it', async () => {
   const host = await startTestHost({ DEFAULT_SOLUTION: 'hello' })
   const answer = await ask(`${host.url}/`, { headers: HTML })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fits } from '../../bin/find-node.js'
-import { exampleNames } from '../../host/solutions/examples.ts'
+import { firstExampleNames } from '../../host/solutions/examples.ts'
 import { runCli } from '../support/cli.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { compileCache } from '../support/run-folder.ts'
@@ -98,6 +98,12 @@ test('an empty PLATFORM_HOME gets the examples; the start prints addresses, test
   const { child, output, code, url } = first
   expect(output()).toContain(`${url}/solution/hello/`)
   expect(output()).toContain('Sign in at tenant acme as anna, password anna-tries-acme')
+  expect(output()).toContain('Sign in as vera (permission Orders)')
+  const usersFile = join(home, 'example-users')
+  expect(output()).toContain(`Their passwords are in ${usersFile}`)
+  const ofUsers = readFileSync(usersFile, 'utf8').trim().split('\n')
+  expect(ofUsers.map((line) => line.split(' ')[0])).toEqual(['vera', 'edith', 'marco'])
+  for (const line of ofUsers) expect(output()).not.toContain(line.split(' ')[1])
   expect(output()).toContain('all solutions share one origin')
   const file = join(home, 'admin-password')
   expect(output()).toContain(file)
@@ -106,6 +112,11 @@ test('an empty PLATFORM_HOME gets the examples; the start prints addresses, test
   expect(output()).not.toContain(password)
   const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`
   expect((await ask(`${url}/admin/api/solutions`, { headers: { authorization } })).status).toBe(200)
+  // The start page describes the examples, and links to the admin pages on this machine.
+  const list = (await ask(`${url}/`, { headers: { accept: 'text/html' } })).text
+  expect(list).toContain('Each user sees only what their permissions allow.')
+  expect(list).toContain(`<a href="${/Admin pages: +(\S+)/.exec(output())?.[1]}">admin pages</a>`)
+  expect(list).not.toMatch(/trust|origin/)
   const visitor = createVisitor(url)
   await visitor.get('/solution/tenant-login/index.html')
   const fields = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
@@ -122,7 +133,7 @@ test('an empty PLATFORM_HOME gets the examples; the start prints addresses, test
   expect((await ask(`${second.url}/admin/api/solutions`, { headers: { authorization } })).status).toBe(200)
   const cookie = `session-tenant-login=${visitor.cookies.get('session-tenant-login')?.value}`
   expect((await ask(`${second.url}/solution/tenant-login/session`, { headers: { cookie } })).status).toBe(200)
-  for (const name of exampleNames()) {
+  for (const name of firstExampleNames()) {
     const address = `${second.url}/admin/api/solutions/${name}`
     expect((await ask(address, { method: 'DELETE', headers: { authorization } })).status).toBe(204)
   }
@@ -140,8 +151,10 @@ test('with ENVIRONMENT=prod an empty PLATFORM_HOME gets no examples; SIGTERM dur
   const host = await start({ ENVIRONMENT: 'prod', SERVLET_PASSWORD: 'given' })
   const { child, output, code, url } = host
   expect(output()).toContain('No solution is listed yet')
+  expect(existsSync(join(home, 'example-users'))).toBe(false)
   const authorization = `Basic ${Buffer.from('admin:given').toString('base64')}`
   const headers = { authorization, 'content-type': 'application/zip' }
+  expect((await ask(`${url}/admin/api/users`, { headers: { authorization } })).json()).toEqual({ items: [] })
   await ask(`${url}/admin/api/solutions/slow`, { method: 'PUT', headers, body: await slowSolution() })
   const page = '/solution/slow/index.html'
   const visitor = createVisitor(url)
@@ -182,6 +195,7 @@ test('npm start forwards SIGTERM; with HOST=0.0.0.0 an empty PLATFORM_HOME gets 
   const closed = new Promise((resolve) => child.once('close', resolve))
   const output = await untilItRuns(child, closed)
   expect(output()).toContain('No solution is listed yet')
+  expect(existsSync(join(home, 'example-users'))).toBe(false)
   const url = /runs at (http:\/\/[^/\s]+)/.exec(output())?.[1] ?? ''
   expect((await ask(`${url}/health/ready`)).status).toBe(200)
   child.kill('SIGTERM')

@@ -6,7 +6,8 @@ import { startMessage } from '../../host/start-message.ts'
 function message(properties: Record<string, string>, host: Partial<Host> = {}): Promise<string> {
   const url = 'http://127.0.0.1:8080'
   const addresses = { url, publicUrl: url, adminUrl: 'http://127.0.0.1:8081', redirectPort: null, metricsUrl: null }
-  const facts = { generatedPassword: null, sharedOrigin: true, solutionNames: () => Promise.resolve([]) }
+  const none = { hasExamples: false, exampleUsers: null }
+  const facts = { generatedPassword: null, sharedOrigin: true, solutionNames: () => Promise.resolve([]), ...none }
   return startMessage({ ...addresses, ...facts, ...host } as unknown as Host, readSettings(properties))
 }
 
@@ -41,4 +42,37 @@ test('start message: DB_ settings without PLATFORM_DATABASE are reported, for ea
   expect(await message({ DB_ALPHA_SERVER: 'db', PLATFORM_DATABASE: 'alpha' })).not.toContain('Note: DB_')
   expect(await message({ DB_ALPHA_SERVER: 'db', PLATFORM_DATABASE: 'embedded' })).not.toContain('Note: DB_')
   expect(await message({})).not.toContain('Note: DB_')
+})
+
+/** A host with the examples, two of which the operator deleted. */
+const EXAMPLES: Partial<Host> = {
+  hasExamples: true,
+  solutionNames: async () => ['orders', 'tenant-login'],
+  addressOf: (name) => `http://127.0.0.1:8080/solution/${name}/`,
+  exampleUsers: {
+    file: '/home/example-users',
+    list: async () => [{ username: 'vera', password: 'dmhx-8gmm-vz62-84sk', permissions: ['Orders'] }],
+  },
+}
+
+test('start message: only a terminal shows the generated passwords of example users', async () => {
+  const ofOrders = '  http://127.0.0.1:8080/solution/orders/\n      Sign in as vera'
+  const settings = readSettings({})
+  const addresses = { url: '', publicUrl: '', adminUrl: '', redirectPort: null, metricsUrl: null }
+  const host = { ...addresses, generatedPassword: null, sharedOrigin: false, ...EXAMPLES } as unknown as Host
+  expect(await startMessage(host, settings, true)).toContain(
+    `${ofOrders}, password dmhx-8gmm-vz62-84sk (permission Orders)\n  http`,
+  )
+  const stored = await startMessage(host, settings, false)
+  expect(stored).toContain(`${ofOrders} (permission Orders)\n      Their passwords are in /home/example-users\n`)
+  expect(stored).not.toContain('dmhx')
+})
+
+test('start message: examples whose passwords are published are reported on a host that other machines can reach', async () => {
+  const note = 'everyone knows the passwords in its examples: tenant-login.'
+  expect(await message({}, EXAMPLES)).not.toContain(note)
+  expect(await message({ HOST: '0.0.0.0' }, EXAMPLES)).toContain(note)
+  expect(await message({ PUBLIC_URL: 'https://apps.example.org' }, EXAMPLES)).toContain(note)
+  expect(await message({ HOST: '0.0.0.0' }, { ...EXAMPLES, hasExamples: false })).not.toContain(note)
+  expect(await message({ HOST: '0.0.0.0' }, { ...EXAMPLES, solutionNames: async () => ['orders'] })).not.toContain(note)
 })

@@ -20,18 +20,39 @@ test('a start without room for the examples continues, and the next start adds t
       added++
     },
   } as unknown as Uploads
-  const add = () => addExamplesOnce(db, settings, uploads, log as never)
-  await add()
-  expect([added, said.length]).toEqual([0, 1])
+  let created = 0
+  const exampleUsers = { create: async () => void created++ }
+  const add = () => addExamplesOnce(db, settings, uploads, exampleUsers, log as never)
+  expect(await add()).toBe(false)
+  expect([added, created, said.length]).toEqual([0, 0, 1])
   expect(said[0]).toBe(
     'the example solutions were not added; the next start tries again: The memory of this host is used up, and there are no idle ' +
       'processes left to end. Raise RUNTIME_XMX or the limit of the container, and start the host again.',
   )
   isFull = false
-  await add()
+  expect(await add()).toBe(true)
   const once = added
   expect(once).toBeGreaterThan(0)
-  await add()
-  expect([added, said.length]).toEqual([once, 1])
+  expect(await add()).toBe(true)
+  expect([added, created, said.length]).toEqual([once, 1, 1])
   await db.destroy()
 })
+
+test.each([
+  ['HOST=0.0.0.0', { HOST: '0.0.0.0' }],
+  ['ENVIRONMENT=prod', { ENVIRONMENT: 'prod' }],
+  ['SOLUTIONS_FOLDER', { SOLUTIONS_FOLDER: '/solutions' }],
+])(
+  'with %s, a first start adds neither examples nor their users, and later starts on loopback neither',
+  async (_name, given) => {
+    using folder = temporaryFolder()
+    const home = { PLATFORM_HOME: folder.path }
+    const db = await openHostDatabase(readSettings(home))
+    const never = () => expect.fail('nothing may be added')
+    for (const settings of [readSettings({ ...home, ...given }), readSettings(home)])
+      expect(await addExamplesOnce(db, settings, { upload: never } as never, { create: never }, {} as never)).toBe(
+        false,
+      )
+    await db.destroy()
+  },
+)

@@ -52,11 +52,11 @@ const PAGES: readonly [
   ],
   [
     'solution list',
-    ['name', 'title', 'href'],
+    ['title', 'description', 'href', 'adminPages'],
     (frame, value) =>
       solutionListPage(frame, {
-        solutions: [{ name: value('name'), title: value('title'), href: value('href') }],
-        sharedOrigin: true,
+        solutions: [{ name: 'orders', title: value('title'), description: value('description'), href: value('href') }],
+        adminPages: value('adminPages'),
       }),
   ],
   [
@@ -302,8 +302,10 @@ test.each(['javascript:alert(1)', ' javascript:alert(1)', 'java\nscript:alert(1)
 
 test('pages: an empty list says so', () => {
   const frame = { ...FRAME, locale: 'en' }
-  const model = { solutions: [], sharedOrigin: false }
-  expect(solutionListPage(frame, model)).toContain('No solutions yet.')
+  const model = { solutions: [], adminPages: null }
+  const page = solutionListPage(frame, model)
+  expect(page).toContain('No solutions yet.')
+  expect(page).not.toContain('admin pages')
 })
 
 describe('pages: the default login template', () => {

@@ -1,0 +1,107 @@
+import { randomInt } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Users } from '../../base/accounts/users.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+
+/** A user of the example `orders`. */
+export type ExampleUser = {
+  readonly username: string
+  readonly password: string
+  readonly permissions: readonly string[]
+}
+
+/**
+ * The users that the first start creates for the example `orders`. They are in the platform's users table, which has no
+ * other users on a first start.
+ *
+ * Chosen here: each installation generates their passwords and stores them in a file, so that every start can print
+ * them. With passwords from the docs, anyone could sign in to a host that was later opened to the network, at every
+ * solution that uses the table.
+ */
+export interface ExampleUsers {
+  /** Creates them, except for names that are taken. A repeated call after a failure creates the rest. */
+  create(): Promise<void>
+  /** Those who can still sign in with the password from the file; a deleted or changed user is left out. */
+  list(): Promise<readonly ExampleUser[]>
+  /** Where their passwords are. */
+  readonly file: string
+}
+
+/** The solution that they are for, and its variant. Their permissions are valid only there. */
+const SOLUTIONS = ['orders', 'orders-login-form']
+
+/** What each user may do in `orders`, as its README describes. */
+const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
+  vera: ['Orders'],
+  edith: ['Orders', 'Edit'],
+  marco: ['Orders', 'Edit', 'Approve'],
+}
+
+export function createExampleUsers(
+  users: Pick<Users, 'create' | 'find' | 'checkPassword'>,
+  home: string,
+  leastLength: number,
+): ExampleUsers {
+  const file = join(home, 'example-users')
+
+  function readPasswords(): ReadonlyMap<string, string> | null {
+    try {
+      const lines = readFileSync(file, 'utf8').trim().split('\n')
+      return new Map(lines.map((line) => line.split(' ', 2) as [string, string]))
+    } catch {
+      return null
+    }
+  }
+
+  function makePasswords(): ReadonlyMap<string, string> {
+    const made = new Map(Object.keys(PERMISSIONS).map((username) => [username, easyPassword(leastLength)]))
+    // Written first: if the start then fails, the next one creates the missing users with the same passwords.
+    writeFileSync(file, [...made].map(([username, password]) => `${username} ${password}\n`).join(''), { mode: 0o600 })
+    return made
+  }
+
+  async function canSignIn({ username, password }: ExampleUser): Promise<boolean> {
+    const user = await users.find(username)
+    if (user === null || !user.enabled || user.mustChangePassword) return false
+    return users.checkPassword(user.uid, password)
+  }
+
+  return {
+    file,
+    async create() {
+      const passwords = readPasswords() ?? makePasswords()
+      for (const [username, names] of Object.entries(PERMISSIONS)) {
+        const password = passwords.get(username)
+        if (password === undefined) continue
+        const permissions = SOLUTIONS.flatMap((solution) => names.map((name) => ({ name, solution })))
+        try {
+          await users.create({ username, password, mustChangePassword: false, permissions })
+        } catch (error) {
+          // An operator's user, or another node created it at the same time.
+          if (!(error instanceof PlatformError) || error.code !== 'ERR_NAME_EXISTS') throw error
+        }
+      }
+    },
+    async list() {
+      const passwords = readPasswords() ?? new Map<string, string>()
+      const all = Object.entries(PERMISSIONS).map(([username, permissions]) => ({
+        username,
+        password: passwords.get(username) ?? '',
+        permissions,
+      }))
+      const can = await Promise.all(all.map(canSignIn))
+      return all.filter((_user, at) => can[at])
+    },
+  }
+}
+
+/** Without vowels, so that it contains no words, and without characters that are easily confused. */
+const LETTERS = 'bcdfghjkmnpqrstvwxz23456789'
+
+/** At least 76 random bits in groups of four, easy to type: `k7qm-x2d9-…`. */
+function easyPassword(leastLength: number): string {
+  const groups = Math.max(4, Math.ceil((leastLength + 1) / 5))
+  const group = () => Array.from({ length: 4 }, () => LETTERS[randomInt(LETTERS.length)]).join('')
+  return Array.from({ length: groups }, group).join('-')
+}

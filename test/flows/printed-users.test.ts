@@ -1,0 +1,133 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../support/cli.ts'
+import { openClient } from '../support/client-page.ts'
+import { ask, createVisitor, type Visitor } from '../support/http.ts'
+import { openTerminal, tmuxPath } from '../support/terminal.ts'
+import { askAdmin } from '../support/users.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const HTML = { accept: 'text/html' }
+
+type PrintedUser = {
+  readonly solution: string
+  readonly tenant: string | undefined
+  readonly username: string
+  readonly password: string
+  readonly permissions: readonly string[]
+}
+
+/** What the start printed: everything that a reader would type. */
+function readPrinted(screen: string) {
+  const users: PrintedUser[] = []
+  const solutions: string[] = []
+  for (const line of screen.split('\n')) {
+    const [, solution] = /^ {2}http:\S+\/solution\/([a-z-]+)\/$/.exec(line.trimEnd()) ?? []
+    if (solution !== undefined) solutions.push(solution)
+    const [, tenant, username, password, names] =
+      /^ {6}Sign in (?:at tenant (\S+) )?as (\S+), password (\S+) \(permissions? ([^;)]+)/.exec(line) ?? []
+    if (username === undefined || password === undefined) continue
+    const permissions = (names ?? '').split(', ').sort()
+    users.push({ solution: solutions.at(-1) ?? '', tenant, username, password, permissions })
+  }
+  const [, url = ''] = /^Solhost runs at (http:\S+)\/$/m.exec(screen) ?? []
+  const [, pages = ''] = /^Admin pages: +(http:\S+)$/m.exec(screen) ?? []
+  const [, adminPassword = ''] = /\(shown only once\): (\S+)/.exec(screen) ?? []
+  const [, access = ''] = /first grant the users table at (http:\S+)/.exec(screen) ?? []
+  const admin = `Basic ${Buffer.from(`admin:${adminPassword}`).toString('base64')}`
+  return { users, solutions, url, pages, access, host: { url, admin } }
+}
+
+async function signIn(url: string, { solution, tenant, username, password }: PrintedUser): Promise<Visitor> {
+  const visitor = createVisitor(url)
+  const page = `/solution/${solution}/index.html`
+  await visitor.get(page)
+  const of = tenant === undefined ? {} : { custom_tenant: tenant }
+  const answer = await visitor.post(page, { username, password, ...of })
+  expect([solution, username, answer.status]).toEqual([solution, username, 303])
+  return visitor
+}
+
+/** What a user sees of the example `orders`: the names of the buttons on its first form. */
+async function buttonsOf(url: string, visitor: Visitor): Promise<string[]> {
+  const client = await openClient(url, 'orders', visitor)
+  client.close()
+  return ['create', 'open', 'approve'].filter((name) => client.element('orders', name) !== '')
+}
+
+/** Signs in with the form of `orders-login-form`. @returns whether its script accepted the user */
+async function signInByForm(url: string, { username, password }: PrintedUser): Promise<boolean> {
+  const visitor = createVisitor(url)
+  await visitor.get('/solution/orders-login-form/index.html')
+  const client = await openClient(url, 'orders-login-form', visitor)
+  await client.enter('sign_in', 'username', username)
+  await client.enter('sign_in', 'password', password)
+  await client.press('sign_in', 'submit')
+  client.close()
+  return client.frames.some(({ kind }) => kind === 'sign-in')
+}
+
+test.skipIf(tmuxPath === undefined)(
+  'on a terminal, every address and user that the first start prints works when typed, and the next start prints the same users',
+  { timeout: 180_000 },
+  async () => {
+    using home = temporaryFolder()
+    await using terminal = await openTerminal({
+      cwd: ROOT,
+      // Long time limits: what is tested is who gets in, on a machine that may be busy.
+      env: { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home.path, CALL_TIME: '60s', AUTHENTICATOR_TIME: '60s' },
+    })
+    await terminal.type('npm start')
+    const { users, solutions, url, pages, access, host } = readPrinted(await terminal.until('Ctrl+C stops it.'))
+    expect(solutions).toEqual(['hello', 'orders', 'orders-login-form', 'tenant-login'])
+    expect(users.map(({ solution, username }) => `${solution} ${username}`)).toEqual([
+      'orders vera',
+      'orders edith',
+      'orders marco',
+      'tenant-login anna',
+      'tenant-login arjun',
+      'tenant-login bram',
+    ])
+    for (const address of [
+      `${url}/`,
+      `${pages}sign-in`,
+      ...solutions.map((one) => `${url}/solution/${one}/index.html`),
+    ])
+      expect([address, (await ask(address, { headers: HTML })).status]).toEqual([address, 200])
+    expect((await ask(access, { headers: HTML })).headers.location).toContain('/admin/sign-in')
+
+    const buttons: Record<string, string[]> = {}
+    for (const user of users) {
+      const visitor = await signIn(url, user)
+      const session = (await visitor.get(`/solution/${user.solution}/session`)).json() as { permissions: string[] }
+      expect([user.username, session.permissions.sort()]).toEqual([user.username, user.permissions])
+      if (user.solution === 'orders') buttons[user.username] = await buttonsOf(url, visitor)
+    }
+    expect(buttons).toEqual({
+      vera: ['open'],
+      edith: ['create', 'open', 'approve'],
+      marco: ['create', 'open', 'approve'],
+    })
+
+    // The printed note applies: nobody before the grant, every user of "orders" after it.
+    const ofOrders = users.filter(({ solution }) => solution === 'orders')
+    for (const user of ofOrders) expect(await signInByForm(url, user)).toBe(false)
+    await askAdmin(host, 'PUT', 'solutions/orders-login-form/grants', { databases: {}, http: [], users: true })
+    for (const user of ofOrders) expect([user.username, await signInByForm(url, user)]).toEqual([user.username, true])
+
+    // A changed password is not printed: it would not work.
+    const { items } = (await askAdmin(host, 'GET', 'users')) as { items: { uid: string; username: string }[] }
+    const edith = items.find(({ username }) => username === 'edith')?.uid ?? ''
+    await askAdmin(host, 'PATCH', `users/${edith}`, { password: 'seven green tractors', mustChangePassword: false })
+    await terminal.press('C-c')
+    await terminal.until(/\[\d+\]\$\s*$/)
+    await terminal.type('npm start')
+    const again = readPrinted(await terminal.until('Ctrl+C stops it.'))
+    expect(again.users).toEqual(users.filter(({ username }) => username !== 'edith'))
+    await terminal.press('C-c')
+    await terminal.until(/\[\d+\]\$\s*$/)
+    expect(statSync(join(home.path, 'example-users')).mode & 0o777).toBe(0o600)
+  },
+)
