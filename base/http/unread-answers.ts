@@ -21,12 +21,14 @@ type Seen = {
 /**
  * Bounds the memory of HTTP/1.1 responses that the peer doesn't read: while slow connections hold more than `mostHeld`
  * bytes in total, those that hold most are closed. HTTP/2 has the same bound in base/tls/http2-sessions.ts.
- * @returns a function that checks now; the server does so once per second while responses are open
+ * @param checkEvery time between two checks while responses are open, in ms
+ * @returns a function that checks now
  */
 export function boundUnreadAnswers(
   server: Server | SecureServer,
   trustedProxies: readonly string[] = [],
   mostHeld: number = MOST_HELD,
+  checkEvery: number = LOOK_EVERY,
 ): () => void {
   const isTrusted = proxyAddr.compile([...trustedProxies])
   const connections = new Map<Socket, Seen>()
@@ -37,7 +39,7 @@ export function boundUnreadAnswers(
     const seen = connections.get(socket) ?? add(socket)
     seen.answers.add(response)
     response.once('close', () => seen.answers.delete(response))
-    stopLooking ??= repeat(LOOK_EVERY, look)
+    stopLooking ??= repeat(checkEvery, look)
   })
 
   function add(socket: Socket): Seen {
