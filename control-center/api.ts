@@ -91,6 +91,6 @@ export function describeCenterApi(version: string): object {
     version,
     prefix: PREFIX,
     securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'an API token' } },
-    need: (right) => (right === 'person' ? 'For signed-in people only.' : `Needs the right \`${right}\`.`),
+    need: (right) => (right === 'person' ? 'For signed-in people only.' : `Needs the permission \`${right}\`.`),
   })
 }

@@ -149,7 +149,7 @@ ${errors.join('\n')}
 
 ## Errors in a bundle
 
-These are in \`faults\` of a refused upload (422, or 413 if only sizes are wrong).
+These are in \`faults\` of a rejected upload (422, or 413 if only sizes are wrong).
 
 ${table(FAULT_CODES, adviceFor)}
 

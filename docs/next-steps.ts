@@ -13,7 +13,7 @@ export const AFTER_FAILURES: Readonly<Record<Failure, string>> = {
     'Look for a call with a very large string, list or pattern. If no script causes it, check the host’s memory.',
   script_quota: 'The log shows the limit and the usage. Do less in one call, or ask the operator to raise the limit.',
   sandbox_busy:
-    'Retry after the time in `Retry-After`. If it keeps happening, the host needs more processors or memory (`RUNTIME_XMX`).',
+    'Retry after the time in `Retry-After`. If it keeps happening, the host needs more CPU cores or memory (`RUNTIME_XMX`).',
 }
 
 export const AFTER_OAUTH_PROBLEMS: Readonly<Record<OAuthProblemCode, string>> = {
@@ -27,7 +27,7 @@ export const AFTER_OAUTH_PROBLEMS: Readonly<Record<OAuthProblemCode, string>> = 
   oauth_configuration:
     'The log names the setting. Fix it in the manifest, the operator’s settings or `getOAuthConfig`.',
   oauth_script: 'The log shows the script’s error under the same reference. Fix the script.',
-  oauth_busy: 'Try again in a moment. If it keeps happening, the host needs more processors or memory.',
+  oauth_busy: 'Try again in a moment. If it keeps happening, the host needs more CPU cores or memory.',
   oauth_expired:
     'Nothing: the page offers to start again. If it keeps happening, check whether the browser accepts cookies.',
 }

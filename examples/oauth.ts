@@ -190,7 +190,7 @@ function messageOf({ tenants, logCommand }: OAuthExample): string {
     }),
     '',
   ])
-  const why = ['If a sign-in is refused, the log of the solution has the reason:', '', `  ${logCommand}`, '']
+  const why = ['If a sign-in is denied, the log of the solution has the reason:', '', `  ${logCommand}`, '']
   return ['The example "many-providers" is running. Open:', '', ...lines, ...why, 'Ctrl+C stops it.', ''].join('\n')
 }
 

@@ -38,7 +38,7 @@ export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: read
     const isPage = request.headers.origin !== undefined || request.headers['sec-fetch-site'] !== undefined
     if (request.url?.split('?', 1)[0] !== '/metrics') return answer(404, 'This port serves only /metrics.\n')
     if (request.method !== 'GET' && request.method !== 'HEAD') return answer(405, 'Use GET.\n')
-    if (isPage) return answer(403, 'Metrics are for tools, not for browser pages.\n')
+    if (isPage) return answer(403, 'Browser pages cannot read metrics. Use a monitoring tool, such as Prometheus.\n')
     if (!isOwnName(request.headers.host ?? '', names)) return answer(421, NOT_A_NAME)
     scrape().then(
       (text) => answer(200, text, PROMETHEUS_TYPE),

@@ -112,7 +112,7 @@ export function createClientWorker(
         const id = ++lastId
         const message = { kind: 'enter', client: client.id, id, call } as const
         const added = clientCall(message, handlers, call.timeLimit, resolve, limits)
-        if (client.isGone) resolve(goneOutcome(added, 'the client is gone'))
+        if (client.isGone) resolve(goneOutcome(added, 'the client has ended'))
         else if (client.waiting.length >= MOST_WAITING) resolve(tooMany())
         else calls.add(client, added)
         return promise

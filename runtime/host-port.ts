@@ -14,7 +14,7 @@ export function readHostPort(text: string): HostPort | null {
   return host.startsWith('[') || isHostName(host) ? { host, port } : null
 }
 
-/** Host and port of an http or https address; the port defaults to that of the scheme. */
+/** Host and port of an http or https URL; the port defaults to that of the scheme. */
 export function hostPortOf(url: URL): { readonly host: string; readonly port: number } {
   return { host: hostOf(url), port: url.port === '' ? schemePort(url) : Number(url.port) }
 }

@@ -39,7 +39,7 @@ export function holdHome(home: string, { user, restoreCommand, mayReplace }: Use
   if (lock !== 'none') lock.release()
   throw inUse(
     mayReplace
-      ? `A restore into ${home} was interrupted, so its files may belong to two platforms. Run "${restoreCommand}" again ` +
+      ? `A restore into ${home} was interrupted, so it may contain a mix of old and restored files. Run "${restoreCommand}" again ` +
           'with --replace, then start. The data from before the restore is in its folder "replaced-…".'
       : `A restore into ${home} was interrupted, so files are missing there. Remove all of them, run "${restoreCommand}" ` +
           'again, then start.',

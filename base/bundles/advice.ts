@@ -25,7 +25,7 @@ const ADVICE = {
   form_name_twice: 'Rename one of the two.',
   form_function_missing:
     'Declare the function at the top level of the form’s script, or use the name of an existing one.',
-  i18n_invalid: 'Name the file default.json or after a locale. It can contain only texts: {"key": "text"}.',
+  i18n_invalid: 'Name the file default.json or after a locale. All its values must be strings: {"key": "text"}.',
   script_syntax: 'Fix the script here, or just before this position.',
   script_load: 'Fix this line: it runs when the scripts are loaded. Put code with effects in a function.',
   script_timeout: 'End the loop, or move the work into a function: loading may take at most a second.',
@@ -49,7 +49,7 @@ const ADVICE = {
   template_element_missing: 'Add or change the element as the message says.',
   template_inline_handler: 'Use addEventListener in a <script> of the page.',
   template_inline_style: 'Move the style into a <style> of the page.',
-  template_blocked_address: 'Put the file in media/ and use its relative address, media/….',
+  template_blocked_address: 'Put the file in media/ and use its relative URL, media/….',
   template_placeholder: 'Move the placeholder into text, an attribute, or a string in a script.',
   more_warnings: 'Fix the warnings above first.',
 } as const satisfies Record<FaultCode | WarningCode, string>

@@ -26,19 +26,19 @@ const gamma = serverProperties('dev-gamma-service', 'gamma (MySQL or MariaDB)', 
  */
 export const PROPERTIES = {
   PORT: { default: '8080', read: readPort, form: 'a port, 0 to 65535 (0: any free one)', what: 'port of the pages' },
-  HOST: { default: '127.0.0.1', read: readWord, form: 'an address or host name', what: 'address to listen on' },
+  HOST: { default: '127.0.0.1', read: readWord, form: 'an IP address or host name', what: 'address to listen on' },
   ADMIN_PORT: { default: '8081', read: readPort, form: 'a port, 0 to 65535', what: 'port of the admin pages' },
   ADMIN_HOST: {
     default: '127.0.0.1',
     read: readWord,
-    form: 'an address or host name',
+    form: 'an IP address or host name',
     what: 'address of the admin pages',
   },
   PUBLIC_URL: {
     default: '',
     read: (text) => (text === '' ? null : readOrigin(text)),
     form: 'an origin such as https://apps.example.org, without a path',
-    what: 'the address that browsers use',
+    what: 'the URL that browsers use',
   },
   SOLUTION_ORIGIN: {
     default: '',
@@ -46,7 +46,7 @@ export const PROPERTIES = {
     form: 'an origin whose host name starts with "{name}.", such as https://{name}.apps.example.org',
     what: 'gives each solution its own host name, and so its own origin',
   },
-  PLATFORM_HOME: { default: './data', read: readWord, form: 'a folder', what: 'the folder of the platform’s files' },
+  PLATFORM_HOME: { default: './data', read: readWord, form: 'a folder', what: 'folder for the platform’s files' },
   PLATFORM_DATABASE: {
     default: 'embedded',
     read: oneOf(KIND_NAMES),

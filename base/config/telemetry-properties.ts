@@ -1,14 +1,13 @@
 import type { Property } from './property.ts'
 
-const COLLECTOR =
-  'an http or https address without a user name and password, such as https://collector.example.org:4318'
+const COLLECTOR = 'an http or https URL without a user name and password, such as https://collector.example.org:4318'
 
 /** Properties of telemetry export, with OpenTelemetry's names and defaults. */
 export const EXPORT_PROPERTIES = {
   OTEL_EXPORTER_OTLP_ENDPOINT: collector('OpenTelemetry collector that receives metrics, logs and traces, below /v1/'),
-  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: collector('address for metrics, with its full path'),
-  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: collector('address for logs, with its full path'),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector('address for traces, with its full path'),
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: collector('URL for metrics, with its full path'),
+  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: collector('URL for logs, with its full path'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector('URL for traces, with its full path'),
   OTEL_EXPORTER_OTLP_HEADERS: {
     default: '',
     read: readHeaders,
@@ -47,7 +46,7 @@ export const TELEMETRY_PROPERTIES = {
   METRICS_HOST: {
     default: '127.0.0.1',
     read: (text) => (/^[^\p{Cc}\s]{1,253}$/u.test(text) ? text : undefined),
-    form: 'an address or host name',
+    form: 'an IP address or host name',
     what: 'address of METRICS_PORT',
   },
   ...EXPORT_PROPERTIES,

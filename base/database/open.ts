@@ -194,7 +194,7 @@ export function errorOf(
       'Create it for that account, or set PLATFORM_DATABASE_NAME to an existing database.',
     rights:
       `The account "${server.username}" has no access to the database "${name}" of ${title}. ` +
-      'Grant it the rights to read, write and create tables there.',
+      'Allow it to read, write and create tables there.',
     tls:
       `Cannot connect to ${title} with TLS: it does not offer TLS, or its certificate is not trusted. ` +
       `Fix its certificate, or set ${property('TLS')} to what it offers.`,
@@ -224,8 +224,8 @@ async function migrate(
   onError(error)
   throw new PlatformError(
     'ERR_DATABASE_VERSION',
-    `Cannot upgrade the database ${title} to the schema of this version. Give its account the right to alter tables. ` +
-      'If it already has that right, start the previous version, or restore a backup from before the upgrade.',
+    `Cannot upgrade the database ${title} to the schema of this version. Allow its account to alter tables. ` +
+      'If it is already allowed to, start the previous version, or restore a backup from before the upgrade.',
     {},
     { cause: error },
   )

@@ -40,7 +40,7 @@ export const ERRORS = {
     status: 403,
     fixedBy: 'caller',
     page: 'forbidden',
-    advice: 'Use an API token, or a tool such as curl. Passwords that a browser remembered are refused.',
+    advice: 'Use an API token, or a tool such as curl. The API rejects passwords that a browser has saved.',
   },
   ERR_FORBIDDEN: {
     status: 403,
@@ -57,7 +57,7 @@ export const ERRORS = {
   ERR_NOT_ENCRYPTED: {
     status: 403,
     fixedBy: 'caller',
-    advice: 'Use the https address in `detail`. If you sent a password or token, it was unencrypted: change it.',
+    advice: 'Use the https URL in `detail`. If you sent a password or token, it was unencrypted: change it.',
   },
   ERR_FOREIGN_ORIGIN: {
     status: 403,
@@ -105,7 +105,7 @@ export const ERRORS = {
   ERR_NAME_DIFFERS: {
     status: 409,
     fixedBy: 'caller',
-    advice: 'Upload to the address of the manifest’s `name`, or change the name in `solution.json`.',
+    advice: 'Upload to the URL that ends with the manifest’s `name`, or change the name in `solution.json`.',
   },
   ERR_NAME_EXISTS: {
     status: 409,
@@ -180,7 +180,7 @@ export const ERRORS = {
     status: 421,
     fixedBy: 'caller',
     page: 'unknown-host',
-    advice: 'Use the host’s own address, or add the name to `ALLOWED_HOSTS`, `PUBLIC_URL` or `SOLUTION_ORIGIN`.',
+    advice: 'Use one of the host’s own names, or add this one to `ALLOWED_HOSTS`, `PUBLIC_URL` or `SOLUTION_ORIGIN`.',
   },
   ERR_BUNDLE_REFUSED: {
     status: 422,
@@ -234,7 +234,7 @@ export const ERRORS = {
   ERR_OUTBOUND_INVALID: {
     status: 500,
     fixedBy: 'solution',
-    advice: 'Fix the address or headers in the script or the settings.',
+    advice: 'Fix the URL or headers in the script or the settings.',
   },
   ERR_OUTBOUND_PRIVATE: {
     status: 502,
@@ -263,7 +263,7 @@ export const ERRORS = {
     page: 'busy',
     maybeFixedByVersion: true,
     advice:
-      'Retry after the time in `Retry-After`. If it keeps happening, give the host more processors or memory (`RUNTIME_XMX`).',
+      'Retry after the time in `Retry-After`. If it keeps happening, give the host more CPU cores or memory (`RUNTIME_XMX`).',
   },
   ERR_MEMORY_FULL: {
     status: 503,
@@ -283,7 +283,7 @@ export const ERRORS = {
     status: 503,
     fixedBy: 'operator',
     advice:
-      'Set `SMTP_URL` and `MAIL_FROM` of the control center; if they are set, its log says why the mail server refuses mails.',
+      'Set `SMTP_URL` and `MAIL_FROM` of the control center; if they are set, its log says why the mail server rejects mails.',
   },
   ERR_STORAGE_FULL: {
     status: 507,
@@ -320,7 +320,7 @@ export const ERRORS = {
     status: 503,
     fixedBy: 'operator',
     advice:
-      'Read the solution’s log: it says whether the token, the solution or the address is wrong: [platform-cloud.md](../platform-cloud.md).',
+      'Read the solution’s log: it says whether the token, the solution or the URL is wrong: [platform-cloud.md](../platform-cloud.md).',
   },
   ERR_MAINTENANCE: {
     status: 503,

@@ -31,7 +31,7 @@ export function requireDataRequest(ctx: Context): void {
   if (['', 'empty', 'document'].includes(ctx.get('Sec-Fetch-Dest'))) return
   throw new PlatformError(
     'ERR_NOT_A_NAVIGATION',
-    'This address responds only to fetch requests and the address bar, not to images, scripts or frames.',
+    'This URL responds only to fetch requests and the address bar, not to images, scripts or frames.',
   )
 }
 

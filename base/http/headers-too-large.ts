@@ -6,7 +6,7 @@ export function headersTooLarge(most: string): EarlyAnswer {
   return earlyAnswer(
     new PlatformError(
       'ERR_HEADERS_TOO_LARGE',
-      `The address and headers of this request are larger than ${most}. Send fewer or shorter headers. In a browser, delete the cookies of this site.`,
+      `The URL and headers of this request are larger than ${most}. Send fewer or shorter headers. In a browser, delete the cookies of this site.`,
     ),
   )
 }

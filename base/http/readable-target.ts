@@ -7,7 +7,7 @@ export const needReadableTarget: Middleware = (ctx, next) => {
   try {
     void ctx.path
   } catch {
-    sendProblem(ctx, new PlatformError('ERR_BAD_REQUEST', 'The address of the request is not a valid URL.'))
+    sendProblem(ctx, new PlatformError('ERR_BAD_REQUEST', 'The request has an invalid URL.'))
     return
   }
   return next()

@@ -164,7 +164,7 @@ export function createSender(parts: SenderParts): Sender {
 const AWAY =
   'the telemetry collector is unreachable or does not accept data now: telemetry waits in PLATFORM_HOME and is retried'
 const REFUSED = 'the telemetry collector rejected a batch permanently: the batch was dropped'
-const DROPPED = 'telemetry was dropped while the collector was unreachable: more than TELEMETRY_QUEUE was waiting'
+const DROPPED = 'telemetry was dropped while the collector was unreachable: the queue was full (TELEMETRY_QUEUE)'
 
 function isAboutHeaders(status: number): boolean {
   return status === 401 || status === 403
@@ -177,6 +177,6 @@ function toBeCorrected({ from }: Target, status: number): string {
 function barredText(target: Target, status: number): string {
   const what = isAboutHeaders(status)
     ? 'the telemetry collector rejects the credentials of this host'
-    : 'no telemetry collector responds at that address'
+    : 'no telemetry collector responds at that URL'
   return `${what}: fix ${toBeCorrected(target, status)} and restart. Sign-ins keep working, and telemetry waits in PLATFORM_HOME`
 }

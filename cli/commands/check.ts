@@ -9,7 +9,7 @@ import { countText, type Findings, findingsText } from '../findings-text.ts'
 import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
 
 export const checkCommand = command({
-  summary: 'report everything that an upload would refuse or warn about, without a host',
+  summary: 'report every error and warning that an upload would report, without a host',
   arguments: { folder: { what: 'folder of the solution', default: '.' } },
   options: {
     strict: { type: 'boolean', what: 'treat warnings as errors' },

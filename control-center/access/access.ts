@@ -144,7 +144,7 @@ export function createAccess(parts: AccessParts): Access {
         }
         await audit.record({ ...act, action: 'access', outcome: 'ERR_FORBIDDEN', correlationId })
       }
-      throw new PlatformError('ERR_FORBIDDEN', `The role "${member.role}" does not have the right "${right}".`)
+      throw new PlatformError('ERR_FORBIDDEN', `The role "${member.role}" does not have the permission "${right}".`)
     },
     async stillHas(ctx, right) {
       try {

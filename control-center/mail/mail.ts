@@ -140,7 +140,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     needShare: (origin) => shares.need(origin),
     async send(mail, origin) {
       if (handOver === null) {
-        throw new PlatformError('ERR_MAIL_UNAVAILABLE', 'No mail server is set up. Set SMTP_URL and MAIL_FROM.')
+        throw new PlatformError('ERR_MAIL_UNAVAILABLE', 'No mail server is configured. Set SMTP_URL and MAIL_FROM.')
       }
       const { waiting } = await db
         .selectFrom('mails')

@@ -7,7 +7,7 @@ export type OrganisationApiParts = { readonly organisations: Organisations }
 
 const NewOrganisation = z
   .strictObject({
-    name: OrganisationName.describe('part of addresses; cannot be changed'),
+    name: OrganisationName.describe('part of URLs; cannot be changed'),
     title: OrganisationTitle,
   })
   .meta({ id: 'NewOrganisation' })

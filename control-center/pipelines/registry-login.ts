@@ -31,7 +31,7 @@ export async function logInToRegistry(
   })
     .then(async (response) => ({ status: response.status, text: (await response.text()).slice(0, LONGEST) }))
     .catch((error: Error) => refuse(`${place} cannot be reached: ${error.message}`))
-  if (answer.status !== 200) refuse(`${place} answered with HTTP ${answer.status}. Check the registry’s access keys`)
+  if (answer.status !== 200) refuse(`${place} responded with HTTP ${answer.status}. Check the registry’s access keys`)
   const token = tokenOf(answer.text)
   const [username, password] = token?.split(':', 2) ?? []
   if (!username || !password) return refuse(`${place} did not return a login password`)

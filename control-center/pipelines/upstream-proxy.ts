@@ -56,11 +56,11 @@ function connectThrough(url: URL, place: string, time: number): Promise<Socket> 
       return resolve(socket)
     }
     socket.destroy()
-    fail(`it answered with HTTP ${answer.statusCode}`)
+    fail(`it responded with HTTP ${answer.statusCode}`)
   })
   asked.on('response', (answer) => {
     answer.destroy()
-    fail(`it answered with HTTP ${answer.statusCode}`)
+    fail(`it responded with HTTP ${answer.statusCode}`)
   })
   asked.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.name))
   asked.end()

@@ -103,7 +103,7 @@ export const Role = z
 export const Solution = z
   .object({
     name: z.string(),
-    users: z.int().optional().describe('only with the right "solution-users"'),
+    users: z.int().optional().describe('only with the permission "solution-users"'),
     loginPage: z.int().nullable().describe('the number of the published login page; null: the default one'),
   })
   .meta({ id: 'Solution' })

@@ -47,7 +47,7 @@ export const PHRASES: readonly Phrase[] = [
 ]
 
 export const EXCEPTIONS: readonly Exception[] = [
-  { file: 'docs/generate.ts', text: '`faults` of a refused upload', reason: 'a field of the API' },
+  { file: 'docs/generate.ts', text: '`faults` of a rejected upload', reason: 'a field of the API' },
   { file: 'test/docs/words.test.ts', text: 'Whoever has the token', reason: 'an example for the check' },
   { file: 'test/docs/words.test.ts', text: 'This is no user', reason: 'an example for the check' },
   { file: 'test/docs/words.test.ts', text: 'Both start at once', reason: 'an example for the check' },

@@ -14,7 +14,7 @@ const Time = z.coerce.number().int().min(0).optional().describe('epoch ms, inclu
 
 const AuditQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
-  before: z.coerce.number().int().min(1).optional().describe('the `next` of an earlier response'),
+  before: z.coerce.number().int().min(1).optional().describe('`next` from the previous response'),
   solution: z.string().max(200).optional(),
   actor: z.string().max(250).optional().describe('such as admin, token:{id} or user:{name}'),
   action: z.string().max(100).optional(),

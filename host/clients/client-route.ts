@@ -80,7 +80,7 @@ export function connectClient(
 function noWebSocket(ctx: Context): PlatformError {
   // HTTP/2 has no Upgrade header (RFC 9113, 8.2.2): browsers open an HTTP/1.1 connection for WebSockets.
   if (ctx.req.httpVersionMajor === 1) ctx.set('Upgrade', 'websocket')
-  return new PlatformError('ERR_UPGRADE_REQUIRED', 'This address accepts WebSocket connections only.')
+  return new PlatformError('ERR_UPGRADE_REQUIRED', 'This URL accepts only WebSocket connections.')
 }
 
 function visitorOf(

@@ -66,7 +66,7 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
       const isTaken = takeWebSocket(ctx, sockets, (socket) => relay.join(socket, session))
       // The library itself responds to an invalid handshake, and the browser may have disconnected.
       if (!isTaken || !relay.isConnected()) session.close()
-      if (!isTaken) refuse(ctx, 426, 'this address accepts WebSocket connections only')
+      if (!isTaken) refuse(ctx, 426, 'this URL accepts only WebSocket connections')
     } finally {
       opening--
     }

@@ -46,7 +46,7 @@ export function refusalOf({ server, database, username }: GrantedPlace, platform
   if (username !== undefined && !isSameName(username, platform.username)) return null
   return (
     `The platform signs in to the server ${server} with the account of DB_${server.toUpperCase()}_USERNAME, so scripts that ` +
-    'use it could change the platform. Create an account for this solution only, with rights to this database only, ' +
+    'use it could change the platform. Create an account for this solution only, with access to this database only, ' +
     'and grant it with its user name and password.'
   )
 }

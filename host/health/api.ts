@@ -61,10 +61,10 @@ const Health = z
       .array(
         z.object({
           signal: z.enum(SIGNALS),
-          state: z.enum(['ok', 'away', 'barred']).describe('away: unreachable; barred: address or token are refused'),
+          state: z.enum(['ok', 'away', 'barred']).describe('away: unreachable; barred: the URL or token is rejected'),
           correct: z.string().nullable().describe('if barred, the property to fix; else null'),
           waiting: z.int().describe('bytes'),
-          dropped: z.int().describe('data points, log records or spans that were dropped since the start'),
+          dropped: z.int().describe('data points, log records or spans dropped since the host started'),
           droppedAt: EpochMs.nullable().describe('when one was last dropped; null: never'),
         }),
       )
@@ -89,12 +89,12 @@ const Health = z
       .object({
         state: z
           .enum(['connecting', 'connected', 'away', 'barred'])
-          .describe('away: unreachable; barred: address or token are refused'),
+          .describe('away: unreachable; barred: the URL or token is rejected'),
         since: EpochMs,
         number: z.int().nullable().describe('the number of the last desired state that was tried'),
         triedAt: EpochMs.nullable(),
-        failed: z.array(z.object({ name: z.string(), message: z.string() })).describe('versions that were refused'),
-        refused: z.string().nullable().describe('why the last statement was refused; null: it was accepted'),
+        failed: z.array(z.object({ name: z.string(), message: z.string() })).describe('rejected versions'),
+        refused: z.string().nullable().describe('why the last statement was rejected; null: it was accepted'),
       })
       .nullable()
       .describe('the control center; null: none is set'),

@@ -33,7 +33,7 @@ export type OAuthApiParts = {
 /** A literal secret would be stored in plain text, and could go to any host that the author names. */
 const OAuthSettingsForm = PartialOAuthForm.refine(
   ({ apiSecret }) => apiSecret === undefined || SECRET_PLACEHOLDER.test(apiSecret),
-  { path: ['apiSecret'], error: 'must be "%%NAME%%", with a secret that is set at secrets/NAME' },
+  { path: ['apiSecret'], error: 'must be "%%NAME%%", where NAME is a secret of the solution (PUT secrets/NAME)' },
 ).meta({ id: 'OAuthSettingsForm' })
 
 const OAuthSettings = z

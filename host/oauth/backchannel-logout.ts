@@ -55,7 +55,7 @@ export async function backchannelLogout(
     writeLine(solution.name, address, {
       level: 'warn',
       code: error.code,
-      message: `a logout token was refused: ${error.message}`,
+      message: `a logout token was rejected: ${error.message}`,
       correlationId,
     })
     return error.message

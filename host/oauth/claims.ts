@@ -161,7 +161,7 @@ function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, i
   for (const [address, verified] of VERIFIED) if (address in stronger) delete merged[verified]
   Object.assign(merged, stronger)
   if (JSON.stringify(merged).length > LONGEST_CLAIMS) {
-    throw new OAuthProblem('oauth_provider', `user info has more than ${LONGEST_CLAIMS} characters`)
+    throw new OAuthProblem('oauth_provider', `the UserInfo response has more than ${LONGEST_CLAIMS} characters`)
   }
   return merged as Claims
 }
@@ -170,7 +170,7 @@ function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, i
 function strictly(info: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const read = parseStrictJson(textOf(info))
   if ('value' in read) return read.value as Readonly<Record<string, unknown>>
-  throw new OAuthProblem('oauth_provider', `user info is not strict JSON: ${read.error.message}`)
+  throw new OAuthProblem('oauth_provider', `the UserInfo response is not strict JSON: ${read.error.message}`)
 }
 
 function textOf(info: Readonly<Record<string, unknown>>): string {
@@ -178,6 +178,6 @@ function textOf(info: Readonly<Record<string, unknown>>): string {
     return JSON.stringify(info)
   } catch {
     // JSON.parse accepts any depth, JSON.stringify does not.
-    throw new OAuthProblem('oauth_provider', 'user info is nested too deeply')
+    throw new OAuthProblem('oauth_provider', 'the UserInfo response is nested too deeply')
   }
 }

@@ -265,7 +265,7 @@ function clientAuthenticationOf(
 function failedUrl({ login_failed_url: written }: Settings, refuse: Refuse): null {
   return written === undefined
     ? null
-    : refuse('"login_failed_url" must be an http or https address without a user name, or a path that starts with "/"')
+    : refuse('"login_failed_url" must be an http or https URL without a user name, or a path that starts with "/"')
 }
 
 function parametersOf(settings: Settings): Record<string, string> {

@@ -7,7 +7,7 @@ import type { OAuthProblemPage } from '../web/pages.ts'
  */
 export const OAUTH_PROBLEMS = {
   oauth_unknown_user: { status: 403, page: 'unknown-user', what: 'the authenticator did not log the user in' },
-  oauth_denied: { status: 403, page: 'denied', what: 'the user or the provider refused' },
+  oauth_denied: { status: 403, page: 'denied', what: 'the user or the provider denied the sign-in' },
   oauth_provider: { status: 502, page: 'provider', what: 'the provider did not respond, or its response was invalid' },
   oauth_token: { status: 403, page: 'token', what: 'the provider’s response failed validation' },
   oauth_clock: { status: 502, page: 'clock', what: 'the clocks of provider and host are too far apart' },

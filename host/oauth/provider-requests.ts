@@ -35,12 +35,12 @@ export function createProviderRequests(
 ): ProviderRequests {
   function refusalOf(address: string): string | null {
     const url = URL.parse(address)
-    if (url === null || !/^https?:\/\/[^/\\]/i.test(address)) return 'must be an https address'
+    if (url === null || !/^https?:\/\/[^/\\]/i.test(address)) return 'must be an https URL'
     if (url.username !== '' || url.password !== '') return 'must not have a user name or password'
     if (url.hash !== '' || address.includes('#')) return 'must not have a fragment'
     if (url.protocol === 'http:' && !namesPlaceOf(url, allowedHosts)) {
       const { host, port } = hostPortOf(url)
-      return `must be an https address: the operator can allow http for ${host}:${port} in OAUTH_ALLOWED_HOSTS`
+      return `must be an https URL: the operator can allow http for ${host}:${port} in OAUTH_ALLOWED_HOSTS`
     }
     return null
   }

@@ -141,6 +141,6 @@ export function addOAuthRoutes(
         ? 'the request must have exactly one logout_token'
         : await backchannelLogout(arrival, token, parts)
     ctx.status = refusal === null ? 200 : 400
-    ctx.body = refusal === null ? '' : { error: 'invalid_request', error_description: 'The logout token was refused.' }
+    ctx.body = refusal === null ? '' : { error: 'invalid_request', error_description: 'The logout token was rejected.' }
   })
 }

@@ -76,7 +76,7 @@ export function createSettingsTest(parts: SettingsTestParts, now: () => number =
       const found = await step('discovery', () => finder.find(solution, configuration), describeIssuer)
       if (found === null || watched.asked() > 0) return found
       steps.pop()
-      skip('discovery', 'The settings have all required addresses, so no discovery document is needed.')
+      skip('discovery', 'The settings contain all required URLs, so no discovery document is needed.')
       return found
     }
 

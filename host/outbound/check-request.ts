@@ -47,7 +47,7 @@ const OWN_HEADERS = new Set([
 export function readTarget(text: string): Target {
   const url = text.length > LONGEST_URL || /[\p{Cc}\s\\]/u.test(text) || !text.isWellFormed() ? null : URL.parse(text)
   if (url === null || !/^https?:\/\//i.test(text)) {
-    throw invalid(`the URL must be an http or https address of at most ${LONGEST_URL} characters`)
+    throw invalid(`the URL must start with http:// or https:// and have at most ${LONGEST_URL} characters`)
   }
   if (url.username !== '' || url.password !== '') {
     throw invalid('the URL must not contain a user name or password: send the Authorization header')

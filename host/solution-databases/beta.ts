@@ -84,7 +84,7 @@ async function signIn(connection: Connection): Promise<void> {
     await called((done) => connection.connect(done))
   } catch (error) {
     closeQuietly(connection)
-    throw Object.assign(new Error('the login was refused', { cause: error }), { errors: messages })
+    throw Object.assign(new Error('the login was rejected', { cause: error }), { errors: messages })
   } finally {
     connection.off('errorMessage', listen)
   }

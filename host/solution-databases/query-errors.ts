@@ -22,7 +22,7 @@ export function otherServer(name: string, asked: string, granted: string): Scrip
 }
 
 export function unreachable(name: string): ScriptError {
-  return new ScriptError(`the server of the database ${name} cannot be reached or refuses the account; try again later`)
+  return new ScriptError(`the server of the database ${name} cannot be reached or rejects the account; try again later`)
 }
 
 export function overLimit(limits: Limits, name: LimitName, what: string): ScriptError {

@@ -182,9 +182,9 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
 
 const WHY = {
   away: 'its server cannot be reached',
-  account: 'its server refuses the account',
+  account: 'its server rejects the account',
   'no-database': 'there is no such database on its server',
-  rights: 'the account has no rights to it',
+  rights: 'the account has no access to it',
   tls: 'its server does not offer TLS, or its certificate is not trusted',
 } as const
 

@@ -97,7 +97,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     if (grant === undefined || danger !== null) {
       onServers.close(solution, name)
       const refusal = notGranted(name)
-      onRefused(call, `plugins.database.query was refused: ${refusal.message}`)
+      onRefused(call, `plugins.database.query was rejected: ${refusal.message}`)
       throw refusal
     }
     if (grant.server !== asked) throw otherServer(name, asked, grant.server)

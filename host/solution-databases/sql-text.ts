@@ -152,7 +152,7 @@ export function checkSql(kind: ServerKind, { pieces, words, hasSecond }: SqlText
   const account = kind === 'embedded' ? null : ABOUT_ACCOUNTS.exec(words.join(' '))
   if (account !== null) {
     throw new ScriptError(
-      `scripts cannot use ${account[0].trim()}: only the operator manages accounts and their rights`,
+      `scripts cannot use ${account[0].trim()}: only the operator manages accounts and their permissions`,
     )
   }
   const places = pieces.length - 1
@@ -244,5 +244,5 @@ function isWord(code: number): boolean {
 }
 
 function executableComment(): ScriptError {
-  return new ScriptError('comments that begin with /*! or /*M! are executed by the server, so they are refused')
+  return new ScriptError('comments that begin with /*! or /*M! are executed by the server, so they are not allowed')
 }

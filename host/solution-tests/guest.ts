@@ -19,7 +19,8 @@ export default function solution(api: GuestApi<Facts>) {
     if (!isLoading) throw new safe.Error('test(name, run) belongs at the top level of the file, not inside a test')
     if (typeof name !== 'string' || name === '') throw new safe.TypeError('a test needs a name: test(name, run)')
     if (typeof run !== 'function') throw new safe.TypeError(`the test "${name}" needs a function: test(name, run)`)
-    if (tests.some((one) => one.name === name)) throw new safe.Error(`there are two tests "${name}" in this file`)
+    if (tests.some((one) => one.name === name))
+      throw new safe.Error(`two tests in this file have the name "${name}"; rename one`)
     tests.push({ name, run: run as () => unknown })
   }
 

@@ -63,7 +63,7 @@ export function createTestPlugin(
 
   function clientOf(id: number): OpenClient {
     const client = clients.get(id)
-    if (client === undefined) throw new ScriptError('this client was opened by another test')
+    if (client === undefined) throw new ScriptError('this client was opened by another test; open one in each test')
     return client
   }
 

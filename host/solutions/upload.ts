@@ -168,7 +168,7 @@ function refused(faults: readonly Fault[], warnings: readonly Warning[]): Platfo
   const count = faults.length === 1 ? 'one error' : `${faults.length} errors`
   return new PlatformError(
     tooLarge ? 'ERR_BUNDLE_TOO_LARGE' : 'ERR_BUNDLE_REFUSED',
-    `The bundle was refused because it has ${count}. The active version is unchanged.`,
+    `The bundle was rejected because it has ${count}. The active version is unchanged.`,
     { faults, warnings },
   )
 }

@@ -21,7 +21,7 @@ const Testing = z
 /** Sets the clock and throttles for end-to-end tests; responds 404 outside testing mode. */
 export function testingRoutes({ testing }: TestingApiParts): AdminRoute[] {
   function names() {
-    if (!testing.isOn) throw new PlatformError('ERR_NOT_FOUND', 'There is nothing at this address.')
+    if (!testing.isOn) throw new PlatformError('ERR_NOT_FOUND', 'Nothing exists at this URL.')
     return { target: 'clock and throttles' }
   }
 

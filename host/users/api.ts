@@ -22,7 +22,7 @@ const Password = z.string().max(10_000).nullable().meta({ writeOnly: true })
 
 const UserQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
-  after: Text.optional().describe('the `next` of an earlier response'),
+  after: Text.optional().describe('`next` from the previous response'),
   search: Text.optional().describe('part of the user name, full name, e-mail address or uid, not case-sensitive'),
 })
 

@@ -3,7 +3,7 @@ declare const application: {
   /** Writes a line to the solution's log, with the position of the call. `level` is a name or a constant of `LOGGINGLEVEL`. */
   output(message: unknown, level?: 'debug' | 'info' | 'warning' | 'error' | 0 | 1 | 2 | 3 | 4): void
   /**
-   * Sends the browser to an http, https or mailto address, or to a path on the same server.
+   * Sends the browser to an http, https or mailto URL, or to a path on the same server.
    * During a sign-in, the browser goes there instead of to the requested page.
    * @throws TypeError for any other address
    */

@@ -52,7 +52,7 @@ export default function application(api: GuestApi<Settings, string>) {
   function readAddress(value: unknown): string {
     if (typeof value === 'string' && api.isAllowedAddress(value)) return value
     throw new safe.TypeError(
-      'application.showURL: url must be an http, https or mailto address or a path that starts with "/", at most 2048 characters',
+      'application.showURL: url must be an http, https or mailto URL or a path that starts with "/", at most 2048 characters',
     )
   }
 

@@ -42,7 +42,7 @@ export function createProperties(api: Api, { fail, readText, isKey, isDay }: Che
         return isWhole(value, MOST_PAGES) ? value : fail(path, `a whole number from 1 to ${MOST_PAGES}`, value)
       case 'href':
         if (typeof value === 'string' && api.isAllowedAddress(value)) return value
-        return fail(path, 'an http, https or mailto address or a path that starts with "/"', value)
+        return fail(path, 'an http, https or mailto URL or a path that starts with "/"', value)
       case 'src':
         if (typeof value === 'string' && value.length <= 240 && safe.match(SOURCE, value) !== null) return value
         return fail(path, 'a path below media/ such as "logo.svg"', value)

@@ -20,7 +20,7 @@ export default function http(api: GuestApi) {
 
   function readUrl(value: unknown): string {
     if (typeof value === 'string' && value.length <= 8192 && safe.match(/^https?:\/\//i, value) !== null) return value
-    throw wrong('url must be an http or https address of at most 8192 characters')
+    throw wrong('url must be an http or https URL of at most 8192 characters')
   }
 
   function readInit(value: unknown): Init {

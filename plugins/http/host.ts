@@ -75,7 +75,9 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     const own = turns.get(solution) ?? { gate: createGate(limits.FETCH_AT_ONCE), count: 0 }
     const most = limits.FETCH_AT_ONCE * (WAITING_EACH + 1)
     if (own.count >= most)
-      throw new ScriptError(`the solution already has ${most} requests in progress (FETCH_AT_ONCE)`)
+      throw new ScriptError(
+        `${most} requests of the solution are already in progress, the maximum (FETCH_AT_ONCE); wait for one to end`,
+      )
     turns.set(solution, own)
     own.count++
     try {
@@ -99,8 +101,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     body: string | null,
   ): Promise<Json> {
     const url = URL.parse(text)
-    if (url === null || !/^https?:$/.test(url.protocol))
-      throw new ScriptError('the URL is not an http or https address')
+    if (url === null || !/^https?:$/.test(url.protocol)) throw new ScriptError('the URL is not an http or https URL')
     const place = placeOf(url)
     await checkGranted(call, url, place)
     const { FETCH_SIZE: maxBytes, FETCH_TIME: timeoutMs } = limits

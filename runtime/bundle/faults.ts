@@ -40,11 +40,11 @@ export const FAULT_CODES = {
   form_unknown_key: 'a form has a property that does not exist',
   form_name_twice: 'two elements or tabs of one form have the same name',
   form_function_missing: 'a handler names a function that the form’s script does not declare',
-  i18n_invalid: 'an i18n table is not an object of texts, or its file name is not a locale',
+  i18n_invalid: 'an i18n table is not an object whose values are strings, or its file name is not a locale',
   script_syntax: 'a script cannot be compiled',
   script_load: 'a script failed while its top-level code ran',
   script_timeout: 'the top-level code of the scripts ran longer than the limit',
-  script_memory: 'loading the scripts needed more memory than the limit',
+  script_memory: 'loading the scripts exceeded the memory limit',
   script_crashed: 'loading the scripts ended the sandbox process',
   entry_missing: 'the entry function onSolutionOpen is missing',
   name_twice:
@@ -71,7 +71,7 @@ export const WARNING_CODES = {
   template_element_missing: 'login.html lacks an element that the guide requires',
   template_inline_handler: 'an inline event handler, which the Content-Security-Policy blocks',
   template_inline_style: 'a style attribute, which the Content-Security-Policy blocks',
-  template_blocked_address: 'an address that the Content-Security-Policy blocks',
+  template_blocked_address: 'a URL that the Content-Security-Policy blocks',
   template_placeholder: 'a placeholder where no value can be inserted safely; it stays empty',
   more_warnings: 'there are more warnings, which are not listed',
 } as const

@@ -50,14 +50,14 @@ const Name = pattern(
 )
 const FormName = pattern(/^[A-Za-z0-9._-]+$/, 100, 'the name of a form, such as "login" for forms/login.json')
 const Address = z
-  .string({ error: 'must be an http or https address of at most 2000 characters' })
-  .max(2000, { error: 'must be an http or https address of at most 2000 characters' })
-  .refine(isWebAddress, { error: 'must be an http or https address of at most 2000 characters' })
+  .string({ error: 'must be an http or https URL of at most 2000 characters' })
+  .max(2000, { error: 'must be an http or https URL of at most 2000 characters' })
+  .refine(isWebAddress, { error: 'must be an http or https URL of at most 2000 characters' })
 const PlaceOrAddress = z
-  .string({ error: 'must be an http or https address or a path that starts with "/"' })
+  .string({ error: 'must be an http or https URL or a path that starts with "/"' })
   .max(2000, { error: 'must have at most 2000 characters' })
   .refine((text) => isWebAddress(text) || /^\/(?![/\\])[\x21-\x7e]*$/.test(text), {
-    error: 'must be an http or https address or a path that starts with "/"',
+    error: 'must be an http or https URL or a path that starts with "/"',
   })
 
 const EventArgument = z
@@ -113,19 +113,19 @@ export const OAUTH_SETTINGS = {
       error: 'must be one of Google, Microsoft, Apple, Okta, LinkedIn, GitHub, Custom',
     })
     .meta({ title: 'Provider', description: 'The OAuth provider, or Custom.' }),
-  clientId: text(500).meta({ title: 'Client id', description: 'The application’s id at the provider.' }),
+  clientId: text(500).meta({ title: 'Client id', description: 'The application’s ID at the provider.' }),
   apiSecret: text(4000).optional().meta({
     title: 'Application secret',
     description: 'Use "%%NAME%%", the name of a secret that the operator sets, instead of the secret itself.',
   }),
   issuer: Address.optional().meta({
     title: 'Issuer',
-    description: 'The address from which the provider’s settings are discovered.',
+    description: 'The URL from which the provider’s settings are discovered.',
   }),
   tenant: pattern(
     /^[A-Za-z0-9][A-Za-z0-9.-]*$/,
     253,
-    'common, organizations, consumers or the id or domain of a tenant',
+    'common, organizations, consumers or the ID or domain of a tenant',
   )
     .optional()
     .meta({
@@ -151,20 +151,19 @@ export const OAUTH_SETTINGS = {
   }),
   refreshTokenEndpoint: Address.optional().meta({
     title: 'Refresh address',
-    description: 'The address where refresh tokens are exchanged for new tokens. Default: the token address.',
+    description: 'The URL where refresh tokens are exchanged for new tokens. Default: the token URL.',
   }),
   revokeTokenEndpoint: Address.optional().meta({
     title: 'Revocation address',
-    description:
-      'The address where refresh tokens are revoked at sign-out. Default: the address that the provider names.',
+    description: 'The URL where refresh tokens are revoked at sign-out. Default: the URL in the provider’s metadata.',
   }),
   jwks_uri: Address.optional().meta({
     title: 'Keys address',
-    description: 'For Custom: the address of the public keys that verify ID tokens.',
+    description: 'For Custom: the URL of the public keys that verify ID tokens.',
   }),
   userInfoEndpoint: Address.optional().meta({
     title: 'User info address',
-    description: 'For Custom: the address that returns more claims about the user.',
+    description: 'For Custom: the URL that returns more claims about the user.',
   }),
   defaultScope: text(1000).optional().meta({ title: 'Scope', description: 'Such as "openid email profile".' }),
   code_challenge_method: z
@@ -190,7 +189,7 @@ export const OAUTH_SETTINGS = {
     .optional()
     .meta({
       title: 'Key id',
-      description: 'For Apple: the id of the private key in apiSecret.',
+      description: 'For Apple: the ID of the private key in apiSecret.',
     }),
   response_type: z
     .enum(['code', 'id_token'], { error: 'must be code or id_token' })
@@ -202,7 +201,7 @@ export const OAUTH_SETTINGS = {
     .meta({ title: 'Response mode', description: 'How the provider returns its response.' }),
   login_failed_url: PlaceOrAddress.optional().meta({
     title: 'Page after a failed login',
-    description: 'Where the browser goes if the provider or the authenticator refuses the sign-in.',
+    description: 'Where the browser goes if the provider or the authenticator denies the sign-in.',
   }),
 }
 
@@ -292,8 +291,11 @@ export const OAUTH_SETTING_NAMES: ReadonlySet<string> = new Set(Object.keys(OAUT
 export const ManifestSchema = z
   .strictObject(
     {
-      $schema: text(500).optional().meta({ title: 'Schema', description: 'Address of this schema, for editors.' }),
-      name: Name.meta({ title: 'Name', description: 'The solution’s name in its address; a valid host label.' }),
+      $schema: text(500).optional().meta({ title: 'Schema', description: 'URL of this schema, for editors.' }),
+      name: Name.meta({
+        title: 'Name',
+        description: 'The solution’s name, which is part of its URL; a valid host label.',
+      }),
       title: text(200).optional().meta({ title: 'Title', description: 'Shown to users. Default: the name.' }),
       version: pattern(SEMVER, 100, 'a semantic version such as 1.0.0').meta({
         title: 'Version',

@@ -62,7 +62,7 @@ export function element<Type extends string, Shape extends z.ZodRawShape>(type: 
 
 function input<Type extends string, Shape extends z.ZodRawShape>(type: Type, what: string, shape: Shape) {
   return element(type, what, {
-    required: whether(false, 'Required', 'Whether a value must be given.'),
+    required: whether(false, 'Required', 'Whether a value is required.'),
     onElementDataChange: Handler.meta({
       title: 'On data change',
       description:
@@ -213,7 +213,7 @@ const Link = element('link', 'A link to an address, or one that calls a function
   href: z
     .string({ error: 'must be a string' })
     .max(2048, { error: 'must have at most 2048 characters' })
-    .refine(isAllowedAddress, { error: 'must be an http, https or mailto address or a path that starts with "/"' })
+    .refine(isAllowedAddress, { error: 'must be an http, https or mailto URL or a path that starts with "/"' })
     .optional()
     .meta({ title: 'Address', description: 'http, https, mailto, or a path of the same server.' }),
   onAction: Handler.meta({ title: 'On action', description: 'Function (event) when the user follows it.' }),

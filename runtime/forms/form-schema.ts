@@ -110,7 +110,7 @@ const HANDLERS = {
 const WrittenForm = z
   .strictObject(
     {
-      $schema: text(500).optional().meta({ title: 'Schema', description: 'Address of this schema, for editors.' }),
+      $schema: text(500).optional().meta({ title: 'Schema', description: 'URL of this schema, for editors.' }),
       title: ShownText.optional().meta({
         title: 'Title',
         description: 'The heading of the form and its page, a text or "i18n:" and a key.',

@@ -71,7 +71,7 @@ test.each(HOSTILE_BUNDLES.map((hostile) => [hostile.does, hostile] as const))(
     const isTooLarge = codes.every((one) => one === 'too_large' || one === 'too_many_files')
     expect([status, code]).toEqual(isTooLarge ? [413, 'ERR_BUNDLE_TOO_LARGE'] : [422, 'ERR_BUNDLE_REFUSED'])
     expect(detail).toMatch(
-      /^The bundle was refused because it has (one error|\d+ errors)\. The active version is unchanged\.$/,
+      /^The bundle was rejected because it has (one error|\d+ errors)\. The active version is unchanged\.$/,
     )
     expect(correlationId).toMatch(/^[A-Z0-9]{5}-[A-Z0-9]{5}$/)
     expect(faults.map((fault) => fault.code)).toEqual(codes)

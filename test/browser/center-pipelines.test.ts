@@ -71,7 +71,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     await page.locator('#run-state', { hasText: 'Done' }).waitFor()
     await page.getByText('commit: abcdef0123').waitFor()
     const states = await page.locator('.run-steps .state').allTextContents()
-    expect(states).toEqual(['Done', 'Done', 'Done', 'Not set up', 'Not set up'])
+    expect(states).toEqual(['Done', 'Done', 'Done', 'Not configured', 'Not configured'])
     expect(await page.evaluate(`document.querySelector('#run-progress').value`)).toBe(5)
 
     await page.getByRole('link', { name: 'Artifacts of the package' }).click()

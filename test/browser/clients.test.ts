@@ -122,7 +122,7 @@ test('if the script process dies, a live region says so, and the form starts aga
   await page.fill(input('name'), 'not saved')
   const said = await hear(page, '#client-connection')
   for (const { pid, clients } of host.processes()) if ((clients ?? 0) > 0) process.kill(pid, 'SIGKILL')
-  await eventually(said).toBe('This page had to start over. Unsaved changes are lost.')
+  await eventually(said).toBe('This page had to restart. Unsaved changes are lost.')
   await eventually(() => page.innerText('#e-main-count')).toBe('0')
   expect(await page.inputValue(input('name'))).toBe('')
   expect(await faultsOfScreen(page, 'trials-reopened')).toEqual([])

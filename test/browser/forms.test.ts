@@ -694,9 +694,7 @@ else {
         host.send({ kind: 'reopened' })
         await page.waitForSelector(notice)
         expect(await page.getAttribute('#client-connection', 'role')).toBe('status')
-        expect(await page.textContent('#client-connection')).toBe(
-          'This page had to start over. Unsaved changes are lost.',
-        )
+        expect(await page.textContent('#client-connection')).toBe('This page had to restart. Unsaved changes are lost.')
         await page.keyboard.type('Typed into a form that is no more')
         expect(await page.evaluate(`document.querySelector('main').inert`)).toBe(true)
         host.showForm()

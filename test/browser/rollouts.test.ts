@@ -64,7 +64,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     await expect.poll(said, OFTEN).toBe('Rollout started.')
     await page.click('a:has-text("crm 1.0.0")')
     const shown = () => page.locator('#live-steps').innerText()
-    await expect.poll(shown, OFTEN).toContain('A Satellite refused the version')
+    await expect.poll(shown, OFTEN).toContain('A Satellite rejected the version')
     await expect.poll(() => page.locator('#live-state').innerText(), OFTEN).toContain('Halted')
     await page.click('#live-steps summary')
     expect(await shown()).toContain('2 files')

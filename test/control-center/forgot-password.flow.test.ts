@@ -75,7 +75,7 @@ describe('a forgotten password', () => {
         expect([
           path,
           status,
-          text.includes('This control center doesn’t send mail. Ask its operator for a new password.'),
+          text.includes('This control center doesn’t send email. Ask its operator for a new password.'),
         ]).toEqual([path, 200, true])
         expect(text).not.toContain('href="/forgot-password"')
       }

@@ -272,7 +272,12 @@ describe('test: many files', () => {
       },
       { message: 'the file has no test(name, run)', file: 'c.test.js' },
       ['well', null],
-      { message: 'Error: there are two tests "twice" in this file', file: 'e.test.js', line: 2, column: 1 },
+      {
+        message: 'Error: two tests in this file have the name "twice"; rename one',
+        file: 'e.test.js',
+        line: 2,
+        column: 1,
+      },
       { code: 'script_timeout', file: 'f.test.js', line: 1, column: 1 },
     ])
   })

@@ -107,7 +107,7 @@ test('a handler that runs out of memory: all clients of the isolate are reopened
   })
   const messagesOf = (page: ClientPage) => page.frames.filter(({ kind }) => kind === 'message')
   expect(messagesOf(waiting)).toEqual([
-    { kind: 'message', level: 'warning', text: 'Your last action was not carried out. Please try again.' },
+    { kind: 'message', level: 'warning', text: 'Your last action wasn’t completed. Please try again.' },
   ])
   expect(messagesOf(writing)).toEqual([
     {

@@ -94,7 +94,7 @@ test('a database on a server cannot be used without a grant', async () => {
   expect(items).toMatchObject([{ actor: 'solution:closed', outcome: 'refused', solution: 'closed' }])
   const log = await askAdmin(host, 'GET', 'solutions/closed/log')
   expect(JSON.stringify(log)).toContain(
-    'plugins.database.query was refused: the operator has not granted the database crm',
+    'plugins.database.query was rejected: the operator has not granted the database crm',
   )
 })
 

@@ -44,7 +44,7 @@ async function expectRefused(statement: string, why: RegExp): Promise<void> {
   expect(await activeOf(satellite)).toBe(before)
   await expect.poll(() => center.reports.at(-1)?.outcome, OFTEN).toBe('refused')
   expect(center.reports.at(-1)?.reason).toMatch(why)
-  expect(satellite.logged()).toContain('a statement of the control center was refused')
+  expect(satellite.logged()).toContain('a statement from the control center was rejected')
 }
 
 test('managed: a statement signed with the key of the first contact is accepted', async () => {

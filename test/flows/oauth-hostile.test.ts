@@ -121,7 +121,7 @@ test.each(ALL_WAYS)('back-channel logout: %s', async (way) => {
   const refused = await tell(way, stage.logoutToken(named({ nonce: 'a-nonce' })))
   expect([refused.status, refused.json()]).toEqual([
     400,
-    { error: 'invalid_request', error_description: 'The logout token was refused.' },
+    { error: 'invalid_request', error_description: 'The logout token was rejected.' },
   ])
   expect(refused.headers['cache-control']).toContain('no-store')
   expect(await statuses()).toEqual([200, 200])

@@ -80,7 +80,7 @@ test('oauth settings: the response warns of settings that would prevent sign-ins
     {
       code: 'incomplete',
       message:
-        'the operator’s OAuth settings: "issuer" must be an https address: the operator can allow http for 127.0.0.1:1 in OAUTH_ALLOWED_HOSTS',
+        'the operator’s OAuth settings: "issuer" must be an https URL: the operator can allow http for 127.0.0.1:1 in OAUTH_ALLOWED_HOSTS',
     },
   ])
   expect(await warnings('set-bare', { api: 'Custom', clientId: 'x', issuer: listed })).toEqual([])

@@ -72,7 +72,7 @@ afterAll(async () => {
 const codeOf = (answer: Answer) => [answer.status, (answer.json() as { code: string }).code]
 
 describe('what the host serves', () => {
-  test('the host names its https address, and the loopback admin port stays without TLS', () => {
+  test('the host names its https URL, and the loopback admin port stays without TLS', () => {
     expect([host.url, host.publicUrl, host.adminUrl].map((url) => new URL(url).protocol)).toEqual([
       'https:',
       'https:',
@@ -324,7 +324,7 @@ describe('HTTP/2', () => {
         status: 431,
         code: 'ERR_HEADERS_TOO_LARGE',
         detail:
-          'The address and headers of this request are larger than 32768 bytes, or have more than 512 fields. Send fewer or shorter headers. In a browser, delete the cookies of this site.',
+          'The URL and headers of this request are larger than 32768 bytes, or have more than 512 fields. Send fewer or shorter headers. In a browser, delete the cookies of this site.',
       },
     ])
     const { session } = await hostile()
@@ -410,7 +410,7 @@ describe('the certificate', () => {
     const before = askByHttp2(own.url, ca)
     expect((await before.ask(`${own.url}/`)).status).toBe(200)
     put('live.p12', 'site.pem')
-    await waitUntil(() => expect(own.logged()).toContain('The new certificate was refused'))
+    await waitUntil(() => expect(own.logged()).toContain('The new certificate was rejected'))
     expect(await subjectAt(own.url)).toBe('CN=site')
     put('live.p12', 'next.p12')
     await waitUntil(async () => expect(await subjectAt(own.url)).toBe('CN=next'))

@@ -30,7 +30,7 @@ const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
   [/without ID token|is not a text/, /no ID token|id_token number/],
   [/without access token|token type/, /"access_token"|token_type/],
   [/with a list/, /must be a top level object/],
-  [/^user info/, /user info|"sub"/],
+  [/^user info/, /UserInfo|user info|"sub"/],
   [/100 kB/, /has \d+ characters, but at most 32768 are allowed/],
   [/^key/, /key set/],
 ]

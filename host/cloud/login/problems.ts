@@ -24,12 +24,12 @@ export interface CloudLoginProblems {
 const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
   away: (why) => `The control center cannot be reached, so new sign-ins fail: ${why}. Check CLOUD_URL.`,
   token: (why) =>
-    `The control center refuses the remote environment token, so new sign-ins fail: ${why}. Set REMOTE_ENVIRONMENT_TOKEN to a token from its Credentials page.`,
+    `The control center rejects the remote environment token, so new sign-ins fail: ${why}. Set REMOTE_ENVIRONMENT_TOKEN to a token from its Credentials page.`,
   unknown: (why) =>
     `The control center does not have this solution in this environment, so new sign-ins fail: ${why}. Add the solution to the environment there.`,
   answer: (why) =>
     `The response of the control center is invalid, so new sign-ins fail: ${why}. Check that CLOUD_URL is a control center with a compatible version.`,
-  page: (why) => `The login page of the control center was refused; the previous or the default one is shown: ${why}`,
+  page: (why) => `The login page of the control center was rejected; the previous or the default one is shown: ${why}`,
 }
 
 /** In ms: the shortest interval between log lines for a problem that comes and goes. */

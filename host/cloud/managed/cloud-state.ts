@@ -82,12 +82,12 @@ function failureOf({ name, code, message }: SolutionResult) {
 }
 
 const AWAY = 'the control center does not respond: running solutions keep running, and the host keeps retrying'
-const REFUSED = 'a statement of the control center was refused: running solutions keep running'
+const REFUSED = 'a statement from the control center was rejected: running solutions keep running'
 
 function barredText(status: number): string {
   const what =
     status === 401 || status === 403
-      ? 'the control center refuses REMOTE_ENVIRONMENT_TOKEN because it is unknown or revoked: set it to one from the Credentials page'
+      ? 'the control center rejects REMOTE_ENVIRONMENT_TOKEN because it is unknown or revoked: set it to one from the Credentials page'
       : 'there is no control center at CLOUD_URL: fix it'
   return `${what} and restart. Running solutions keep running`
 }

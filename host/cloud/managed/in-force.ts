@@ -138,5 +138,5 @@ function isFinished({ state, done }: KeptState): boolean {
   return done?.number === state.number
 }
 
-const FAILED = 'a version in the desired state was refused: the previous version keeps running'
+const FAILED = 'a version in the desired state was rejected: the previous version keeps running'
 const UNFINISHED = 'the desired state of the control center is not applied yet: the host retries'

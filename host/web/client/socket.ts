@@ -3,7 +3,7 @@ import type { Dial } from './line.ts'
 /** The host is stopping (RFC 6455, section 7.4.1) and has sent all its answers. */
 const GOING_AWAY = 1001
 
-/** @param address a path on the same server, or a ws, wss, http or https address */
+/** @param address a path on the same server, or a ws, wss, http or https URL */
 export function dialSocket(address: string): Dial {
   return (listener) => {
     const url = new URL(address, location.href)

@@ -28,14 +28,20 @@ test('passwords: every character of a long password counts', async () => {
 test('passwords: verifying without a hash returns false after the same work', async () => {
   const passwords = await createPasswords()
   const made = await passwords.hash('correct horse')
-  // Processor time of this process, since wall time depends on what else the machine does.
+  // Processor time of this process, since wall time depends on what else the machine does. The least of several,
+  // since other work of this process can only add to one.
   async function workOf(passwordHash: string | null): Promise<number> {
     const before = process.cpuUsage()
-    for (let round = 0; round < 9; round++) expect(await passwords.verify(passwordHash, 'another one')).toBe(false)
+    expect(await passwords.verify(passwordHash, 'another one')).toBe(false)
     const { user, system } = process.cpuUsage(before)
     return user + system
   }
-  const ratio = (await workOf(null)) / (await workOf(made))
+  const least = { without: Number.POSITIVE_INFINITY, with: Number.POSITIVE_INFINITY }
+  for (let round = 0; round < 9; round++) {
+    least.without = Math.min(least.without, await workOf(null))
+    least.with = Math.min(least.with, await workOf(made))
+  }
+  const ratio = least.without / least.with
   expect(ratio).toBeGreaterThan(0.5)
   expect(ratio).toBeLessThan(2)
 })

@@ -35,10 +35,10 @@ test('expiry: each problem is a sentence with the time and what to do', () => {
   const at = (time: number) => new Date(time).toISOString().replace('.000Z', 'Z')
   expect([said(from), said(from - 1), said(to - SOON), said(to - 86_400_000), said(to)]).toEqual([
     null,
-    `The host’s certificate is not valid before ${at(from)}, so browsers refuse the pages. Check the clock, or replace its file.`,
+    `The host’s certificate is not valid before ${at(from)}, so browsers block the pages. Check the clock, or replace its file.`,
     `The host’s certificate expires at ${at(to)}, in 30 days. Replace its file with a new one; no restart is needed.`,
     `The host’s certificate expires at ${at(to)}, in 1 day. Replace its file with a new one; no restart is needed.`,
-    `The host’s certificate expired at ${at(to)}, so browsers refuse the pages. Replace its file with a new one; no restart is needed.`,
+    `The host’s certificate expired at ${at(to)}, so browsers block the pages. Replace its file with a new one; no restart is needed.`,
   ])
 })
 

@@ -211,7 +211,7 @@ describe('a hostile author', () => {
     for (const address of INTERNAL) {
       await tryWith(at(address), {})
       for (const name of ['authorizationBaseUrl', 'accessTokenEndpoint', 'jwks_uri']) {
-        // A browser may go to any https address; the host does not.
+        // A browser may go to any https URL; the host does not.
         if (name === 'authorizationBaseUrl' && URL.parse(at(address))?.protocol === 'https:') continue
         await tryWith(issuer, { [name]: at(address) })
       }

@@ -57,14 +57,14 @@ describe.each(ALL_WAYS)('back-channel logout: %s', (way) => {
       const answer = await tell(way, token)
       expect([answer.status, answer.json()]).toEqual([
         400,
-        { error: 'invalid_request', error_description: 'The logout token was refused.' },
+        { error: 'invalid_request', error_description: 'The logout token was rejected.' },
       ])
       expect(answer.headers['cache-control']).toContain('no-store')
       expect(await statusOf(anna)).toBe(200)
       const reference = answer.headers['x-correlation-id']
       const lines = (await played.linesOf(way)).filter(({ correlationId }) => correlationId === reference)
       expect(lines).toMatchObject([{ code: expect.stringMatching(/^oauth_(token|clock)$/) }])
-      expect(lines[0]?.message).toMatch(/^a logout token was refused: ./)
+      expect(lines[0]?.message).toMatch(/^a logout token was rejected: ./)
       if (token !== '') expect(JSON.stringify(lines)).not.toContain(token)
       expect(stage.strays()).toEqual([])
     },

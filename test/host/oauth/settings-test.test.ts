@@ -106,10 +106,7 @@ test('settings test: if the settings name all addresses, no document is requeste
     accessTokenEndpoint: `${ISSUER}/t`,
     jwks_uri: `${ISSUER}/keys`,
   })
-  expect(discovery).toEqual([
-    'skipped',
-    'The settings have all required addresses, so no discovery document is needed.',
-  ])
+  expect(discovery).toEqual(['skipped', 'The settings contain all required URLs, so no discovery document is needed.'])
   expect(asked).toEqual([`${ISSUER}/keys`])
 })
 

@@ -299,9 +299,9 @@ for (const dialect of [ALPHA, GAMMA]) {
       const wrong = await open('crm', { username: 'app', password: 'wrong-password' })
       const refused = ask(wrong, 'SELECT 1').catch((error: Error) => error.message)
       expect(await refused).toBe(
-        'the server of the database crm cannot be reached or refuses the account; try again later',
+        'the server of the database crm cannot be reached or rejects the account; try again later',
       )
-      expect(errors).toEqual(['the database "crm" of a solution cannot be used: its server refuses the account'])
+      expect(errors).toEqual(['the database "crm" of a solution cannot be used: its server rejects the account'])
     })
 
     test('queries cannot access files on either machine', async () => {

@@ -102,7 +102,7 @@ test.each<[ServerKind, string]>([
   ['beta', "EXECUTE AS LOGIN = 'sa'"],
   ['beta', 'ALTER SERVER ROLE sysadmin ADD MEMBER app'],
 ])('scripts cannot manage accounts or rights on %s: %s', (kind, sql) => {
-  expect(() => check(kind, sql)).toThrow('only the operator manages accounts and their rights')
+  expect(() => check(kind, sql)).toThrow('only the operator manages accounts and their permissions')
 })
 
 test.each<[ServerKind, string]>([

@@ -110,7 +110,7 @@ test('telemetry settings: a key in an address’s query is sent, but neither sho
   ]
   for (const address of wrong) {
     const read = () => readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: address })
-    expect(read).toThrow(/OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https address/)
+    expect(read).toThrow(/OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL/)
     expect(read).not.toThrow(/hid/)
     expect(read).not.toThrow(/den/)
   }

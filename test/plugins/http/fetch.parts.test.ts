@@ -241,7 +241,9 @@ test('plugins.http.fetch: too many waiting requests of a solution are an error',
   const body = `const all = []
     for (let n = 0; n < 10; n++) all.push(plugins.http.fetch('https://api.example.org/').catch(String))
     return all[9]`
-  expect(await resultOf(body, own)).toBe('Error: the solution already has 9 requests in progress (FETCH_AT_ONCE)')
+  expect(await resultOf(body, own)).toBe(
+    'Error: 9 requests of the solution are already in progress, the maximum (FETCH_AT_ONCE); wait for one to end',
+  )
   own.stop()
 })
 

@@ -183,7 +183,7 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
     'data:text/html,x',
     '/\\evil.example',
     'https://u:p@x.example',
-  ].map((href) => [{ type: 'link', href }, 'href', 'must be an http, https or mailto address or a path'] as const),
+  ].map((href) => [{ type: 'link', href }, 'href', 'must be an http, https or mailto URL or a path'] as const),
   [{ type: 'link', href: `/${'x'.repeat(3000)}` }, 'href', 'must have at most 2048 characters'],
   ...['../x.png', '/x.png', 'https://example.org/x.png', 'a//b', 'a/./b', '..', 'a\\b', 'a b', ''].map(
     (src) => [{ type: 'image', src, alt: '' }, 'src', 'must be a path below media/ such as "logo.svg"'] as const,
