@@ -160,7 +160,7 @@ test('managed: a rollout continues from one environment to the next, halts at on
   const halted = await rollout(second)
   expect(halted.steps[1].failure).toMatchObject({
     code: 'refused',
-    message: expect.stringContaining('refused'),
+    message: expect.stringContaining('rejected'),
     faults: [{ message: expect.stringContaining('files') }],
   })
   expect([await activeOf(north), await activeOf(south), await activeOf(west)]).toEqual(['3.0.0', '1.0.0', '1.0.0'])
