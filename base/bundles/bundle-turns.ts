@@ -16,7 +16,7 @@ const AT_ONCE = 2
 /** Longest wait in the queue, in ms: several of the longest checks. */
 const PATIENCE = 60_000
 /** Typical ratio of unpacked to packed size; memory checks catch larger ones. */
-const UNPACKED = 4
+export const UNPACKED = 4
 
 /** @param what names the queued bundles in the error message */
 export function createBundleTurns(

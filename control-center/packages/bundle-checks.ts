@@ -1,11 +1,14 @@
-import { createBundleTurns } from '../../base/bundles/bundle-turns.ts'
+import { createBundleTurns, UNPACKED } from '../../base/bundles/bundle-turns.ts'
 import { createBundleCheck } from '../../base/bundles/check-bundle.ts'
+import { type ComparedVersion, compareVersions, type VersionDifference } from '../../base/bundles/compare-versions.ts'
 import { usableTrusted } from '../../base/bundles/plugins.ts'
 import { pluginsForChecks } from '../../base/bundles/plugins-for-checks.ts'
 import { createSandboxSolutionMaker } from '../../base/bundles/sandbox-solution.ts'
 import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
+import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import { readBundle } from '../../runtime/bundle/read-bundle.ts'
+import { unpackBundle } from '../../runtime/bundle/unpack-bundle.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { createSupervisor, type Supervisor } from '../../runtime/supervisor.ts'
@@ -23,10 +26,21 @@ export interface BundleChecks {
   check(packed: Uint8Array): Promise<BundleFindings>
   /** The name in its manifest; '' if it can't be read. @throws as `check` */
   nameOf(packed: Uint8Array): Promise<string>
+  /** The manifest of a stored bundle; null if it can't be read any more, since limits were lowered. @throws as `check` */
+  manifestOf(packed: Uint8Array): Promise<Manifest | null>
+  /**
+   * What differs between two stored bundles.
+   * @param byLine false: only which files differ, which takes little time
+   * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY, ERR_BUNDLE_REFUSED since limits were lowered
+   */
+  compare(from: Uint8Array, to: Uint8Array, byLine: boolean): Promise<VersionDifference>
   /** Call this before reading that many bytes. @throws ERR_MEMORY_FULL */
   needRoom(bytes: number): void
   stop(): void
 }
+
+/** Lines are not compared, only files. */
+const NO_TIME = { one: 0, all: 0 }
 
 /**
  * Limits and plugins are those of a host with default settings. The supervisor always keeps a spare process, so it is
@@ -39,6 +53,8 @@ export function createBundleChecks(
 ): BundleChecks {
   const needRoom: Supervisor['needRoom'] = (bytes) => needMade().supervisor.needRoom(bytes)
   const inTurn = createBundleTurns('bundles', needRoom, limits)
+  // Separate, so that viewing pages does not delay uploads.
+  const inTurnToRead = createBundleTurns('bundles', needRoom, limits)
   let created: ReturnType<typeof make> | null = null
   let isStopped = false
 
@@ -67,9 +83,23 @@ export function createBundleChecks(
     }
   }
 
+  async function readVersion(packed: Uint8Array): Promise<ComparedVersion> {
+    const { bundle, faults } = await readBundle(packed, limits)
+    if (bundle !== null) return { manifest: bundle.manifest, files: await unpackBundle(packed, limits) }
+    const message = 'The stored bundle exceeds the limits of this control center.'
+    throw new PlatformError('ERR_BUNDLE_REFUSED', message, { faults })
+  }
+
   return {
     check: (packed) => inTurn(packed, () => checkNow(packed)),
     nameOf: (packed) => inTurn(packed, async () => (await readBundle(packed, limits)).bundle?.manifest.name ?? ''),
+    manifestOf: (packed) =>
+      inTurnToRead(packed, async () => (await readBundle(packed, limits)).bundle?.manifest ?? null),
+    compare: (from, to, byLine) =>
+      inTurnToRead(from, async () => {
+        needRoom(Math.min(to.length * UNPACKED, limits.BUNDLE_UNPACKED))
+        return compareVersions(await readVersion(from), await readVersion(to), byLine ? undefined : NO_TIME)
+      }),
     needRoom,
     stop() {
       isStopped = true

@@ -51,8 +51,8 @@ const NewRollout = z
   })
   .meta({ id: 'NewRollout' })
 
-/** Parses a version that `NewRollout` has validated. */
-function versionOf(text: string): { readonly package: string; readonly sha256: string } {
+/** Parses a version that `NewRollout` accepts; empty names for any other text. */
+export function versionOf(text: string): { readonly package: string; readonly sha256: string } {
   const [, name = '', sha256 = ''] = VERSION.exec(text) ?? []
   return { package: name, sha256 }
 }

@@ -5,6 +5,7 @@ import type { Desired, DesiredContent, DesiredStates } from '../desired/desired.
 import type { Reports } from '../satellites/reports.ts'
 import { CHANGED, judge, silence } from './judge.ts'
 import type { Rollout, RolloutStep, Rollouts, StepFailure, StepState } from './rollouts.ts'
+import { versionBefore } from './version-before.ts'
 
 /** Advances rollouts, and resumes them after a restart of the control center. */
 export interface RolloutRunner {
@@ -63,21 +64,9 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
    * between.
    */
   async function begin(rollout: Rollout, step: RolloutStep): Promise<void> {
-    const before = step.before ?? { desired: await hadBefore(rollout, step) }
+    const before = step.before ?? { desired: await versionBefore(parts, step.environment, rollout.package) }
     const change = { state: 'running', before, number: null, startedAt: now(), endedAt: null, failure: null } as const
     if (await rollouts.changeStep(rollout.id, step.position, ['waiting'], change)) await ask(rollout, step)
-  }
-
-  /**
-   * Chosen here: if no version was requested for an environment yet, the previous version is the one its Satellite
-   * reports.
-   */
-  async function hadBefore(rollout: Rollout, { environment }: RolloutStep) {
-    const asked = (await desiredStates.get(environment)).solutions[rollout.package]
-    if (asked !== undefined) return asked
-    const nodes = await reports.live(environment)
-    const ran = nodes.flatMap((node) => node.solutions).find(({ name }) => name === rollout.package)
-    return ran?.sha256 ? { sha256: ran.sha256, version: ran.version } : null
   }
 
   async function ask(rollout: Rollout, { position, environment }: RolloutStep): Promise<void> {

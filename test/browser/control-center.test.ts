@@ -194,10 +194,12 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
   })
 
   test('it is rolled out, and the Satellite runs it', async () => {
-    await go('rollouts')
+    await go('rollouts/new')
     await page.selectOption('#version', { index: 0 })
-    await page.fill('#environments', 'plant')
-    await send('form[action$="/rollouts"]')
+    await page.check('#target-plant')
+    await send('form[action$="/rollouts/review"]')
+    await page.click('form[action$="/rollouts"] button[type=submit]')
+    await page.waitForURL(`${center.url}/o/acme/rollouts`)
     await page.click('main table a')
     await expect.poll(() => page.textContent('main')).toContain('Done')
     await picture('rollout')

@@ -11,6 +11,7 @@ import { takeOverCheckedLists } from './checked-lists.ts'
 import { takeOverDialogs } from './docker-dialogs.ts'
 import { takeOverLoginDesigner } from './login-designer.ts'
 import { takeOverMenus } from './menus.ts'
+import { takeOverRolloutOrder } from './rollout-order.ts'
 import { followRunLog, goToStartedRuns } from './run-log.ts'
 import { sendFragment } from './send-fragment.ts'
 
@@ -26,6 +27,7 @@ takeOverDownloads()
 showResults()
 followLiveLog()
 takeOverCheckedLists()
+takeOverRolloutOrder()
 takeOverLoginDesigner()
 takeOverNewPasswords()
 sendFragment()

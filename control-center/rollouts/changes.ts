@@ -1,0 +1,84 @@
+import type { VersionDifference } from '../../base/bundles/compare-versions.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { BundleChecks } from '../packages/bundle-checks.ts'
+import type { Packages } from '../packages/packages.ts'
+import type { DesiredVersion } from './version-before.ts'
+
+/** A version as shown; `uploadedAt` in epoch ms, null if it is no longer stored. */
+export type ShownVersion = DesiredVersion & { readonly uploadedAt: number | null }
+
+/**
+ * What a rollout changes in environments that have the same version before.
+ *
+ * `first`: they have no version yet. `same`: they already have this one. `gone`: one of the versions is no longer
+ * stored. `busy`: the versions can't be compared now. `many`: there are too many different versions.
+ */
+export type RolloutChange = {
+  readonly environments: readonly string[]
+  readonly from: ShownVersion | null
+  readonly to: ShownVersion
+  readonly state: 'first' | 'same' | 'gone' | 'busy' | 'many' | 'compared'
+  /** Without lines of texts; null unless `compared`. */
+  readonly difference: VersionDifference | null
+  /** Whether the new version was uploaded before the other one. */
+  readonly isOlder: boolean
+}
+
+export type ChangeParts = {
+  readonly packages: Pick<Packages, 'findVersion' | 'bundle'>
+  readonly bundleChecks: Pick<BundleChecks, 'compare'>
+}
+
+export type WantedVersion = DesiredVersion & { readonly organisation: string; readonly package: string }
+export type EnvironmentBefore = { readonly name: string; readonly before: DesiredVersion | null }
+
+/** Different versions that are compared for one page, so that it takes little time. */
+const MOST_COMPARED = 5
+
+/** In the order of the environments. */
+export async function changesOf(
+  { packages, bundleChecks }: ChangeParts,
+  { organisation, package: name, sha256, version }: WantedVersion,
+  environments: readonly EnvironmentBefore[],
+): Promise<readonly RolloutChange[]> {
+  const shown = async (one: DesiredVersion): Promise<ShownVersion> => {
+    const stored = await packages.findVersion(organisation, name, one.sha256)
+    return { sha256: one.sha256, version: one.version, uploadedAt: stored?.uploadedAt ?? null }
+  }
+  const to = await shown({ sha256, version })
+
+  async function compare(from: string): Promise<Pick<RolloutChange, 'state' | 'difference'>> {
+    const bundles = await Promise.all([from, sha256].map((one) => packages.bundle(organisation, name, one)))
+    const [old, wanted] = bundles
+    if (!old || !wanted) return { state: 'gone', difference: null }
+    try {
+      return { state: 'compared', difference: await bundleChecks.compare(old, wanted, false) }
+    } catch (error) {
+      if (error instanceof PlatformError) return { state: 'busy', difference: null }
+      throw error
+    }
+  }
+
+  const groups = [...Map.groupBy(environments, ({ before }) => before?.sha256 ?? null).values()]
+  let compared = 0
+  const changes: RolloutChange[] = []
+  for (const group of groups) {
+    const before = group[0]?.before ?? null
+    const from = before === null ? null : await shown(before)
+    const facts = { environments: group.map((one) => one.name), from, to, isOlder: isOlder(from, to) }
+    if (from === null) changes.push({ ...facts, state: 'first', difference: null })
+    else if (from.sha256 === sha256) changes.push({ ...facts, state: 'same', difference: null })
+    else if (from.uploadedAt === null || to.uploadedAt === null) {
+      changes.push({ ...facts, state: 'gone', difference: null })
+    } else if (compared >= MOST_COMPARED) changes.push({ ...facts, state: 'many', difference: null })
+    else {
+      compared += 1
+      changes.push({ ...facts, ...(await compare(from.sha256)) })
+    }
+  }
+  return changes
+}
+
+function isOlder(from: ShownVersion | null, to: ShownVersion): boolean {
+  return from !== null && from.uploadedAt !== null && to.uploadedAt !== null && to.uploadedAt < from.uploadedAt
+}

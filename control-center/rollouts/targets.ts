@@ -1,0 +1,52 @@
+import { ENVIRONMENT_TYPES, type Environment } from '../environments/environments.ts'
+
+/** An environment to choose for a rollout. `position` counts from 1. */
+export type Target = Pick<Environment, 'id' | 'name' | 'type'> & {
+  readonly position: number
+  readonly isChosen: boolean
+  readonly isProduction: boolean
+}
+
+/** The query parameters of the page on which a rollout is chosen, as parsed by koa. */
+export type TargetQuery = Readonly<Record<string, string | string[] | undefined>>
+
+const PRODUCTION = /(^|-)prod(uction)?(-|$)/
+
+/** Whether an environment is for production, by its type or its name. */
+export function isProduction({ name, type }: Pick<Environment, 'name' | 'type'>): boolean {
+  return type === 'prod' || (type !== 'preprod' && PRODUCTION.test(name))
+}
+
+/** The environments in a usual order of rollouts: from development to production, then by name. */
+export function usualOrder<One extends Pick<Environment, 'name' | 'type'>>(
+  environments: readonly One[],
+): readonly One[] {
+  const rank = (one: One) => (isProduction(one) ? ENVIRONMENT_TYPES.length : ENVIRONMENT_TYPES.indexOf(one.type))
+  return environments.toSorted((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
+}
+
+/**
+ * The environments in the order of the query: `environment` names each chosen one, `position-{name}` its position.
+ * Environments without a position keep their usual order, after those that have one.
+ * @param suggested the environments that are chosen if the query names none. Those for production never are.
+ */
+export function targetsIn(
+  query: TargetQuery,
+  environments: readonly Environment[],
+  suggested: ReadonlySet<string>,
+): readonly Target[] {
+  const chosen = new Set([query.environment ?? []].flat())
+  const isAsked = query.environment !== undefined
+  const position = (name: string) => {
+    const number = Number(query[`position-${name}`])
+    return Number.isInteger(number) && number > 0 ? number : Number.POSITIVE_INFINITY
+  }
+  const inOrder = usualOrder(environments)
+    .map((one) => ({ ...one, asked: position(one.name) }))
+    .sort((a, b) => (a.asked === b.asked ? 0 : a.asked - b.asked))
+  return inOrder.map(({ id, name, type }, index) => {
+    const isForProduction = isProduction({ name, type })
+    const isChosen = isAsked ? chosen.has(name) : suggested.has(name) && !isForProduction
+    return { id, name, type, position: index + 1, isChosen, isProduction: isForProduction }
+  })
+}
