@@ -143,7 +143,7 @@ function readOne(file: string): Buffer {
   }
 }
 
-/** @returns null for a missing file, and for errors that access rights would not fix */
+/** @returns null if the file is missing, or can't be read for a reason other than permissions */
 function unreadable(path: string, { code }: NodeJS.ErrnoException): CommandError | null {
   if (code !== 'EACCES' && code !== 'EPERM') return null
   return new CommandError('failed', `Cannot read "${path}" (${code}). Give this account read access.`)

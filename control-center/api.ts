@@ -51,7 +51,7 @@ const PREFIX = '/api'
 export function centerApi(parts: CenterApiParts): Router {
   const router = new Router({ prefix: PREFIX, sensitive: true })
   addDescription(router, () => describeCenterApi(parts.version))
-  // Inside the router, so that every path that matches a route also passes this check, however it is spelled.
+  // Inside the router, so that every path that matches a route passes this check, even one written in an unusual way.
   router.use(parts.access.requireCaller)
   addPersonRoutes(router, personRoutes(parts), parts)
   addMemberRoutes(router, organisationsRoutes(parts), parts)

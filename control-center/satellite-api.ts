@@ -17,7 +17,7 @@ export type SatelliteApiParts = AreaParts & { readonly version: string }
 export function satelliteApi(parts: SatelliteApiParts): Router {
   const router = new Router({ prefix: SATELLITE_API, sensitive: true })
   addDescription(router, () => describeSatelliteApi(parts.version))
-  // Inside the router, so that every path that matches a route also passes this check, however it is spelled.
+  // Inside the router, so that every path that matches a route passes this check, even one written in an unusual way.
   router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.audit))
   addSatelliteRoutes(router, satelliteRoutes(parts), parts.limits)
   return router

@@ -31,11 +31,11 @@ export interface ClientProcesses {
   readonly living: () => readonly ClientWorker[]
   /**
    * Ends the process without clients that has been unused for the longest time. @param isUrgent whether a process with
-   * clients may be ended if there is no other: its clients are notified that they are gone. @returns its id; null if
+   * clients may be ended if there is no other: its clients are notified that they have ended. @returns its id; null if
    * none is left
    */
   makeRoom(isUrgent: boolean): number | null
-  /** Ends a process even if its clients are active: they are notified that they are gone. */
+  /** Ends a process even if its clients are active: they are notified that they have ended. */
   readonly end: (worker: ClientWorker) => void
   /** Ends processes without clients that were unused for `SANDBOX_IDLE`, and pings the others. */
   sweep(): void

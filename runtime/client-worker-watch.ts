@@ -24,7 +24,7 @@ export type ClientWorkerWatch = Omit<ProcessWatch, 'grown'> & {
 }
 
 /**
- * Watches a process for clients: memory, and processor time while calls run.
+ * Watches a process for clients: memory, and CPU time while calls run.
  * @param calls those that run, and whether there are any
  */
 export function createClientWorkerWatch(
@@ -68,7 +68,7 @@ export function createClientWorkerWatch(
   }
 
   /**
-   * One solution's long handlers must not slow down the logins of others. The lower priority lasts only while they run.
+   * One solution's long handlers must not slow down other solutions’ logins. The lower priority lasts only while they run.
    */
   function watchProcessor(): void {
     const time = processorTime(process.pid)

@@ -10,7 +10,7 @@ import type { LogHandler } from './served-call.ts'
 
 export type ClientWorkerEvents = {
   /**
-   * The process was killed or has exited, and its clients are gone. `culprits` are the log handlers of the calls that
+   * The process was killed or has exited, and its clients have ended. `culprits` are the log handlers of the calls that
    * caused it. There may be none even if `wentWell` is false.
    */
   readonly gone: (worker: ClientWorker, wentWell: boolean, culprits: readonly LogHandler[]) => void

@@ -110,7 +110,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     const { version } = pending
     const retryAt = quarantine.retryAt(version.key)
     if (retryAt !== null) return pending.settle(quarantined(retryAt))
-    // A call that runs again was admitted before.
+    // A retried call was admitted before.
     const mayBegin = pending.replayed || !pool.isFull() || (await pool.whenRoom())
     if (!mayBegin) return pending.settle(busy(MEMORY_FULL))
     const serving = workers.of(version.key)
@@ -126,7 +126,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     else replayOrFail(pending)
   }
 
-  /** The call for which a process was killed fails. Calls that only shared the process with it run again. */
+  /** The call for which a process was killed fails. Calls that only shared the process with it are retried. */
   function gone(worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>): void {
     workers.forget(worker)
     const hungAfter = worker.hungAfter()
@@ -147,7 +147,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     }
   }
 
-  /** @param failure how the call ends if it cannot run again */
+  /** @param failure how the call ends if it cannot be retried */
   function replayOrFail(pending: PendingCall, failure: Failed = CRASHED): void {
     if (stopped || pending.replayed || pending.changedSomething) {
       pending.settle(failure)

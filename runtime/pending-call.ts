@@ -23,7 +23,7 @@ export type PendingCall = {
   readonly handlers: CallHandlers
   readonly settle: (outcome: Outcome) => void
   readonly outcome: Promise<Outcome>
-  /** Whether it made a request that can change something: then it is never run again. */
+  /** Whether it made a request that can change something: then it is never retried. */
   changedSomething: boolean
   replayed: boolean
   /** Whether it was admitted as one of the limited number of suspects' calls. */
@@ -32,13 +32,13 @@ export type PendingCall = {
 
 /**
  * The call in one process. Its clock starts when the process reports the start, or for a call that is not announced,
- * when it is sent. A call that is lost before it began cannot have killed the process, so it runs again.
+ * when it is sent. A call that is lost before it began cannot have killed the process, so it is retried.
  */
 export type Run = ServedCall & {
   readonly pending: PendingCall
   /**
    * Whether the process reports the start. The first call of an idle process starts immediately, so the report is
-   * skipped. If the process is lost, such as one that had already died, the call runs again, announced.
+   * skipped. If the process is lost, such as one that had already died, the call is retried, announced.
    */
   readonly announced: boolean
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 /** Linux reports memory in pages of this size, in bytes, on the machines that Solhost supports. */
 const PAGE = 4096
-/** Linux reports processor time in these steps, in ms. */
+/** Linux reports CPU time in these steps, in ms. */
 const CLOCK_TICK = 10
 
 /**
@@ -29,7 +29,7 @@ export function memoryOf(pid: number): { readonly own: number; readonly shared: 
   }
 }
 
-/** The processor time that a process has used, in ms (in steps of 10). @returns 0 if it has exited */
+/** The CPU time that a process has used, in ms (in steps of 10). @returns 0 if it has exited */
 export function processorTime(pid: number): number {
   try {
     // The name in parentheses may contain anything; user and system time are the 12th and 13th field after it.

@@ -13,7 +13,7 @@ export interface ProcessPool {
   /** Starts spares as far as the memory allows: always one, more while total memory is below `RUNTIME_XMS`. */
   fill(): void
   /**
-   * Like `fill`, after a short delay: a process start takes processor time that the first call of the process just
+   * Like `fill`, after a short delay: a process start takes CPU time that the first call of the process just
    * taken should get.
    */
   fillSoon(): void

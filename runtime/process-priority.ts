@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
 /**
- * Such a process gets about a tenth of the processor time of each other one: little enough not to slow them down, and
+ * Such a process gets about a tenth of the CPU time of each other one: little enough not to slow them down, and
  * enough to finish.
  */
 const BEHIND = 10

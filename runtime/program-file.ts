@@ -11,7 +11,7 @@ const found = new Map<string, string>()
 
 /**
  * The JavaScript of a program that runs in a separate process: a file in a folder that contains all its imports except
- * `isolated-vm`. A process that loads it needs half the processor time to start compared with one that strips types and
+ * `isolated-vm`. A process that loads it needs half the CPU time to start compared with one that strips types and
  * resolves modules itself. If no build of these sources exists, it is built, which takes half a second.
  * @param main its source; the rest of it is in the same folder or in `runtime/`
  * @throws Error if it cannot be built

@@ -24,6 +24,6 @@ export interface SandboxClient {
   call(call: SandboxCall, handlers: CallHandlers): Promise<ClientOutcome>
   /** Drops its context. Calls that run or wait end as `client_gone`. */
   close(): void
-  /** Resolves when the client is gone: its process or isolate ended, or it was closed. */
+  /** Resolves when the client has ended: its process or isolate ended, or it was closed. */
   readonly gone: Promise<void>
 }

@@ -27,7 +27,7 @@ export interface Supervisor {
    * Opens a client: a context with the scripts of unit `main` that persists until it is closed, in a process for
    * clients of this version. Never rejects because of what a script does. The process stays while it has clients,
    * unless RUNTIME_XMX is exceeded and nothing idle is left to end: then the one unused for the longest time is ended,
-   * and its clients are notified that they are gone.
+   * and its clients are notified that they have ended.
    * @param handlers get what the scripts log while they load. @returns the client, or why it could not be opened
    */
   openClient(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>

@@ -56,7 +56,7 @@ export function createWorkerCalls(
   }
 
   function ended(run: Run, outcome: SandboxOutcome): void {
-    // After it ran out of memory the isolate is gone, and what an interrupted call left in the isolate's queue would
+    // After it ran out of memory the isolate is unusable, and what an interrupted call left in the isolate's queue would
     // run inside the next one: neither can be used again.
     if (!outcome.ok && (outcome.code === 'script_memory' || outcome.cutOff)) {
       end.killFor(run.pending, outcomeOf(outcome) as Failed)

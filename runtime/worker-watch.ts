@@ -7,7 +7,7 @@ import { createProcessWatch, type ProcessWatch } from './process-watch.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 import { DEADLINE_GRACE } from './served-call.ts'
 
-/** A process whose call used more processor time than this, in ms, runs in the background from then on. */
+/** A process whose call used more CPU time than this, in ms, runs at a lower priority from then on. */
 const LONG_CALL = 40
 /** Minimum interval between size checks of an idle process, in ms: a login should not wait for the file system. */
 const IDLE_MEASURE = 250
@@ -31,11 +31,11 @@ export type WorkerWatch = Pick<ProcessWatch, 'start' | 'stop' | 'answered' | 'is
   readonly rest: () => void
 }
 
-/** Watches a process that serves logins: memory, processor time, and scripts that run ahead of a call. */
+/** Watches a process that serves logins: memory, CPU time, and scripts that run ahead of a call. */
 export function createWorkerWatch(options: WorkerWatchOptions): WorkerWatch {
   const { process, limits, end, running, isIdle, unsettledSince, killHung, isLong } = options
   const watch = createProcessWatch(process, limits, look)
-  /** The call that ran at the last check, and the processor time at that point. */
+  /** The call that ran at the last check, and the CPU time at that point. */
   let watched: { readonly pending: PendingCall; readonly time: number; isLong: boolean } | null = null
   let isSetBack = false
   let lastMeasured = 0
@@ -65,7 +65,7 @@ export function createWorkerWatch(options: WorkerWatchOptions): WorkerWatch {
     return since !== null && running() === null && performance.now() - since > milliseconds
   }
 
-  /** One solution's endless loop must not slow down the logins of others. */
+  /** One solution's endless loop must not slow down other solutions’ logins. */
   function watchProcessor(): void {
     const run = running()
     if (run === null) return

@@ -17,7 +17,7 @@ export type WorkerEvents = {
   readonly gone: (worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>) => void
   /** The process has exited, and its memory is free. */
   readonly exited: (worker: Worker) => void
-  /** The call needs much processor time. Called once per such call. */
+  /** The call needs much CPU time. Called once per such call. */
   readonly isLong: (pending: PendingCall) => void
 }
 
@@ -108,7 +108,7 @@ export function createWorker(
   }
 
   function callEnded(pending: PendingCall, returnedWell: boolean): void {
-    // After a call that failed, no context is created ahead.
+    // After a call that failed, no context is created in advance.
     unsettledSince = returnedWell ? performance.now() : null
     lastEnded = pending
     use.ended()

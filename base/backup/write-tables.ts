@@ -12,7 +12,7 @@ import type { BackupTable } from './tables.ts'
 
 /** Values per insert: SQL Server accepts 2,100 parameters in a statement. */
 const MOST_VALUES = 2000
-/** Characters per insert. A row with bytes is inserted alone. */
+/** Characters per insert. A row with binary data gets its own INSERT. */
 const MOST_CHARACTERS = 1024 * 1024
 
 /** Whether all tables are empty or missing. */

@@ -19,7 +19,7 @@ export function isNavigation(ctx: Context): boolean {
 
 /**
  * For the few pages that are shown in a frame of our own origin. Browsers send neither header over http, except on
- * loopback: the page's own `frame-ancestors` and `sandbox` have to suffice then.
+ * loopback: the page's own `frame-ancestors` and `sandbox` must be enough then.
  */
 export function isFrameOfOurs(ctx: Context): boolean {
   const [destination, site] = [ctx.get('Sec-Fetch-Dest'), ctx.get('Sec-Fetch-Site')]
@@ -37,7 +37,7 @@ export function requireDataRequest(ctx: Context): void {
 
 /**
  * Where a POST came from, by Fetch Metadata or, if that is absent, by Origin. `unknown`: the sender sent neither
- * (curl); the form's hidden token has to suffice then.
+ * (curl); the form's hidden token must be enough then.
  */
 export function sourceOfPost(ctx: Context, origin: string): 'same-origin' | 'foreign' | 'unknown' {
   const site = ctx.get('Sec-Fetch-Site')

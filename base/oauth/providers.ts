@@ -26,7 +26,7 @@ export type ProviderRow = {
   readonly title: string | null
   /** The settings that `places` accepts. */
   readonly settings: readonly OwnSetting[]
-  /** Returns null if a required setting is missing, which `needs` names. */
+  /** Returns null if a required setting is missing; `needs` says which. */
   readonly places: (settings: OwnSettings) => Places | null
   /** Worded to follow `{provider} needs`. */
   readonly needs: string

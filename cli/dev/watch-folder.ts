@@ -21,7 +21,7 @@ export type FolderEvents = {
 type WatchedFolder = { readonly watcher: FSWatcher; readonly identity: string }
 
 /**
- * An editor writes a file in several steps, and tools write many files together: a burst ends after this pause, in ms.
+ * An editor writes a file in several steps, and tools write many files together: debounce delay, in ms.
  */
 const QUIET = 30
 /** Continuous changes are reported after at most this time, in ms. */

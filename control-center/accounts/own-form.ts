@@ -13,7 +13,7 @@ export function requireOwnForm(ctx: Context): void {
   )
 }
 
-/** Returns only addresses of control center pages, however they are spelled. */
+/** Accepts only paths of control center pages, even if they are written in an unusual way. */
 export function pageToGoTo(asked: string): string {
   const address = URL.parse(asked, 'http://center.invalid')
   // "/.//evil.example" is a path here, but it is normalised to "//evil.example", which is another host.

@@ -18,7 +18,7 @@ export async function lockPackage(transaction: CenterDatabase, organisation: str
 /**
  * Protects a version from deletion until the transaction, which stores what needs the version, has ended. A concurrent
  * delete waits, and then finds the new entry (`VersionHolder`).
- * @throws ERR_VERSION_NOT_FOUND when it is gone
+ * @throws ERR_VERSION_NOT_FOUND when it no longer exists
  */
 export async function lockVersion(
   transaction: CenterDatabase,

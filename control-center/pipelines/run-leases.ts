@@ -4,7 +4,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 
 /**
  * Leases that show which control center on the database performs which run, and which run has a place to work. A lease
- * that isn't renewed expires: its process is gone, and any other process may mark its runs as interrupted.
+ * that isn't renewed expires: its process has exited, and any other process may mark its runs as interrupted.
  */
 export interface RunLeases {
   /** Serialises the start of runs: blocks until concurrent transactions that start one have ended. */

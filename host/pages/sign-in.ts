@@ -98,7 +98,7 @@ function requireOwnForm(ctx: Context): void {
   throw new PlatformError('ERR_FOREIGN_ORIGIN', message)
 }
 
-/** Accepts only paths of admin pages, however they are spelled; anything else becomes `/admin/`. */
+/** Accepts only paths of admin pages, even if they are written in an unusual way; anything else becomes `/admin/`. */
 function pageToGoTo(asked: string): string {
   const address = URL.parse(asked, 'http://administration.invalid')
   const isOurs = address?.host === 'administration.invalid' && /^\/admin\/(?!sign-)/.test(address.pathname)

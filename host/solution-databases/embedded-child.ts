@@ -35,11 +35,11 @@ export const READY_TIME = 10_000
  */
 export const CPU_TIME = 60_000
 /**
- * The shell command that becomes the process: no core dumps with user data, and kernel limits on processor time and
+ * The shell command that becomes the process: no core dumps with user data, and kernel limits on CPU time and
  * file size.
  */
 const BOUNDED = 'ulimit -c 0; ulimit -t "$0"; ulimit -f "$1"; shift; exec "$@"'
-/** Added to the processor time that the kernel allows, in ms. */
+/** Added to the CPU time that the kernel allows, in ms. */
 const KERNEL_GRACE = 50
 /** Maximum size of a frame without its rows, in bytes. */
 const FRAME_REST = 16 * 1024

@@ -26,7 +26,7 @@ export interface EmbeddedDatabase {
   pid(): number | null
   /** Ends the process after its pending queries. The next query starts a new one. */
   close(): void
-  /** Kills the process immediately; pending queries fail. Resolves when it is gone. */
+  /** Kills the process immediately; pending queries fail. Resolves when it has exited. */
   kill(): Promise<void>
 }
 
@@ -42,9 +42,9 @@ export type EmbeddedOptions = {
 
 /** Maximum queued queries per solution. Each may have 256 kB of parameters. */
 const MOST_WAITING = 100
-/** Interval in ms at which resident size and processor time are polled while a query runs. */
+/** Interval in ms at which resident size and CPU time are polled while a query runs. */
 const WATCH = 50
-/** After a query used this much processor time, in ms, its process runs at a lower priority until it ends. */
+/** After a query used this much CPU time, in ms, its process runs at a lower priority until it ends. */
 const LONG_QUERY = 200
 /**
  * Maximum resident size of the process, in MB: a base of 45, plus memory for sorting. SQLite has no such limit here.
@@ -150,14 +150,14 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     return job
   }
 
-  /** @param before the processor time that the process had used when the query started */
+  /** @param before the CPU time that the process had used when the query started */
   function watch(before: number): void {
     if (started === null) return
     const { pid } = started.child
     if (residentSize(pid) > memory * 1024 ** 2) {
       giveUp(new ScriptError(`the query needed more than ${memory} MB of memory`))
     } else if (!started.isSetBack && processorTime(pid) - before > LONG_QUERY) {
-      // One solution's long query must not slow down the logins of others.
+      // One solution's long query must not slow down other solutions’ logins.
       setBack(pid)
       started.isSetBack = true
     }

@@ -108,7 +108,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     const before = now() - IDLE_TIME
     for (const [solution, one] of embedded) {
       if ((one.idleSince() ?? Number.POSITIVE_INFINITY) >= before) continue
-      // Removed only when its process is gone, so that no two processes ever open one file.
+      // Removed only when its process has exited, so that no two processes ever open one file.
       if (one.pid() === null) embedded.delete(solution)
       else one.close()
     }

@@ -119,7 +119,7 @@ const TRANSACTIONS = new Set([
 ])
 
 /**
- * Statements that show or change accounts and their rights, or that run a string which could do so. Defense in depth
+ * Statements that show or change accounts and their permissions, or that run a string which could do so. Defense in depth
  * only: on a server, a script can do whatever the granted account may do.
  */
 const ABOUT_ACCOUNTS = new RegExp(

@@ -43,15 +43,15 @@ declare const application: {
 
 /** Levels of `application.output` as numbers. `FATAL` is written as `error`. */
 declare const LOGGINGLEVEL: {
-  /** As "debug". */
+  /** Same as "debug". */
   readonly DEBUG: 0
-  /** As "info". */
+  /** Same as "info". */
   readonly INFO: 1
-  /** As "warning". */
+  /** Same as "warning". */
   readonly WARNING: 2
-  /** As "error". */
+  /** Same as "error". */
   readonly ERROR: 3
-  /** As "error". */
+  /** Same as "error". */
   readonly FATAL: 4
 }
 

@@ -27,11 +27,11 @@ interface JSEvent {
   readonly elementName: string | null
   /** The arguments that follow the event. */
   readonly data: unknown[]
-  /** As `type`. */
+  /** Same as `type`. */
   getType(): string
-  /** As `formName`. */
+  /** Same as `formName`. */
   getFormName(): string | null
-  /** As `elementName`. */
+  /** Same as `elementName`. */
   getElementName(): string | null
   /** Skips the remaining listeners; they don't affect the result. */
   stopPropagation(): void

@@ -16,7 +16,7 @@ export type ClientEvents = {
   readonly request: (call: number, request: number, plugin: string, method: string, args: readonly Json[]) => void
   readonly ended: (call: number, end: CallEnd) => void
   readonly hung: (call: number) => void
-  /** These clients are gone: their isolate ended. */
+  /** These clients have ended with their isolate. */
   readonly gone: (clients: readonly number[]) => void
 }
 
@@ -152,7 +152,7 @@ export function createClients(
     },
     enter(id, call, what) {
       const one = clients.get(id)
-      // The client is gone; `gone` has notified the host.
+      // The client has ended; `gone` has notified the host.
       if (one === undefined) return
       byCall.set(call, id)
       one.isolate.enter(one.client, call, what)

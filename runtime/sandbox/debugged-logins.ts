@@ -15,7 +15,7 @@ export type LoginEvents = IsolateEvents & { readonly hung: (call: number) => voi
 
 /**
  * Logins as `loadSolution` serves them, but by asynchronous calls, which a debugger can pause: each call opens its own
- * client. No context is created ahead, so breakpoints in top-level code are hit during the call that the developer
+ * client. No context is created in advance, so breakpoints in top-level code are hit during the call that the developer
  * waits for.
  * @param inspectorOf one for each unit
  */

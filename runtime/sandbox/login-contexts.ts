@@ -29,9 +29,9 @@ export type LoadedContext = {
   call: number
 }
 
-/** How long a context created ahead can be used, in ms: the results of top-level code would become stale. */
+/** How long a context created in advance can be used, in ms: the results of top-level code would become stale. */
 const AHEAD_FOR = 30_000
-/** The call of a context that no call has taken yet. */
+/** A placeholder for the call of a context that is not in use yet. */
 export const NOBODY = 0
 /** What a context sends, by the call that it serves. */
 export type LoginListener = {

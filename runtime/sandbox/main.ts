@@ -158,7 +158,7 @@ function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['r
   const { fault } = rehearsal.probe(call.unit, [])
   if (fault) throw new Error(fault.message)
   rehearsal.call(0, call)
-  // Otherwise it would use up the context created ahead for the first customer.
+  // Otherwise it would use up the context created in advance for the first customer.
   rehearsal.close()
 }
 
@@ -181,7 +181,7 @@ function getUuidsReady({ scripts, clients }: SandboxSolution): void {
 async function serve(served: SandboxSolution): Promise<Clients> {
   getUuidsReady(served)
   const created = await clientsOf(served)
-  // The isolate created ahead is for logins.
+  // The isolate created in advance is for logins.
   prepared?.isolate.dispose()
   return created
 }

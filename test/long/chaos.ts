@@ -12,7 +12,7 @@ const LOGINS_PER_SECOND = 50
 /** Between two kills, in ms: random, between half of it and one and a half times it. */
 const KILL_EVERY = 400
 const WARM_UP = 15_000
-/** Logins that may by chance be killed again when they run again. */
+/** Logins that may by chance be killed again when they are retried. */
 const TWICE_KILLED = 2
 
 /**
@@ -154,7 +154,7 @@ function tellLogins(rows: Rows, logins: readonly Login[], kills: readonly Kill[]
   for (const problem of new Set(others.map((one) => one.problem)))
     rows.tell(`of them: ${problem}`, count(others, problem))
   rows.atMost('logins interrupted by the kill of their own solution’s process', busy.length, interrupted.length)
-  // They are run again once, so only a second kill can lose them.
+  // They are retried once, so only a second kill can lose them.
   const again = ofKind(interrupted, 'quick') + ofKind(interrupted, 'asks')
   rows.atMost('of them: in scripts that change nothing', TWICE_KILLED, again)
   rows.tell('of them: in scripts that change something', ofKind(interrupted, 'changes'))

@@ -22,7 +22,7 @@ function playedProcess() {
   const sent: ToSandbox[] = []
   let isOver = false
   const process: SandboxProcess = {
-    // Not a real process: its memory and its processor time are 0.
+    // Not a real process: its memory and its CPU time are 0.
     pid: 2 ** 31,
     ready: Promise.resolve(),
     send: (message) => void sent.push(message),

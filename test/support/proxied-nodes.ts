@@ -20,7 +20,7 @@ export type ProxiedNode = {
   readonly url: string
   /** Resolves when it is ready. */
   readonly start: () => Promise<void>
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has exited. */
   readonly end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<void>
   readonly isReady: () => Promise<boolean>
   readonly output: () => string

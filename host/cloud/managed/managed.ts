@@ -14,7 +14,7 @@ import { createPauses } from './pauses.ts'
 import { createReports, type ReportParts } from './reports.ts'
 import { StatementRefused } from './statement.ts'
 
-/** Keeps this host in the state that its control center wants. Running solutions don't depend on it. */
+/** Keeps this host in the state that its control center requests. Running solutions don't depend on it. */
 export interface Managed {
   /** Applies the stored state, even if the control center is unreachable, and starts polling. */
   start(): Promise<void>

@@ -13,7 +13,7 @@ export interface ExchangeParts {
   size(): { readonly width: number; readonly height: number }
   /**
    * Called with each frame except `hello`, which the exchange handles. Also called with `reopened` if the hello's
-   * answer shows that the previous client is gone.
+   * answer shows that the previous client has ended.
    */
   received(frame: HostFrame): void
   /** Called after every change of the state. */
@@ -48,7 +48,7 @@ export interface Exchange {
   readonly isOnline: boolean
   /** The browser reports that the network is back: reconnects immediately. */
   retry(): void
-  /** The browser reports that the network is gone: drops the connection without waiting for a timeout. */
+  /** The browser reports that the network is down: drops the connection without waiting for a timeout. */
   drop(): void
   /** The page is hidden, maybe permanently: closes the connection. `retry` reconnects. */
   suspend(): void

@@ -47,7 +47,7 @@ export function clearAlerts(): void {
   place('client-alerts').replaceChildren()
 }
 
-/** Removes info and success messages when the user does the next thing. */
+/** Removes info and success messages when the user acts again. */
 export function clearOldMessages(): void {
   for (const one of document.querySelectorAll('.message.info, .message.success')) one.remove()
 }
@@ -72,7 +72,7 @@ export function showReopened(): void {
   setText(place('client-connection'), 'reopened', pageText('reopened'))
 }
 
-/** Clears the connection's status, unless it is lost, when the user does the next thing. */
+/** Clears the connection's status, unless it is lost, when the user acts again. */
 export function clearConnection(): void {
   const status = place('client-connection')
   isReopened = false

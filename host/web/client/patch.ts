@@ -27,7 +27,7 @@ export function applyChanges(changes: readonly Change[], seq: number): void {
   isPatching = false
 }
 
-/** The form's client is gone: disables the form, so that its input does not reach the next form. */
+/** The form's client has ended: disables the form, so that its input does not reach the next form. */
 export function awaitForm(root: HTMLElement): void {
   root.inert = true
 }

@@ -326,7 +326,7 @@ test('plugins.http.fetch: nothing is sent while scripts load', async () => {
   expect(sent).toEqual([])
 })
 
-// --- which calls may be run again ------------------------------------------------------------------------------------
+// --- which calls may be retried ------------------------------------------------------------------------------------
 
 test('plugins.http.fetch: only GET and HEAD count as requests without changes', () => {
   const { requests } = http(
