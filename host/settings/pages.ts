@@ -1,3 +1,4 @@
+import { SETTING_GROUPS, type SettingGroup } from '../config/setting-groups.ts'
 import type { ShownSetting } from '../config/shown-settings.ts'
 import type { PageRouter } from '../pages/page.ts'
 import { queryText } from '../pages/page-query.ts'
@@ -10,12 +11,19 @@ export function addSettingsPages(pages: PageRouter, { settings }: SettingsPagePa
     const search = queryText(ctx, 'search')
     const isSetOnly = queryText(ctx, 'set') !== ''
     const found = settings.shown.filter((one) => fits(one, search.toLowerCase(), isSetOnly))
-    const groups = (['property', 'limit'] as const)
-      .map((kind) => ({ kind, settings: found.filter((one) => one.kind === kind) }))
-      .filter((group) => group.settings.length > 0)
-    const model = { search, isSetOnly, groups }
+    const model = { search, isSetOnly, count: found.length, groups: groupsOf(found) }
     return { template: 'settings', heading: text('admin.part.settings'), part: 'settings', model }
   })
+}
+
+function groupsOf(found: readonly ShownSetting[]) {
+  return (Object.keys(SETTING_GROUPS) as SettingGroup[])
+    .map((name) => {
+      const names: readonly string[] = SETTING_GROUPS[name]
+      const settings = found.filter((one) => names.includes(one.name))
+      return { name, settings: settings.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name)) }
+    })
+    .filter(({ settings }) => settings.length > 0)
 }
 
 function fits({ name, what, value, source }: ShownSetting, search: string, isSetOnly: boolean): boolean {

@@ -61,6 +61,9 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
   }
 
+  /** In px, with the padding and the calendar button: what `12/22/2026, 11:05 PM` needs. */
+  const WHOLE_DATE = 236
+
   const PATHS = [
     '/admin/users',
     '/admin/users/new',
@@ -197,6 +200,13 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     ])
     await page.click('tbody a')
     await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
+    for (const width of [1280, 1024, 320]) {
+      await page.setViewportSize({ width, height: 800 })
+      const widths = await Promise.all(
+        ['#from', '#to'].map(async (id) => (await page.locator(id).boundingBox())?.width),
+      )
+      expect(Math.min(...widths.map((one) => one ?? 0)), `window of ${width} px`).toBeGreaterThanOrEqual(WHOLE_DATE)
+    }
   })
 
   test('maintenance: it asks first, turns on, shows who did it, and turns off again', async () => {

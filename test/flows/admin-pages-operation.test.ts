@@ -115,6 +115,19 @@ test('settings: secrets are shown only as set; their values are nowhere', async 
   expect(text).toContain('127.0.0.1:9')
 })
 
+test('settings: they are in groups that links at the top open, and a search keeps only groups with matches', async () => {
+  const groupsOf = (text: string) => [...text.matchAll(/<h2 id="(\w+)" class="section-title">([^<]+)</g)]
+  const { text } = await admin.get('/admin/settings')
+  const groups = groupsOf(text).map(([, id, title]) => [id, title])
+  expect([groups.length, groups[0]]).toEqual([13, ['addresses', 'Addresses']])
+  for (const [id, title] of groups) expect(text).toContain(`<a href="#${id}">${title}</a>`)
+  expect(text.indexOf('<code>PORT</code>')).toBeLessThan(text.indexOf('<code>HOST</code>'))
+  const searched = await admin.get('/admin/settings?search=Sandbox+Process')
+  expect(groupsOf(searched.text).map(([, id]) => id)).toEqual(['host', 'scripts', 'bundles'])
+  const { items } = await askAdmin(host, 'GET', 'settings')
+  expect(text).toContain(`Settings: ${(items as unknown[]).length}`)
+})
+
 test('health: the refresh request of the page requires a session and works only for fetch', async () => {
   const headers = { 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin', cookie: admin.cookie }
   const path = `${host.adminUrl}/admin/health.json?range=day`
