@@ -21,6 +21,7 @@ export const SETTING_GROUPS = {
   host: [
     'PLATFORM_HOME',
     'SOLUTIONS_FOLDER',
+    'START_PAGE',
     'ENVIRONMENT',
     'PLATFORM_TESTING_MODE',
     'LOG_LEVEL',
