@@ -19,6 +19,7 @@ import { addPipelinePages, type PipelinePageParts } from './pipelines/pages.ts'
 import { addRolloutPages, type RolloutPageParts } from './rollouts/pages.ts'
 import { addSolutionUserPages, type SolutionUserPageParts } from './solution-users/pages.ts'
 import { addPublicUserPages, type PublicUserPageParts } from './solution-users/public-pages.ts'
+import { addStartPage, type StartPageParts } from './start/pages.ts'
 import { addTelemetryPages, type TelemetryPageParts } from './telemetry/pages.ts'
 
 export type CenterPageParts = DesiredPageParts &
@@ -37,6 +38,7 @@ export type CenterPageParts = DesiredPageParts &
   ArtifactPageParts &
   PipelinePageParts &
   TelemetryPageParts &
+  StartPageParts &
   EnvironmentPageParts & { readonly access: Access }
 
 /**
@@ -53,6 +55,7 @@ export function centerPages(parts: CenterPageParts): Router {
   addInvitationPages(router, parts)
   addPublicUserPages(router, parts)
   addOrganisationPages(pages, router, parts)
+  addStartPage(pages, parts)
   addEnvironmentPages(pages, parts)
   addTelemetryPages(pages, parts)
   addDesiredPages(pages, parts)

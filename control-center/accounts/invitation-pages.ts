@@ -99,7 +99,7 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
       await pageSessions.start(ctx, user)
       await credentials.note(ctx, user.username, 'sign-in', 'ok')
     }
-    goTo(ctx, `/o/${organisation.name}/environments`)
+    goTo(ctx, `/o/${organisation.name}`)
   }
 
   async function show(ctx: Context, token: string, invitation: OpenInvitation, refusal: Refusal): Promise<void> {

@@ -18,7 +18,7 @@ export function addOrganisationPages(
     const [first, ...others] = caller?.kind === 'person' ? await organisations.ofMember(caller.user.uid) : []
     const isOne = first !== undefined && others.length === 0
     ctx.status = 302
-    ctx.set('Location', isOne ? `/o/${first.name}/environments` : '/organisations')
+    ctx.set('Location', isOne ? `/o/${first.name}` : '/organisations')
   })
 
   pages.get('/organisations', async (ctx, text) => {

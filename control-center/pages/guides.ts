@@ -40,6 +40,7 @@ export const CENTER_GUIDES = {
   'solution-users': 'platform-cloud#in-the-control-center',
   solutions: 'platform-cloud#in-the-control-center',
   trace: 'analysis',
+  start: 'control-center#start-it',
   traces: 'analysis',
   'user-link-confirm': null,
 } as const

@@ -90,8 +90,8 @@ export interface Rollouts {
    *   ERR_VERSION_NOT_FOUND when the version was deleted in the meantime
    */
   create(wanted: NewRolloutRows): Promise<Rollout>
-  /** The newest `MOST_LISTED`, newest first. */
-  list(organisation: string): Promise<readonly Rollout[]>
+  /** Newest first. @param most defaults to `MOST_LISTED` */
+  list(organisation: string, most?: number): Promise<readonly Rollout[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, id: string): Promise<Rollout>
   /** Rollouts of all organisations that proceed automatically. */
@@ -174,14 +174,14 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
       })
       return this.need(organisation, id)
     },
-    async list(organisation) {
+    async list(organisation, most = MOST_LISTED) {
       const query = db
         .selectFrom('rollouts')
         .selectAll()
         .where('organisation', '=', organisation)
         .orderBy('created_at', 'desc')
         .orderBy('id')
-      return withSteps(await firstRows(db, query, MOST_LISTED).execute())
+      return withSteps(await firstRows(db, query, most).execute())
     },
     async need(organisation, id) {
       const row = await db

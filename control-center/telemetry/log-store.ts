@@ -61,6 +61,8 @@ export interface LogStore {
     from: number,
     limit: number,
   ): Promise<readonly ErrorPlace[]>
+  /** The number of errors in scripts since `from` (epoch ms). */
+  countErrors(filter: Pick<LogFilter, 'environments'>, from: number): Promise<number>
 }
 
 /**
@@ -180,6 +182,16 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
         }
       }
       return places.sort((one, other) => other.count - one.count).slice(0, limit)
+    },
+    async countErrors({ environments }, from) {
+      let total = 0
+      for (const environment of environments) {
+        const { rows } = await sql<{ count: number }>`select count(*) as count from log_lines
+          where environment = ${environment} and time >= ${from} and level >= ${sql.lit(LEVELS.error)}
+          and file <> ''`.execute(reading)
+        total += Number(rows[0]?.count ?? 0)
+      }
+      return total
     },
   }
 }

@@ -8,7 +8,7 @@ import type { Right } from '../access/roles.ts'
 export const CENTER_TEXTS = readTextTables([SHARED_TEXTS, new URL('texts/', import.meta.url)])
 
 const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url)])
-const ownStyles = ['center', 'rollouts', 'packages', 'telemetry', 'accounts', 'login-designer']
+const ownStyles = ['center', 'rollouts', 'packages', 'telemetry', 'accounts', 'login-designer', 'start']
   .map((name) => readFileSync(new URL(`styles/${name}.css`, import.meta.url), 'utf8'))
   .join('')
 const sharedParts = sharedStyles('tokens', 'fields', 'pages', 'admin', 'admin-operation', 'chart')
@@ -16,6 +16,7 @@ const render = createPageRenderer(templates, CENTER_TEXTS, `${sharedParts}\n${in
 
 /** The pages that the navigation of an organisation shows: the address below `/o/{name}`, and the right to see it. */
 export const CENTER_PARTS = {
+  start: { path: '', right: 'read' },
   environments: { path: '/environments', right: 'read' },
   packages: { path: '/packages', right: 'read' },
   pipelines: { path: '/pipelines', right: 'read' },
@@ -33,6 +34,7 @@ export type CenterPart = keyof typeof CENTER_PARTS
 
 /** The navigation's groups, in display order. */
 const CENTER_GROUPS: readonly { readonly name: string | null; readonly parts: readonly CenterPart[] }[] = [
+  { name: null, parts: ['start'] },
   { name: 'deployment', parts: ['environments', 'packages', 'pipelines', 'rollouts'] },
   { name: 'sign-in', parts: ['solutions'] },
   { name: 'monitoring', parts: ['analysis', 'logs'] },

@@ -64,7 +64,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     expect(await guest.inputValue('#username')).toBe('anna@example.org')
     await guest.fill('#password', CENTER_PASSWORD)
     await Promise.all([
-      guest.waitForURL(`${center.url}/o/acme/environments`),
+      guest.waitForURL(`${center.url}/o/acme`),
       guest.click('form:has(#password) button[type=submit]'),
     ])
     expect(await guest.locator('.parts a').allTextContents()).not.toContain('Members')
@@ -118,7 +118,9 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
   })
 
   test('an environment is created, gets a token with the commands to start it, and is deleted by its name', async () => {
-    await open('/o/acme/environments')
+    await open('/o/acme')
+    await expectSound()
+    await page.click('a.button:has-text("Create environment")')
     await page.fill('#name', 'plant')
     await Promise.all([page.waitForEvent('load'), page.click('button:has-text("Create environment")')])
     await page.waitForSelector('a:has-text("plant")')

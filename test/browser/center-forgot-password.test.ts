@@ -163,6 +163,6 @@ describe.skipIf(browserPath === undefined)('links in mails, in a browser', () =>
     await page.fill('#username', OWNER)
     await page.fill('#password', CENTER_PASSWORD)
     await submit()
-    await page.waitForURL(`${center.url}/o/acme/environments`)
+    await page.waitForURL(`${center.url}/o/acme`)
   })
 })

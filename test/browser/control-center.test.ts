@@ -116,10 +116,12 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await picture('set-up')
     await send('form[action="/set-up"]')
     expect(await page.locator('#refusal').allTextContents()).toEqual([])
-    expect(page.url()).toBe(`${center.url}/o/acme/environments`)
+    expect(page.url()).toBe(`${center.url}/o/acme`)
+    await picture('start')
   })
 
   test('an environment and its token are created, and a Satellite connects with it', async () => {
+    await go('environments')
     await page.fill('#name', 'plant')
     await page.selectOption('#type', 'onprem')
     await send('form[action$="/environments"]')

@@ -87,6 +87,10 @@ describe('analysis', () => {
       expect(page.text).toMatch(/secret of east &lt;b&gt;|POST \/shop/)
     }
     expect((await browser.get('/o/other/logs')).status).toBe(404)
+    const start = (await browser.get('/o/acme')).text
+    expect(start).toContain('Last hour: 1. Last 24 hours: 1.')
+    expect(start).toContain('<code>scripts/a.js:3</code>')
+    expect(start).toContain('secret of east &lt;b&gt;')
     // The charts are in the page itself, so they show without a script.
     expect((await browser.get('/o/acme/analysis')).text).toMatch(/<path class="line line-0" d="M[\d. L]+"/)
   })

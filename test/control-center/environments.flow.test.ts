@@ -47,6 +47,34 @@ test('an environment has type, state and solutions, and is never connected until
   expect(page).toContain('The disk is nearly full.')
 })
 
+test('the start page shows the first steps, then what the environments report', async () => {
+  const { organisations, environments } = center.parts
+  const { id } = await organisations.create(
+    { name: 'fresh', title: 'Fresh <b>' },
+    await center.account('a@example.org'),
+  )
+  const browser = await signInToCenter(center, 'a@example.org')
+  const home = await browser.get('/')
+  expect([home.status, home.headers.location]).toEqual([302, '/o/fresh'])
+  const empty = (await browser.get('/o/fresh')).text
+  expect(empty).toContain('0 of 5 done')
+  expect(empty).toContain('<a class="button" href="/o/fresh/environments">Create environment</a>')
+  expect(empty).not.toMatch(/All environments|<b>|!center\.|undefined/)
+
+  for (const name of ['well', 'ill', 'new']) await environments.create(id, { name, type: 'onprem' })
+  const all = await environments.list(id)
+  const idOf = (name: string) => all.find((one) => one.name === name)?.id ?? ''
+  await report(idOf('well'), 1000, JSON.stringify({ health: 'good', findings: [], nodes: 1 }))
+  await report(idOf('ill'), 1000, JSON.stringify({ health: 'bad', findings: ['No <i>disk</i>'], nodes: 1 }))
+  const page = (await browser.get('/o/fresh')).text
+  for (const text of ['3 of 5 done', '2 of 3 connected', 'No &lt;i&gt;disk&lt;/i&gt;', '1.2.3', 'No rollouts yet']) {
+    expect(page).toContain(text)
+  }
+  const order = [...page.matchAll(/href="\/o\/fresh\/environments\/(\w+)"/g)].map(([, name]) => name)
+  expect(order).toEqual(['ill', 'well', 'new'])
+  expect((await browser.get('/o/acme')).status).toBe(404)
+})
+
 test('a Satellite without a report for two minutes is disconnected; an invalid health report is ignored', async () => {
   const { id } = await center.environment('away')
   await report(id, 121_000, 'no JSON')

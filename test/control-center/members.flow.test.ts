@@ -126,7 +126,7 @@ describe('invitations', () => {
     const short = await postInvitation({ token, as: 'new', password: 'short' })
     expect([short.status, short.text.includes('at least')]).toEqual([422, true])
     const done = await postInvitation({ token, as: 'new', password: CENTER_PASSWORD })
-    expect([done.status, done.headers.location]).toEqual([303, `/o/${name}/environments`])
+    expect([done.status, done.headers.location]).toEqual([303, `/o/${name}`])
 
     const browser = await signInToCenter(center, 'invited@example.org')
     expect((await browser.api('GET', `organisations/${name}`)).body.role).toBe('developer')

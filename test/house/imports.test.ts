@@ -91,6 +91,7 @@ const ORDER: Record<string, readonly string[]> = {
     'login-pages',
     'solution-users',
     'telemetry',
+    'start',
     'migrations',
     'config',
     'backup',

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { firstSteps } from '../../control-center/start/first-steps.ts'
+
+const NOTHING = { environments: 0, tokens: 0, connected: 0, packages: 0, rollouts: 0 }
+const doneOf = (progress: Partial<typeof NOTHING>) =>
+  firstSteps({ ...NOTHING, ...progress }, 'owner')
+    .filter(({ isDone }) => isDone)
+    .map(({ name }) => name)
+
+test('each step is done by what the organisation has, in any order', () => {
+  expect(doneOf({})).toEqual([])
+  expect(doneOf({ environments: 1, packages: 2 })).toEqual(['environment', 'package'])
+  expect(doneOf({ environments: 1, tokens: 1 })).toEqual(['environment', 'token'])
+})
+
+test('a Satellite that has connected had a token, even if the token was revoked since', () => {
+  expect(doneOf({ environments: 1, connected: 1 })).toEqual(['environment', 'token', 'satellite'])
+})
+
+test('there are no steps once all are done', () => {
+  const all = { environments: 1, tokens: 1, connected: 1, packages: 1, rollouts: 1 }
+  expect(firstSteps(all, 'viewer')).toEqual([])
+})
+
+test('a member whose role does not allow a step sees which roles do', () => {
+  const rolesOf = (role: 'developer' | 'viewer') => firstSteps(NOTHING, role).map(({ roles }) => roles)
+  const operators = ['owner', 'operator']
+  expect(rolesOf('developer')).toEqual([operators, operators, operators, null, operators])
+  expect(rolesOf('viewer')[3]).toEqual(['owner', 'developer'])
+})
