@@ -151,7 +151,7 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       field: (field: object) => partial('field', { field }),
       form: (form: object) => partial('form', { form }),
       card: (card: object) => partial('card', { card }),
-      empty: (said: string) => partial('empty', { said }),
+      empty: (said: string | object) => partial('empty', { said }),
       plot: (plot: object) => partial('plot', { plot }),
       legendSample: (index: number) => partial('legend-sample', { index }),
       /** Shows the beginning of a value, and the full value as a tooltip; null: none. */

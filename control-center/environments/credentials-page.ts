@@ -5,6 +5,7 @@ import type { Registries } from '../registries/registries.ts'
 import type { Signing } from '../signing/signing.ts'
 import type { EnvironmentTokens } from './environment-tokens.ts'
 import type { Environments } from './environments.ts'
+import { satelliteCommands } from './satellite-commands.ts'
 
 export type CredentialPageParts = {
   readonly environments: Environments
@@ -12,6 +13,7 @@ export type CredentialPageParts = {
   readonly registries: Registries
   readonly settings: Pick<ServiceSettings, 'publicUrl'>
   readonly signing: Pick<Signing, 'publicKey'>
+  readonly version: string
 }
 
 /**
@@ -19,7 +21,7 @@ export type CredentialPageParts = {
  * registries (guide 5.4).
  */
 export function addCredentialPages(pages: PageRouter, parts: CredentialPageParts): void {
-  const { environments, environmentTokens, registries, settings, signing } = parts
+  const { environments, environmentTokens, registries, settings, signing, version } = parts
 
   pages.ofOrganisation('/credentials', 'credentials', async (ctx, text, { organisation }) => {
     const all = await environments.list(organisation.id)
@@ -30,8 +32,11 @@ export function addCredentialPages(pages: PageRouter, parts: CredentialPageParts
       chosen: all.find(({ name }) => name === asked)?.name ?? null,
       tokens: await environmentTokens.ofOrganisation(organisation.id),
       registries: await registries.list(organisation.id),
-      cloudUrl: publicOriginOf(ctx, settings),
-      publicKey: signing.publicKey,
+      commands: satelliteCommands({
+        cloudUrl: publicOriginOf(ctx, settings),
+        publicKey: signing.publicKey,
+        version,
+      }),
     }
     return { template: 'credentials', heading: text('center.part.credentials'), part: 'credentials', model }
   })

@@ -1,4 +1,5 @@
 import { isLoopback } from '../../base/config/host-names.ts'
+import { MAKE_UNIX_FOLDER, UNIX_FOLDER } from '../environments/satellite-commands.ts'
 import { isElastic } from '../registries/elastic.ts'
 import type { Registry } from '../registries/registries.ts'
 import type { Pipeline } from './pipelines.ts'
@@ -37,12 +38,6 @@ export type DockerInformation = {
   readonly commands: Readonly<Record<System, Commands>>
 }
 
-/**
- * The UID of the image's account (Dockerfile). A folder created by Docker belongs to root, and the host couldn't write
- * to it.
- */
-const ACCOUNT = 10001
-const UNIX_FOLDER = '/srv/solhost'
 const WINDOWS_FOLDER = 'C:\\solhost'
 
 export type InformationParts = {
@@ -74,7 +69,7 @@ export function dockerInformation(parts: InformationParts): DockerInformation {
           ? `aws ecr get-login-password --region ${region} | docker login --username AWS --password-stdin ${host}`
           : `docker login ${host}`,
         pull: `docker pull ${image}`,
-        folder: `sudo install -d -m 0700 -o ${ACCOUNT} -g ${ACCOUNT} ${UNIX_FOLDER}`,
+        folder: MAKE_UNIX_FOLDER,
         run: runCommand(parts, image, ' \\\n  ', UNIX_FOLDER),
       },
       windows: {

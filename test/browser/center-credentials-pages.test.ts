@@ -138,14 +138,21 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     await page.waitForSelector('#made:not([hidden])')
     const token = await page.textContent('#made-token')
     expect(token).toMatch(/^ret_/)
-    await page.click('button[data-copy=made-lines]')
+    expect(await page.getByText('No tokens yet').isVisible()).toBe(false)
+    await page.click('button[data-copy=made-docker]')
     await expect.poll(said).toBe('Copied.')
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
-      `-e ENVIRONMENT=onprem \\
--e REMOTE_ENVIRONMENT_TOKEN=${token} \\
--e CLOUD_URL=${center.url} \\
--e CLOUD_PUBLIC_KEY=${center.parts.signing.publicKey}`,
+      `sudo install -d -m 0700 -o 10001 -g 10001 /srv/solhost
+docker run --detach --name solhost --restart unless-stopped \\
+  --network host -v /srv/solhost:/usr/local/platform \\
+  -e ENVIRONMENT=onprem \\
+  -e REMOTE_ENVIRONMENT_TOKEN=${token} \\
+  -e CLOUD_URL=${center.url} \\
+  -e CLOUD_PUBLIC_KEY=${center.parts.signing.publicKey} \\
+  --read-only --cap-drop=all --security-opt no-new-privileges \\
+  solhost/satellite:test`,
     )
+    expect(await page.textContent('#made-npm')).toMatch(/^ENVIRONMENT=onprem \\\n.*npx solhost start$/s)
     await expectSound()
 
     await page.click('#made a:has-text("Done")')

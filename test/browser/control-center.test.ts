@@ -129,7 +129,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await page.fill('#token-name', 'first')
     await page.click('form[action$="/tokens"] button[type=submit]')
     await page.waitForSelector('#made:not([hidden])')
-    const lines = (await page.textContent('#made-lines')) ?? ''
+    const lines = (await page.textContent('#made-docker')) ?? ''
     await picture('token')
     const given = [...lines.matchAll(/-e (\w+)=(\S+)/g)].map(([, name, value]) => [name, value])
     satellite = await startHostProcess(join(home, 'satellite'), {

@@ -2,7 +2,7 @@
  * A form with `data-result` does not reload: on success the element with that id replaces it. In that element,
  * `data-value` names the property of the response to show, or with the prefix `form:` the field of the form; an element
  * with `data-if` is hidden if that value is empty. In the URL of a link with `data-address`, `{name}` is replaced by
- * such a value.
+ * such a value. An element with `data-gone-with`, such as "No tokens yet", is hidden once the result with that id is shown.
  */
 export function showResults(): void {
   document.addEventListener('api-done', (event) => {
@@ -23,6 +23,7 @@ function showResult(form: HTMLFormElement, result: HTMLElement, answer: unknown)
   for (const link of result.querySelectorAll<HTMLAnchorElement>('a[data-address]')) {
     link.href = (link.dataset.address ?? '').replace(/\{(\w+)\}/g, (_all, name) => encodeURIComponent(textOf(name)))
   }
+  for (const element of document.querySelectorAll<HTMLElement>(`[data-gone-with="${result.id}"]`)) element.hidden = true
   form.hidden = true
   result.hidden = false
   result.tabIndex = -1

@@ -1,0 +1,52 @@
+import { isLoopback } from '../../base/config/host-names.ts'
+
+/**
+ * The UID of the image's account (Dockerfile). A folder created by Docker belongs to root, and the host couldn't write
+ * to it.
+ */
+const ACCOUNT = 10001
+/** The folder on a server that its container mounts for the platform's files. */
+export const UNIX_FOLDER = '/srv/solhost'
+
+/** Creates the folder that the container mounts. */
+export const MAKE_UNIX_FOLDER = `sudo install -d -m 0700 -o ${ACCOUNT} -g ${ACCOUNT} ${UNIX_FOLDER}`
+
+export type SatelliteNeeds = {
+  /** The control center's URL for Satellites. */
+  readonly cloudUrl: string
+  /** The public key of desired state signatures. */
+  readonly publicKey: string
+  /** The control center's version: a Satellite of the same version is a good start. */
+  readonly version: string
+}
+
+/**
+ * The commands that start a Satellite, up to its token and after it, since the control center shows a token only once.
+ * The same options are in docs/satellite.md.
+ */
+export function satelliteCommands({ cloudUrl, publicKey, version }: SatelliteNeeds) {
+  // A container reaches a control center on the same machine only in the machine's own network.
+  const network = isLoopback(new URL(cloudUrl).hostname) ? '--network host' : '-p 8080:8080'
+  const variables = [`CLOUD_URL=${cloudUrl}`, `CLOUD_PUBLIC_KEY=${publicKey}`]
+  return {
+    docker: {
+      before: [
+        MAKE_UNIX_FOLDER,
+        'docker run --detach --name solhost --restart unless-stopped \\',
+        `  ${network} -v ${UNIX_FOLDER}:/usr/local/platform \\`,
+        '  -e ENVIRONMENT=onprem \\',
+        '  -e REMOTE_ENVIRONMENT_TOKEN=',
+      ].join('\n'),
+      after: [
+        ' \\',
+        ...variables.map((variable) => `  -e ${variable} \\`),
+        '  --read-only --cap-drop=all --security-opt no-new-privileges \\',
+        `  solhost/satellite:${version}`,
+      ].join('\n'),
+    },
+    npm: {
+      before: 'ENVIRONMENT=onprem \\\nREMOTE_ENVIRONMENT_TOKEN=',
+      after: [' \\', ...variables.map((variable) => `${variable} \\`), 'npx solhost start'].join('\n'),
+    },
+  }
+}
