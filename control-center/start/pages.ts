@@ -19,7 +19,7 @@ export type StartPageParts = {
   readonly telemetry: Pick<Telemetry, 'logs'>
 }
 
-/** How many of each kind the page shows; its links lead to all of them. */
+/** How many of each kind the page shows; it links to all of them. */
 const MOST_SHOWN = { environments: 10, rollouts: 5, errors: 5 }
 
 type ShownEnvironment = Environment & { readonly state: EnvironmentState | null }
