@@ -9,7 +9,15 @@ import {
   text,
 } from '../bundle/schema-parts.ts'
 import { z } from '../zod.ts'
-import { MAX_OPTIONS, MAX_TABLE_COLUMNS, MAX_TABLE_ROWS, type TableRow } from './form-definition.ts'
+import {
+  BADGE_TONES,
+  type Badge,
+  MAX_BADGES,
+  MAX_OPTIONS,
+  MAX_TABLE_COLUMNS,
+  MAX_TABLE_ROWS,
+  type TableRow,
+} from './form-definition.ts'
 
 // The elements that don't contain others; panels and tabs are in form-schema.ts, since they contain whole layouts.
 
@@ -159,6 +167,20 @@ const CHOICE = {
   }),
 }
 
+const BadgeSchema = z
+  .strictObject(
+    {
+      value: text(200).meta({ title: 'Value', description: 'The cell’s value; unique among the badges.' }),
+      label: ShownText.meta({ title: 'Label', description: 'What the user sees, a text or "i18n:" and a key.' }),
+      tone: z
+        .enum(BADGE_TONES, { error: `must be one of ${BADGE_TONES.join(', ')}` })
+        .default('neutral')
+        .meta({ title: 'Tone', description: 'The color.' }),
+    },
+    { error: orUnknownKey('must be an object with value and label') },
+  )
+  .meta({ title: 'Badge', description: 'How a value of the column is shown.' })
+
 const TableColumn = z
   .strictObject(
     {
@@ -173,6 +195,17 @@ const TableColumn = z
         .meta({ title: 'Type', description: 'The type of its cells.' }),
       ...NUMBER_FORMAT,
       sortable: whether(false, 'Sortable', 'Whether the user can sort by it.'),
+      badges: list(BadgeSchema, MAX_BADGES).optional().meta({
+        title: 'Badges',
+        description: 'For type text: values that are shown as a badge with a label. Rows are sorted in this order.',
+      }),
+      line: z
+        .union([z.literal(1), z.literal(2)], { error: 'must be 1 or 2' })
+        .optional()
+        .meta({
+          title: 'Line',
+          description: 'In narrow windows: the line of the row that shows the cell, without the column’s label.',
+        }),
     },
     { error: orUnknownKey('must be an object with name') },
   )
@@ -198,14 +231,18 @@ const Heading = element('heading', 'A heading. Its label is the text.', {
     .meta({ title: 'Level', description: 'The form’s title is a heading of level 1.' }),
 })
 
+const ButtonStyle = z.enum(['primary', 'secondary', 'danger'], { error: 'must be one of primary, secondary, danger' })
+
 const Button = element('button', 'A button.', {
-  kind: z
-    .enum(['primary', 'secondary', 'danger'], { error: 'must be one of primary, secondary, danger' })
-    .default('secondary')
-    .meta({
-      title: 'Kind',
-      description: 'The style: for the main action, another action, or a destructive one.',
-    }),
+  kind: ButtonStyle.default('secondary').meta({
+    title: 'Kind',
+    description:
+      'The main action, which Enter presses and which needs all required inputs; another action; or a destructive one.',
+  }),
+  style: ButtonStyle.optional().meta({
+    title: 'Style',
+    description: 'How it looks, if that differs from its kind: a primary style without Enter and required inputs.',
+  }),
   onAction: Handler.meta({ title: 'On action', description: 'Function (event) when the user presses it.' }),
 })
 
@@ -254,6 +291,11 @@ const Numeral = input('number', 'A number, shown in the user’s locale.', {
     .optional()
     .meta({ title: 'Step', description: 'The interval between two values.' }),
   ...NUMBER_FORMAT,
+  grouping: z.boolean(WHETHER).optional().meta({
+    title: 'Grouping',
+    description:
+      'Whether the number is shown as "1,234.50", in the user’s locale, while it is not edited. Default: if it has a currency.',
+  }),
   placeholder: ShownText.optional().meta({
     title: 'Placeholder',
     description: 'Shown while nothing is entered, a text or "i18n:" and a key.',
@@ -326,6 +368,7 @@ export const LEAVES = [
 export const ITEM_KEYS = {
   option: Object.keys(Option.shape),
   tableColumn: Object.keys(TableColumn.shape),
+  badge: Object.keys(BadgeSchema.shape),
 } as const
 
 export function whether(usual: boolean, title: string, description: string) {
@@ -373,21 +416,30 @@ function refuseTwice<Key extends string>(
   list: string,
   key: Key,
   found: Found,
+  around: readonly PropertyKey[] = [],
 ): void {
   const seen = new Set<string>()
   for (const [index, item] of items.entries()) {
-    if (seen.has(String(item[key]))) refuse(found, [list, index, key], 'must be unique', item[key])
+    if (seen.has(String(item[key]))) refuse(found, [...around, list, index, key], 'must be unique', item[key])
     seen.add(String(item[key]))
   }
 }
 
 type TableParts = {
-  columns: readonly { name: string; type: string }[]
+  columns: readonly { name: string; type: string; badges?: readonly Badge[] | undefined }[]
   value: readonly TableRow[]
+}
+
+function checkBadges(path: PropertyKey[], type: string, badges: readonly Badge[] | undefined, found: Found): void {
+  if (badges === undefined) return
+  if (type !== 'text')
+    refuse(found, [...path, 'badges'], 'must be removed: only columns of type text have badges', badges)
+  refuseTwice(badges, 'badges', 'value', found, path)
 }
 
 function checkTable({ columns, value }: TableParts, found: Found): void {
   refuseTwice(columns, 'columns', 'name', found)
+  for (const [index, { type, badges }] of columns.entries()) checkBadges(['columns', index], type, badges, found)
   refuseTwice(value, 'value', 'id', found)
   const types = new Map(columns.map(({ name, type }) => [name, type]))
   let reported = 0

@@ -1,4 +1,12 @@
-import { MAX_COLUMNS, MAX_ELEMENTS, MAX_ITEMS, MAX_NESTING, MAX_ROWS, MAX_TABS } from './form-definition.ts'
+import {
+  MAX_COLUMNS,
+  MAX_ELEMENTS,
+  MAX_ITEMS,
+  MAX_NESTING,
+  MAX_ROWS,
+  MAX_TABLE_COLUMNS,
+  MAX_TABS,
+} from './form-definition.ts'
 
 type Open = { readonly layout: unknown; readonly nesting: number }
 
@@ -27,8 +35,11 @@ export function boundsProblem(form: unknown): string | null {
         for (const element of elements) {
           const items = ['options', 'columns', 'value'].map((key) => listOf(read(element, key)).length)
           for (const count of items) counts.items += count
+          // A list of columns beyond this limit is refused anyway.
+          for (const column of listOf(read(element, 'columns')).slice(0, MAX_TABLE_COLUMNS))
+            counts.items += listOf(read(column, 'badges')).length
           if (counts.items > MAX_ITEMS)
-            return `has more than ${MAX_ITEMS} options, table columns and table rows together`
+            return `has more than ${MAX_ITEMS} options, table columns, badges and table rows together`
           const tabs = listOf(read(element, 'tabs'))
           if (tabs.length > MAX_TABS) return `has an element with more than ${MAX_TABS} tabs`
           for (const inner of [element, ...tabs]) {

@@ -16,7 +16,8 @@ export const MAX_OPTIONS = 1000
 export const MAX_TABS = 50
 export const MAX_TABLE_COLUMNS = 50
 export const MAX_TABLE_ROWS = 10_000
-/** Options, table columns and table rows of all elements of one form. */
+export const MAX_BADGES = 50
+/** Options, table columns, badges and table rows of all elements of one form. */
 export const MAX_ITEMS = 20_000
 
 /** `onShow` and similar: names of functions of the form's script, by event. */
@@ -75,7 +76,13 @@ type NumberFormat = {
 export type LabelElement = AnyElement<'label'>
 export type HeadingElement = AnyElement<'heading'> & { readonly level: 2 | 3 | 4 }
 export type ButtonElement = AnyElement<'button'> &
-  Handlers<'onAction'> & { readonly kind: 'primary' | 'secondary' | 'danger' }
+  Handlers<'onAction'> & {
+    /** `primary`: Enter presses it, and required inputs must be filled in. */
+    readonly kind: ButtonStyle
+    /** How it looks, if that differs from its kind. */
+    readonly style?: ButtonStyle | undefined
+  }
+export type ButtonStyle = 'primary' | 'secondary' | 'danger'
 /** Has `href` or `onAction`, never both. */
 export type LinkElement = AnyElement<'link'> & Handlers<'onAction'> & { readonly href?: string | undefined }
 export type ImageElement = AnyElement<'image'> & {
@@ -94,6 +101,8 @@ export type NumberElement = AnyInput<'number'> &
     readonly min?: number | undefined
     readonly max?: number | undefined
     readonly step?: number | undefined
+    /** Whether digits are grouped while the user does not edit them. Default: if it has a currency. */
+    readonly grouping?: boolean | undefined
     readonly placeholder?: string | undefined
     readonly value?: number | undefined
   }
@@ -123,7 +132,14 @@ export type TableColumn = NumberFormat & {
   readonly label?: string | undefined
   readonly type: 'text' | 'number' | 'date' | 'boolean'
   readonly sortable: boolean
+  /** For columns of type `text`: cells with these values are shown as badges, and sorted in this order. */
+  readonly badges?: readonly Badge[] | undefined
+  /** In narrow windows, the line of a row that shows the cell, without the column's label. */
+  readonly line?: 1 | 2 | undefined
 }
+export const BADGE_TONES = ['neutral', 'info', 'success', 'warning', 'error'] as const
+/** The values are unique in the column. */
+export type Badge = { readonly value: string; readonly label: string; readonly tone: (typeof BADGE_TONES)[number] }
 export type Cell = string | number | boolean | null
 /** Keys are `id` and names of columns; cells are optional. */
 export type TableRow = { readonly id: string | number; readonly [column: string]: Cell }

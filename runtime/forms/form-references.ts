@@ -148,6 +148,8 @@ function textsOf(part: ElementDefinition | Tab): readonly (string | undefined)[]
     ...('placeholder' in part ? [part.placeholder] : []),
     ...('alt' in part ? [part.alt] : []),
     ...('options' in part ? part.options.map(({ label }) => label) : []),
-    ...('columns' in part ? part.columns.map(({ label }) => label) : []),
+    ...('columns' in part
+      ? part.columns.flatMap(({ label, badges = [] }) => [label, ...badges.map((badge) => badge.label)])
+      : []),
   ]
 }

@@ -141,6 +141,8 @@ export function formKeys(path: readonly PropertyKey[], form: unknown): readonly 
       return owner === 'layout' ? Object.keys(Column.shape) : ITEM_KEYS.tableColumn
     case 'options':
       return ITEM_KEYS.option
+    case 'badges':
+      return ITEM_KEYS.badge
     case 'tabs':
       return Object.keys(Tab.shape)
     default:

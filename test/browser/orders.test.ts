@@ -123,6 +123,15 @@ describe('the list', () => {
     await page.click(pager('last'))
     await page.waitForSelector('text=49 to 60 of 60')
 
+    // On a phone each row takes two lines, and a third if the name is long.
+    await page.setViewportSize({ width: 390, height: 844 })
+    const heights = () =>
+      page.evaluate<number[]>("[...document.querySelectorAll('tbody tr')].map((row) => row.offsetHeight)")
+    expect(Math.min(...(await heights()))).toBeLessThan(80)
+    expect(Math.max(...(await heights()))).toBeLessThan(110)
+    expect(await page.innerText(`${row(1060)} .badge`)).toBe('New')
+    await page.setViewportSize({ width: 1280, height: 900 })
+
     const openButton = page.locator(filter('open'))
     expect(await openButton.isDisabled()).toBe(true)
     await page.check(chooser(1049))
@@ -253,6 +262,30 @@ describe('an order', () => {
       'marco',
       'sample',
     ])
+    expect(complaints).toEqual([])
+  })
+
+  test('shows its amount in groups while it is not edited; what is typed stays exact and is sent exactly', async () => {
+    await using opened = await open('edith')
+    const { page, complaints } = opened
+    await openOrder(page, 1051)
+    const cover = page.locator('#e-order-amount .cover')
+    expect(await cover.innerText()).toBe('5,924.15')
+    await page.click(input('amount'))
+    expect(await cover.isVisible()).toBe(false)
+    await page.keyboard.press('ControlOrMeta+a')
+    await page.keyboard.type('654321.5')
+    expect(await page.inputValue(input('amount'))).toBe('654321.5')
+    await page.keyboard.press('Tab')
+    expect(await cover.innerText()).toBe('654,321.50')
+    await page.click(input('amount'))
+    await page.keyboard.press('ControlOrMeta+a')
+    await page.keyboard.type('4321.5')
+    await page.click(input('save'))
+    await page.waitForSelector('text=Order saved.')
+    expect(await cover.innerText()).toBe('4,321.50')
+    expect(await page.inputValue(input('amount'))).toBe('4321.50')
+    expect((await readOrder(page, 1051)).amount).toBe('4321.50')
     expect(complaints).toEqual([])
   })
 

@@ -10,8 +10,9 @@ import type {
   TextareaElement,
   TextElement,
 } from '../../../runtime/forms/form-definition.ts'
+import { groupedNumber } from '../../web/grouped-number.ts'
 import { formatsOf, ownText, shownText } from './context.ts'
-import { currencySign } from './local-format.ts'
+import { currencySign, known } from './local-format.ts'
 import { attributes, html, type Markup } from './markup.ts'
 import {
   control,
@@ -57,11 +58,26 @@ export function renderNumber(shown: Shown<NumberElement>): Markup {
       value: typeof value === 'number' && Number.isFinite(value) ? enteredNumber(value, element.decimals) : null,
     },
   )}>`
-  if (element.currency === undefined) return field(shown, input)
+  const box = grouped(shown, input)
+  if (element.currency === undefined) return field(shown, box)
   return field(
     shown,
-    html`<div class="with-unit"><span class="unit" id="${id}.unit">${currencySign(formatsOf(context), element.currency)}</span>${input}</div>`,
+    html`<div class="with-unit"><span class="unit" id="${id}.unit">${currencySign(formatsOf(context), element.currency)}</span>${box}</div>`,
   )
+}
+
+/**
+ * Covers the input with the grouped number while it is not edited. Chosen here: only amounts by default, since a year or
+ * a house number has no groups.
+ */
+function grouped(shown: Shown<NumberElement>, input: Markup): Markup {
+  const { element, context } = shown
+  const { currency, decimals, grouping = currency !== undefined } = element
+  if (!grouping) return input
+  const value = currentValue(shown)
+  const locale = known(formatsOf(context))
+  const text = typeof value === 'number' ? groupedNumber(enteredNumber(value, decimals), locale, decimals) : ''
+  return html`<div class="grouped"${attributes({ 'data-locale': locale, 'data-decimals': decimals })}>${input}<span class="cover" aria-hidden="true">${text}</span></div>`
 }
 
 export function renderDate(shown: Shown<DateElement>): Markup {

@@ -26,9 +26,9 @@ export function heading(level: number, id: string, text: string, testName: strin
 
 /** A submit button is what browsers press on Enter in an input. */
 export function renderButton(shown: Shown<ButtonElement>): Markup {
-  const { kind } = shown.element
+  const { kind, style = kind } = shown.element
   const type = kind === 'primary' ? 'submit' : 'button'
-  return html`<button class="button ${kind}"${attributes({ type, ...own(shown) })}${control(shown)} data-press><bdi>${labelOf(shown)}</bdi></button>${hint(shown)}`
+  return html`<button class="button ${style}"${attributes({ type, ...own(shown) })}${control(shown)} data-press><bdi>${labelOf(shown)}</bdi></button>${hint(shown)}`
 }
 
 /** A disabled link, or one without an allowed address, is rendered as text. */

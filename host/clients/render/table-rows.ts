@@ -1,4 +1,4 @@
-import type { Cell, TableElement, TableRow } from '../../../runtime/forms/form-definition.ts'
+import type { Badge, Cell, TableElement, TableRow } from '../../../runtime/forms/form-definition.ts'
 import type { ElementState, Sort } from '../view.ts'
 import { localOrder } from './local-format.ts'
 
@@ -22,7 +22,8 @@ export function shownRows(element: TableElement, state: ElementState, locale: st
   const pages = Math.max(1, Math.ceil(all.length / element.pageSize))
   const page = Math.min(Math.max(1, Math.trunc(state.page ?? 1) || 1), pages)
   const start = (page - 1) * element.pageSize
-  const rows = sorted(all, sort, locale).slice(start, start + element.pageSize)
+  const badges = element.columns.find(({ name }) => name === sort?.column)?.badges ?? []
+  const rows = sorted(all, sort, badges, locale).slice(start, start + element.pageSize)
   return { rows, page, pages, first: rows.length === 0 ? 0 : start + 1, total: all.length, sort }
 }
 
@@ -40,22 +41,34 @@ const COMPARED = 64
 const kept = new WeakMap<readonly TableRow[], { readonly key: string; readonly rows: readonly TableRow[] }>()
 
 /** The last sort of each row list is cached, so paging through 10,000 rows does not sort them again. */
-function sorted(rows: readonly TableRow[], sort: Sort | null, locale: string): readonly TableRow[] {
+function sorted(
+  rows: readonly TableRow[],
+  sort: Sort | null,
+  badges: readonly Badge[],
+  locale: string,
+): readonly TableRow[] {
   if (sort === null) return rows
   const key = `${locale} ${sort.direction} ${sort.column}`
   const before = kept.get(rows)
   if (before?.key === key) return before.rows
   const order = localOrder(locale)
   const way = sort.direction === 'ascending' ? 1 : -1
+  const ranks = new Map(badges.map(({ value }, rank) => [value, rank]))
   const result = rows.toSorted((one, other) => {
     const a = cellOf(one, sort.column) ?? null
     const b = cellOf(other, sort.column) ?? null
     // Empty cells sort last in both directions: nobody sorts to see them.
     if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
-    return way * compare(a, b, order)
+    const byRank = ranks.size === 0 ? 0 : rankOf(a) - rankOf(b)
+    return way * (byRank || compare(a, b, order))
   })
   kept.set(rows, { key, rows: result })
   return result
+
+  /** Values without a badge come after those with one. */
+  function rankOf(cell: NonNullable<Cell>): number {
+    return ranks.get(String(cell)) ?? ranks.size
+  }
 }
 
 function compare(a: NonNullable<Cell>, b: NonNullable<Cell>, order: Intl.Collator): number {

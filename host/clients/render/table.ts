@@ -1,4 +1,4 @@
-import type { TableColumn, TableElement, TableRow } from '../../../runtime/forms/form-definition.ts'
+import type { Badge, Cell, TableColumn, TableElement, TableRow } from '../../../runtime/forms/form-definition.ts'
 import type { RowId } from '../view.ts'
 import { formatsOf, ownText, type RenderContext, shownText } from './context.ts'
 import { localCell, localNumber } from './local-format.ts'
@@ -20,7 +20,7 @@ export function renderTable(shown: Shown<TableElement>): Markup {
   const body = page.rows.map((row, index) => bodyRow(row, page.first + index + 1))
   const width = element.columns.length + (choose === false ? 0 : 1)
   const empty = html`<tr class="no-rows" role="row"><td role="cell" colspan="${width}">${ownText(context, 'platform.form.norows')}</td></tr>`
-  return html`<div class="table" data-table="${element.name}"${attributes({ 'data-off': !isEnabled })}><div class="wide"><table role="table" id="${id}.input"${attributes({ 'data-cy': testName(shown), 'aria-rowcount': page.total + 1 })}${described(shown)}><caption${attributes({ id: `${id}.caption`, class: label === '' && 'hidden' })}><bdi>${label === '' ? element.name : label}</bdi></caption><thead role="rowgroup"><tr role="row" aria-rowindex="1">${choose}${columns}</tr></thead><tbody role="rowgroup">${body.length === 0 ? empty : body}</tbody></table></div>${page.pages > 1 && pager(shown, page, label)}</div>${notes(shown)}`
+  return html`<div class="table" data-table="${element.name}"${attributes({ 'data-off': !isEnabled })}><div class="wide"><table role="table" id="${id}.input"${attributes({ class: element.columns.some(({ line }) => line !== undefined) && 'lines', 'data-cy': testName(shown), 'aria-rowcount': page.total + 1 })}${described(shown)}><caption${attributes({ id: `${id}.caption`, class: label === '' && 'hidden' })}><bdi>${label === '' ? element.name : label}</bdi></caption><thead role="rowgroup"><tr role="row" aria-rowindex="1">${choose}${columns}</tr></thead><tbody role="rowgroup">${body.length === 0 ? empty : body}</tbody></table></div>${page.pages > 1 && pager(shown, page, label)}</div>${notes(shown)}`
 
   function bodyRow(row: TableRow, rowIndex: number): Markup {
     const isSelected = selected.has(String(row.id))
@@ -48,22 +48,38 @@ function header(
 function bodyCell(shown: Shown<TableElement>, column: TableColumn, row: TableRow, opens: string | null): Markup {
   const { context, element, isEnabled } = shown
   const cell = cellOf(row, column.name)
+  const badge = badgeOf(column, cell)
   const text =
     column.type === 'boolean' && typeof cell === 'boolean'
       ? ownText(context, cell ? 'platform.form.yes' : 'platform.form.no')
-      : localCell(formatsOf(context), column, cell)
-  const content = html`<bdi>${text}</bdi>`
+      : cellText(context, column, cell)
+  const content =
+    badge === undefined ? html`<bdi>${text}</bdi>` : html`<span class="badge ${badge.tone}"><bdi>${text}</bdi></span>`
   const canOpen = opens !== null && (element.onAction !== undefined || context.listenedEvents?.has('onAction') === true)
   const value = canOpen
     ? html`<button class="link"${attributes({ type: 'button', id: `${opens}.open`, 'data-open': true, 'data-element': element.name, disabled: !isEnabled, 'aria-label': text === '' && ownText(context, 'platform.form.open', [String(row.id)]) })}>${text === '' ? '…' : content}</button>`
     : content
-  return html`<td role="cell" data-label="${columnLabel(context, column)}"${attributes({ class: column.type === 'number' && 'number' })}>${value}</td>`
+  return html`<td role="cell" data-label="${columnLabel(context, column)}"${attributes({ class: classesOf(column) })}>${value}</td>`
+}
+
+function classesOf({ type, badges, line }: TableColumn): string | false {
+  const classes = [type === 'number' && 'number', badges && 'badges', line !== undefined && `line-${line}`]
+  return classes.filter((one) => one).join(' ') || false
+}
+
+function badgeOf({ badges }: TableColumn, cell: Cell | undefined): Badge | undefined {
+  return badges?.find(({ value }) => value === cell)
+}
+
+function cellText(context: RenderContext, column: TableColumn, cell: Cell | undefined): string {
+  const badge = badgeOf(column, cell)
+  return badge === undefined ? localCell(formatsOf(context), column, cell) : shownText(context, badge.label)
 }
 
 /** The accessible name of the control that selects a row: the row's first cell, else its id. */
 function rowName({ element, context }: Shown<TableElement>, row: TableRow): string {
   const [first] = element.columns
-  return (first && localCell(formatsOf(context), first, cellOf(row, first.name))) || String(row.id)
+  return (first && cellText(context, first, cellOf(row, first.name))) || String(row.id)
 }
 
 function chooser(

@@ -2,6 +2,7 @@ import type { ClosedWhy, HostFrame } from '../frames.ts'
 import { controlsIn } from './controls.ts'
 import { createExchange } from './exchange.ts'
 import { focusElement } from './focus-element.ts'
+import { showGrouped } from './grouped-inputs.ts'
 import { createKeptClient } from './kept-client.ts'
 import { showClosed, showConnection, showMessage, showProgress, showReopened, takeLanguage } from './notices.ts'
 import { applyChanges, awaitForm, showForm } from './patch.ts'
@@ -102,7 +103,10 @@ function start(root: HTMLElement): void {
 
   /** Called after the form's content changed. */
   function settle(): void {
-    controlsIn(root).forEach(sayUnreadable)
+    for (const control of controlsIn(root)) {
+      sayUnreadable(control)
+      showGrouped(control)
+    }
     watchTables(root)
   }
 

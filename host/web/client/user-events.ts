@@ -1,5 +1,6 @@
 import { type Control, controlsIn, eventValue, isChanged, isControl, isSent, markSent } from './controls.ts'
 import type { Exchange, NewFrame } from './exchange.ts'
+import { showGrouped } from './grouped-inputs.ts'
 import { clearConnection, clearOldMessages, pageText, showMessage } from './notices.ts'
 import { isBeingPatched, rest } from './patch.ts'
 import { markOpened, openTab, tabByKey } from './tabs.ts'
@@ -35,7 +36,10 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   )
   root.addEventListener('focusout', ({ target, relatedTarget }) => {
     if (target instanceof HTMLButtonElement && !isBeingPatched()) rest(target)
-    if (isControl(target)) left(target)
+    if (isControl(target)) {
+      showGrouped(target)
+      left(target)
+    }
     focusMoved('onElementFocusLost', target, relatedTarget)
   })
 

@@ -32,10 +32,7 @@ async function fill(values) {
 }
 
 async function fillHistory() {
-  const changes = order.id === null ? [] : await readHistory(order.id)
-  forms.order.elements.history.rows = changes.map((change) => {
-    return { ...change, status: i18n.getI18NMessage(`status.${change.status}`) }
-  })
+  forms.order.elements.history.rows = order.id === null ? [] : await readHistory(order.id)
 }
 
 /** The values of all fields as one string, to detect changes. */

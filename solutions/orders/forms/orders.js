@@ -12,7 +12,7 @@ async function load() {
   const { search, status, list } = forms.orders.elements
   const found = await findOrders(search.value, status.value)
   list.rows = found.map(({ id, number, customer, ordered, amount, status }) => {
-    return { id, number, customer, ordered, amount, status: i18n.getI18NMessage(`status.${status}`) }
+    return { id, number, customer, ordered, amount, status }
   })
   const sum = found.reduce((total, { amount }) => total + amount, 0)
   list.label = i18n.getI18NMessage('orders.totals', [found.length, money(sum)])

@@ -137,6 +137,7 @@ test.each<[unknown, string]>([
 // --- wrong values --------------------------------------------------------------------------------------------------------
 
 const COLUMNS = [{ name: 'x' }]
+const BADGE = { value: 'a', label: 'A' }
 const OPTIONS = [
   { value: 'a', label: 'A' },
   { value: 1, label: 'One' },
@@ -246,6 +247,22 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [{ type: 'table', columns: [{ name: 'x', type: 'html' }] }, 'columns.0.type', 'must be one of text, number, date'],
   [{ type: 'table', columns: [{ name: 'valueOf' }] }, 'columns.0.name', 'must not be a name that every JavaScript'],
   [{ type: 'table', columns: [{ name: 'x' }, { name: 'x' }] }, 'columns.1.name', 'must be unique, not "x"'],
+  [{ type: 'table', columns: [{ name: 'x', line: 3 }] }, 'columns.0.line', 'must be 1 or 2, not 3'],
+  [
+    { type: 'table', columns: [{ name: 'x', badges: [{ value: 'a', label: 'A', tone: 'red' }] }] },
+    'columns.0.badges.0.tone',
+    'must be one of neutral, info, success, warning, error, not "red"',
+  ],
+  [
+    { type: 'table', columns: [{ name: 'x', badges: [BADGE, BADGE] }] },
+    'columns.0.badges.1.value',
+    'must be unique, not "a"',
+  ],
+  [
+    { type: 'table', columns: [{ name: 'x', type: 'number', badges: [BADGE] }] },
+    'columns.0.badges',
+    'must be removed: only columns of type text have badges',
+  ],
   [{ type: 'table', columns: COLUMNS, pageSize: 201 }, 'pageSize', 'must be a whole number from 1 to 200, not 201'],
   [{ type: 'table', columns: COLUMNS, selection: 'all' }, 'selection', 'must be one of none, single, multiple'],
   [{ type: 'table', columns: COLUMNS, value: [{}] }, 'value.0.id', 'is missing; it must be a string of 1 to 200'],

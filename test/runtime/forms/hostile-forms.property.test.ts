@@ -127,7 +127,7 @@ test.each(['panel', 'tabs'] as const)('form: %s may be nested six deep, and no d
 })
 
 const MANY = 'form_invalid: the form has more than'
-const ITEMS = [`${MANY} 20000 options, table columns and table rows together`]
+const ITEMS = [`${MANY} 20000 options, table columns, badges and table rows together`]
 
 test.each<[string, unknown, readonly string[]]>([
   ['1,000 elements', formWith(...labels(1000)), []],
@@ -155,6 +155,15 @@ test.each<[string, unknown, readonly string[]]>([
   [
     '100,000 table rows',
     formWith({ type: 'table', name: 't', columns: [{ name: 'x' }], value: Array(100_000).fill({}) }),
+    ITEMS,
+  ],
+  [
+    '50 columns of 1,000 badges',
+    formWith({
+      type: 'table',
+      name: 't',
+      columns: Array.from({ length: 50 }, (_, i) => ({ name: `c${i}`, badges: Array(1000).fill({}) })),
+    }),
     ITEMS,
   ],
   [

@@ -51,7 +51,7 @@ describe('elements', () => {
     ['notes', 'rows="3" dir="auto">\nDeliver at the back door.</textarea>'],
     [
       'amount',
-      '<span class="unit" id="e-order-amount.unit">€</span><input type="number" inputmode="decimal" id="e-order-amount.input" data-element="amount" aria-describedby="e-order-amount.unit" min="0" max="99999" step="0.01" value="12.50">',
+      '<span class="unit" id="e-order-amount.unit">€</span><div class="grouped" data-locale="en" data-decimals="2"><input type="number" inputmode="decimal" id="e-order-amount.input" data-element="amount" aria-describedby="e-order-amount.unit" min="0" max="99999" step="0.01" value="12.50"><span class="cover" aria-hidden="true">12.50</span></div>',
     ],
     ['due', '<input type="date" id="e-order-due.input" data-element="due" value="2026-05-17">'],
     [
@@ -222,6 +222,67 @@ describe('tables', () => {
       'id="e-order-orders.row.2.select" data-select data-element="orders" checked aria-label="Select Börsig &amp; Söhne"',
     )
   })
+})
+
+describe('a number', () => {
+  const { currency: _, ...plain } = sample('amount') as Extract<ElementDefinition, { type: 'number' }>
+  const covers = (element: ElementDefinition, value: number, locale = 'en') =>
+    /class="cover"[^>]*>([^<]*)/.exec(rendered(element, { value }, { locale }))?.[1]
+
+  test('with a currency is covered by its grouped digits in the user’s language; the input keeps the plain value', () => {
+    expect(covers(sample('amount'), 1234.5)).toBe('1,234.50')
+    expect(covers(sample('amount'), 1234.5, 'nl')).toBe('1.234,50')
+    expect(rendered(sample('amount'), { value: 1234.5 })).toContain('value="1234.50"')
+  })
+
+  test('without a currency is shown as before, such as a year, unless the form asks for groups', () => {
+    expect(covers(plain, 2026)).toBeUndefined()
+    expect(covers({ ...plain, grouping: true }, 2026)).toBe('2,026.00')
+    expect(covers({ ...(sample('amount') as typeof plain), grouping: false }, 2026)).toBeUndefined()
+  })
+})
+
+describe('badges and lines of a table', () => {
+  const table = sample('orders') as Extract<ElementDefinition, { type: 'table' }>
+  const badges = [
+    { value: 'late', label: 'i18n:orders.name', tone: 'warning' },
+    { value: '<b>', label: '<i>', tone: 'neutral' },
+  ] as const
+  const column = { name: 'status', type: 'text', sortable: true, badges, line: 2 } as const
+  const rows = [
+    { id: 1, status: 'other' },
+    { id: 2, status: '<b>' },
+    { id: 3, status: 'late' },
+    { id: 4, status: null },
+  ]
+  const of = (sort: ElementState['sort'] = null) => rendered({ ...table, columns: [column] }, { rows, sort })
+
+  test('a value with a badge is shown as its label in the user’s language, as text; others as they are', () => {
+    const cells = [...of().matchAll(/<td role="cell" data-label="status"[^>]*>(.*?)<\/td>/g)].map(([, cell]) => cell)
+    expect(cells[0]).toContain('<bdi>other</bdi>')
+    expect(cells[0]).not.toContain('badge')
+    expect(cells[1]).toContain('<span class="badge neutral"><bdi>&lt;i&gt;</bdi></span>')
+    expect(cells[2]).toContain('<span class="badge warning"><bdi>Name</bdi></span>')
+    expect(of()).toContain('aria-label="Select Name"')
+  })
+
+  test('rows are sorted in the order of the badges, then other values, with empty cells last', () => {
+    const ids = (direction: 'ascending' | 'descending') =>
+      [...of({ column: 'status', direction }).matchAll(/data-row="(\d)"/g)].map(([, id]) => Number(id))
+    expect(ids('ascending')).toEqual([3, 2, 1, 4])
+    expect(ids('descending')).toEqual([1, 2, 3, 4])
+  })
+
+  test('a table without lines has no class for them, so that it looks as before', () => {
+    expect(of()).toContain('class="lines"')
+    expect(of()).toContain('class="badges line-2"')
+    expect(rendered(table)).not.toMatch(/class="[^"]*(lines|line-)/)
+  })
+})
+
+test('a button’s style changes only its look: it is not pressed by Enter', () => {
+  const html = rendered({ ...shown, type: 'button', name: 'new', kind: 'secondary', style: 'primary' })
+  expect(html).toContain('<button class="button primary" type="button"')
 })
 
 describe('parts that the user has no permission for', () => {
