@@ -48,7 +48,7 @@ const ADVICE = {
   template_replaced: 'Add what is missing; "solhost login-template" writes a complete page.',
   template_element_missing: 'Add or change the element as the message says.',
   template_inline_handler: 'Use addEventListener in a <script> of the page.',
-  template_inline_style: 'Move the style into a <style> of the page.',
+  template_inline_style: 'Move the style into a <style> element on the page.',
   template_blocked_address: 'Put the file in media/ and use its relative URL, media/….',
   template_placeholder: 'Move the placeholder into text, an attribute, or a string in a script.',
   more_warnings: 'Fix the warnings above first.',

@@ -102,7 +102,7 @@ export const PROPERTIES = {
   SOLUTIONS_FOLDER: {
     default: '',
     read: (text) => (text === '' ? '' : readWord(text)),
-    form: 'a folder with bundles named {name}.zip; empty: none',
+    form: 'a folder with bundles named {name}.zip; if it is not set, there are none',
     what: 'solutions included in an image: at startup, the host uploads each one unless the solution already has exactly that version. The host then creates no example solutions',
   },
   TRUSTED_PROXIES: {

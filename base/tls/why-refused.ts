@@ -23,7 +23,7 @@ export function whyRefused(name: string, bytes: Buffer, passphrase: string, erro
     // too.
     const pem = quoted(`${name}.pem`)
     return (
-      'has a legacy encryption (40-bit RC2, as in PKCS12 files from Java before 8u301, mkcert and "openssl -legacy"), ' +
+      'uses legacy encryption (40-bit RC2, as in PKCS12 files from Java before 8u301, mkcert and "openssl -legacy"), ' +
       `which OpenSSL 3 rejects. Convert it: openssl pkcs12 -legacy -in ${file} -out ${pem} ${PASSWORDS} && ` +
       `openssl pkcs12 -export -in ${pem} -out ${converted(name)} ${PASSWORDS} && rm ${pem}`
     )

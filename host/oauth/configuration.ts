@@ -207,7 +207,7 @@ function responseModeOf(
   const mode = written ?? (needsForm ? 'form_post' : usual)
   if (!responseModes.includes(mode)) refuse(`"response_mode" must be ${responseModes.join(' or ')} for ${api}`)
   if (type === 'id_token' && mode === 'query') {
-    refuse('"response_mode" must be fragment or form_post with the response_type id_token')
+    refuse('"response_mode" must be fragment or form_post if "response_type" is id_token')
   }
   if (needsForm && mode !== 'form_post')
     refuse('"response_mode" must be form_post if the scope for Apple has name or email')

@@ -137,7 +137,7 @@ function checkHeader(cells: readonly string[], columns: readonly (Column | null)
 
 function readRow({ line, cells }: Row, columns: readonly Column[], faults: CsvFault[]): CsvLine {
   if (cells.length !== columns.length) {
-    faults.push(fault(line, null, `the line has ${cells.length} cells, but the header ${columns.length}`))
+    faults.push(fault(line, null, `the line has ${cells.length} cells, but the header has ${columns.length}`))
   }
   const cell = new Map(columns.map((column, at) => [column, cells[at] ?? '']))
   const input = {

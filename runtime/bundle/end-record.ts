@@ -20,7 +20,7 @@ export function checkEndRecord(zip: Buffer, file: ZipFile, start: number, end: n
   const hasZip64 = locator >= 0 && zip.readUInt32LE(locator) === ZIP64_LOCATOR_SIGNATURE
   if (end > at) return 'the directory overlaps the end record'
   if (end + 4 <= zip.length && zip.readUInt32LE(end) === RECORD_SIGNATURE)
-    return 'the directory has more entries than the end record says'
+    return 'the central directory has more entries than its end record states'
   const says = (offset: number, bytes: 2 | 4, truth: number) => {
     const value = zip.readUIntLE(at + offset, bytes)
     return value === truth || (hasZip64 && value === 2 ** (8 * bytes) - 1)

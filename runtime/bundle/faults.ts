@@ -63,7 +63,7 @@ export const WARNING_CODES = {
   form_text_missing: 'a form uses an i18n key that is in no table',
   form_permission_unlisted: 'a form requires a permission that no manifest lists, so nobody can have it',
   form_function_hidden: 'a function of a form’s script has the name of a built-in member of every form',
-  name_replaced: 'a script uses a name of the original product that does not exist here',
+  name_replaced: 'a script uses an API of the original product that Solhost does not have',
   manifest_deprecated: 'a deprecated property, replaced by authenticator',
   oauth_missing: 'the mode is OAUTH, but there are no OAuth settings; nobody can sign in until the operator sets them',
   oauth_secret_written: 'the application’s secret is in the manifest, where anyone who has the bundle can read it',

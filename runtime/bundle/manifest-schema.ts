@@ -78,7 +78,7 @@ const EventTypeDeclaration = z
     {
       description: text(2000)
         .optional()
-        .meta({ title: 'Description', description: 'What the event means, for editors.' }),
+        .meta({ title: 'Description', description: 'Description of the event, shown by code editors.' }),
       arguments: list(EventArgument, 50)
         .optional()
         .meta({ title: 'Arguments', description: 'What listeners get after the event.' }),

@@ -229,7 +229,10 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
       expect.stringMatching(/^media\/login\.html:1:\d+ template_inline_handler$/),
       expect.stringMatching(/^media\/login\.html:2:\d+ template_inline_style$/),
     ])
-    expect(lines[1]?.slice(2)).toEqual(['<p style="color:red">red</p>', 'Move the style into a <style> of the page.'])
+    expect(lines[1]?.slice(2)).toEqual([
+      '<p style="color:red">red</p>',
+      'Move the style into a <style> element on the page.',
+    ])
     expect(await opened.page.locator('h1').textContent()).toBe('<script>alert(1)</script>')
   })
 

@@ -185,7 +185,7 @@ Next: solhost deploy . <url>
   ])
 })
 
-test('check: scripts find the bindings of a host, including databases and HTTP', async () => {
+test('check: scripts can use a host’s bindings, including databases and HTTP', async () => {
   const script =
     'const ask = [plugins.database.query, plugins.http.fetch, forms.main.getName, security.login].map((one) => one.name)\n'
   expect((await check({ 'globals.js': script, 'forms/main.json': '{ "layout": [] }' })).out).toBe(

@@ -40,7 +40,7 @@ test('login page: warnings about a template include the line and what to change'
     code: 'template_inline_style',
     message: expect.any(String),
     source: '<p style="a:b"></form>',
-    advice: 'Move the style into a <style> of the page.',
+    advice: 'Move the style into a <style> element on the page.',
   })
 })
 

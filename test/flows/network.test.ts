@@ -131,15 +131,12 @@ test.each([
   ['chunked as a non-final encoding', 'Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${HIDDEN}`],
   ['a space before the colon', `Content-Length : ${HIDDEN.length}\r\n`, HIDDEN],
   ['a line that ends in only LF', `X: y\nContent-Length: ${HIDDEN.length}\r\n`, HIDDEN],
-])(
-  'a request that two servers could read differently is refused completely, and its hidden part is not answered: %s',
-  async (_case, headers, body) => {
-    for (const url of [open.url, open.adminUrl]) {
-      const text = await raw(url, `POST / HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n${body}`)
-      expect(statuses(text)).toEqual([400])
-    }
-  },
-)
+])('an ambiguous request is rejected, and the smuggled request gets no response: %s', async (_case, headers, body) => {
+  for (const url of [open.url, open.adminUrl]) {
+    const text = await raw(url, `POST / HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n${body}`)
+    expect(statuses(text)).toEqual([400])
+  }
+})
 
 test.each([
   ['one header of 20 kB', `X-Long: ${'x'.repeat(20_000)}\r\n`, '/'],

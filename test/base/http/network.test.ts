@@ -60,6 +60,6 @@ test.each([
   expect(addressOf(forwardedFor)).toBe(address)
 })
 
-test('X-Forwarded-For of any other sender is ignored', () => {
+test('X-Forwarded-For from any other sender is ignored', () => {
   expect(addressOf('203.0.113.7', '192.0.2.1')).toBe('192.0.2.1')
 })

@@ -67,7 +67,7 @@ test('certificate: files of common tools are accepted: 3DES of Windows, without 
 test('certificate: the old encryption is refused with a command that converts it', async () => {
   await folder.openssl('pkcs12 -export -legacy -in site.pem -inkey site-key.pem -out old.p12 -passout $')
   expect(refusal('old.p12')).toBe(
-    'has a legacy encryption (40-bit RC2, as in PKCS12 files from Java before 8u301, mkcert and "openssl -legacy"), ' +
+    'uses legacy encryption (40-bit RC2, as in PKCS12 files from Java before 8u301, mkcert and "openssl -legacy"), ' +
       'which OpenSSL 3 rejects. Convert it: ' +
       'openssl pkcs12 -legacy -in old.p12 -out old.p12.pem -passin env:CERTIFICATE_PASS -passout env:CERTIFICATE_PASS && ' +
       'openssl pkcs12 -export -in old.p12.pem -out old-new.p12 -passin env:CERTIFICATE_PASS -passout env:CERTIFICATE_PASS && ' +

@@ -188,7 +188,7 @@ test('sessions: if all are in use, the address with the most loses its oldest to
   expect(await (await open()).ended).toBe(11)
 })
 
-test('sessions: those of a trusted proxy count towards the total, but not as one address', async () => {
+test('sessions: those of a trusted proxy count towards the total, but not towards the limit per address', async () => {
   const { open, watch } = await watched({ ofAddress: 1, most: 3, trustedProxies: ['127.0.0.9'] })
   const proxied = [await open('127.0.0.9'), await open('127.0.0.9'), await open('127.0.0.9')]
   expect(watch.count()).toBe(3)

@@ -242,7 +242,7 @@ test.each([
   ],
   [
     { ...GOOGLE, response_type: 'id_token', response_mode: 'query' },
-    '"response_mode" must be fragment or form_post with the response_type id_token',
+    '"response_mode" must be fragment or form_post if "response_type" is id_token',
   ],
   [
     { ...GOOGLE, response_type: 'id_token', code_challenge_method: 'S256' },

@@ -211,7 +211,7 @@ test('border: plain data arrives exactly as JSON.parse(JSON.stringify()) returns
   )
 })
 
-test('border: every unusual value alone arrives as the data that it represents, or is refused', async () => {
+test('border: each unusual value, passed alone, arrives as the data that it represents or is rejected', async () => {
   const alone = Object.keys(ODD).map((name): Recipe => ({ kind: 'odd', name }))
   const around = (Object.keys(AROUND) as (keyof typeof AROUND)[]).flatMap((how) =>
     alone.map((inner): Recipe => ({ kind: 'around', how, inner })),
