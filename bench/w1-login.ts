@@ -53,7 +53,7 @@ export async function measureLogins(): Promise<Row[]> {
       details: figures(ours, alone),
     },
     {
-      work: 'W1 latency, paced, contexts created ahead',
+      work: 'W1 latency, paced, contexts created in advance',
       against: 'the same, also paced',
       reach: { atMost: 0.6 },
       unit: 'ratio',

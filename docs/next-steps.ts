@@ -23,7 +23,7 @@ export const AFTER_OAUTH_PROBLEMS: Readonly<Record<OAuthProblemCode, string>> = 
     'Nothing if the user cancelled. Otherwise, check the provider’s rules about who may use the application.',
   oauth_provider: 'Check the provider and the network; the log quotes the response.',
   oauth_token: 'The log shows which check failed. Compare `clientId`, `issuer` and the registration at the provider.',
-  oauth_clock: 'Set the host’s clock by NTP; the log shows both times.',
+  oauth_clock: 'Synchronize the host’s clock with NTP; the log shows both times.',
   oauth_configuration:
     'The log names the setting. Fix it in the manifest, the operator’s settings or `getOAuthConfig`.',
   oauth_script: 'The log shows the script’s error under the same reference. Fix the script.',

@@ -12,7 +12,7 @@ export type SenderState = {
   readonly correct: string | null
   /** In bytes, on disk. */
   readonly waiting: number
-  /** Items dropped since the start of the process. */
+  /** Items dropped since the process started. */
   readonly dropped: number
   /** When an item was last dropped, in epoch ms; null: never. */
   readonly droppedAt: number | null

@@ -204,7 +204,7 @@ async function checkHome({ home }: Settings): Promise<Omit<Finding, 'what'>> {
       return { ok: false, found: `${existing} is not a folder`, advice: 'Set PLATFORM_HOME to a folder.' }
     }
     await access(existing, constants.R_OK | constants.W_OK | constants.X_OK)
-    // Access rights are not enough if the disk is mounted read-only or full, so create a folder.
+    // Permissions are not enough if the disk is mounted read-only or full, so create a folder.
     rmSync(mkdtempSync(join(existing, '.solhost-doctor-')), { recursive: true })
   } catch (error) {
     return { ok: false, found: `${home} is not writable (${(error as NodeJS.ErrnoException).code})`, advice }

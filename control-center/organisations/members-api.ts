@@ -144,7 +144,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
     route(
       'POST /organisations/:organisation/invitations',
       {
-        summary: 'Invite somebody; the link is sent by mail, or shown once if no mail server is configured',
+        summary: 'Invite someone; the link is sent by email, or shown once if no mail server is configured',
         right: 'members',
         act: 'invitation-create',
         body: NewInvitation,

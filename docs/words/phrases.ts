@@ -44,6 +44,20 @@ export const PHRASES: readonly Phrase[] = [
   { phrase: /\b(as ever|all the same)\b/i, write: 'as before; the same' },
   { phrase: /\b(comes?|came) to nothing\b/i, write: 'fails; has no effect' },
   { phrase: /\blines to copy\b/i, write: 'commands' },
+  { phrase: /\baccount 10001\b/i, write: 'UID 10001' },
+  { phrase: /\bthe same of\b/i, write: 'the same for; the same in' },
+  { phrase: /\bsome(body|one) in between\b/i, write: 'a man-in-the-middle' },
+  { phrase: /\bsomebody\b/i, write: 'someone' },
+  { phrase: /\bruns? again once\b/i, write: 'the host retries it once' },
+  { phrase: /\blost because of others\b/i, write: 'lost because of another client' },
+  { phrase: /\bprocessor time\b/i, write: 'CPU time' },
+  { phrase: /\b(is|are|was|were) answered (with|by|otherwise)\b/i, write: 'the host responds with; the response is' },
+  { phrase: /\b(created|made) ahead\b/i, write: 'created in advance' },
+  { phrase: /\baccess rights\b/i, write: 'permissions' },
+  { phrase: /\bmust be given\b/i, write: 'is required' },
+  { phrase: /\bend of a burst\b/i, write: 'debounce' },
+  { phrase: /\bsince the start\b/i, write: 'since startup; since the process started' },
+  { phrase: /\bsuffices?\b/i, write: 'is enough' },
 ]
 
 export const EXCEPTIONS: readonly Exception[] = [

@@ -85,7 +85,7 @@ test('docs, a first example: the account that it names signs in, another account
   expect([back.status, textOf(back.text).includes('This account has no access')]).toEqual([403, true])
 })
 
-test('docs, Custom: single endpoints suffice, and the signed-out page says where the user may still be signed in', async () => {
+test('docs, Custom: setting the endpoints individually is enough, and the signed-out page says where the user may still be signed in', async () => {
   const { issuer, ...oauth } = firstManifest().oauth as Record<string, unknown>
   const found = await fetch(`${provider.issuer}/.well-known/openid-configuration`)
   const { authorization_endpoint, token_endpoint, jwks_uri } = (await found.json()) as Record<string, string>

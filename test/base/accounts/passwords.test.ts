@@ -28,7 +28,7 @@ test('passwords: every character of a long password counts', async () => {
 test('passwords: verifying without a hash returns false after the same work', async () => {
   const passwords = await createPasswords()
   const made = await passwords.hash('correct horse')
-  // Processor time of this process, since wall time depends on what else the machine does. The least of several,
+  // CPU time of this process, since wall time depends on what else the machine does. The least of several,
   // since other work of this process can only add to one.
   async function workOf(passwordHash: string | null): Promise<number> {
     const before = process.cpuUsage()

@@ -386,7 +386,7 @@ test.each<[string, object, Partial<ExpectedIdToken>, RegExp | null]>([
     { subject: 'u-1', issuer: `${ISSUER}/old` },
     /does not have the "iss" of the sign-in/,
   ],
-  ['with an issuer of somebody else', { iss: 'https://evil.example' }, { subject: 'u-1' }, /"iss"/],
+  ["with someone else's issuer", { iss: 'https://evil.example' }, { subject: 'u-1' }, /"iss"/],
 ])('ID token at a refresh: %s', async (_what, claims, changes, refusal) => {
   const wanted = expected({ nonce: null, ...changes })
   if (refusal === null) expect((await checkIdToken(await token(claims), wanted)).sub).toBe('u-1')

@@ -136,7 +136,7 @@ test('the process cannot open another file even without the authorizer', async (
   expect(names.filter((name) => !/^(PWD|OLDPWD|SHLVL|_|)$/.test(name ?? ''))).toEqual(['TZ'])
 })
 
-test('the system limits its processor time, its files and its core dumps', () => {
+test('the system limits its CPU time, its files and its core dumps', () => {
   const bounds = readFileSync(`/proc/${database.pid()}/limits`, 'utf8')
   expect(bounds).toMatch(/^Max cpu time +63 +63 /m)
   expect(bounds).toMatch(/^Max file size +226492416 +226492416 /m)
