@@ -6,6 +6,7 @@ import { createSessions, type Sessions } from '../base/accounts/sessions.ts'
 import { createThrottle } from '../base/accounts/throttle.ts'
 import { createUsers } from '../base/accounts/users.ts'
 import { holdHome } from '../base/backup/home-lock.ts'
+import { checkHomeVersion, noteHomeVersion } from '../base/backup/home-version.ts'
 import { openPlatformKey } from '../base/config/platform-key.ts'
 import { boundConnections, mostConnections } from '../base/http/bound-connections.ts'
 import { createDraining, type Draining } from '../base/http/draining.ts'
@@ -86,10 +87,13 @@ async function startParts(
   const { limits, home } = settings
   const homeLock = holdHome(home, CONTROL_CENTER)
   started.defer(() => homeLock.release())
+  const lastVersion = checkHomeVersion(home, version)
   const db = await openCenterDatabase(settings)
   started.defer(() => db.destroy())
   const key = await openPlatformKey(db, home, settings.platformKey)
   const setUp = await openSetUp(db, home, terminal)
+  const change = noteHomeVersion(home, version, lastVersion)
+  if (change !== null) log.info(change)
 
   const handOver = settings.mail && createHandOver(settings.mail)
   const mail = createMail({ db, key, handOver, log, hourly: settings.mail?.hourly })

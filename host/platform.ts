@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { holdHome } from '../base/backup/home-lock.ts'
+import { checkHomeVersion, noteHomeVersion } from '../base/backup/home-version.ts'
 import { openPlatformKey, type PlatformKey } from '../base/config/platform-key.ts'
 import { publicNames } from '../base/tls/expiry.ts'
 import { type HostCertificate, watchCertificate } from '../base/tls/watch-certificate.ts'
@@ -52,6 +53,7 @@ export async function openPlatform(options: PlatformOptions, started: AsyncDispo
   if (certificate !== null) started.defer(() => certificate.stop())
   const homeLock = holdHome(home)
   started.defer(() => homeLock.release())
+  const lastVersion = checkHomeVersion(home, version)
   started.defer(() => telemetry.stop())
   // Not awaited, so that the other parts start in parallel.
   const telemetryStarted = telemetry.start()
@@ -61,5 +63,7 @@ export async function openPlatform(options: PlatformOptions, started: AsyncDispo
   const key = await openPlatformKey(db, home, settings.platformKey)
   const { adminName: name, adminPassword: password } = settings
   const { account, newPassword } = await openAdminAccount(db, { name, password, home, terminal })
+  const change = noteHomeVersion(home, version, lastVersion)
+  if (change !== null) log.info(change)
   return { telemetry, telemetryStarted, log, certificate, db, key, account, newPassword }
 }

@@ -20,6 +20,7 @@ import { type Database, type DatabaseSettings, openOnServer, serverFor } from '.
 import { openKysely } from '../database/open-kysely.ts'
 import { refuseNewerSchema } from '../database/schema-version.ts'
 import { isRestoreUnfinished, takeHome } from './home-lock.ts'
+import { forgetHomeVersion } from './home-version.ts'
 import { type BackupManifest, invalid, KEY_PART, kindOfPart, partOfTable } from './manifest.ts'
 import { type Archive, openArchive } from './read-archive.ts'
 import { occupiedNames, prepareReplacement, type Replacement } from './replace-files.ts'
@@ -197,6 +198,7 @@ async function restoreChecked(restoring: Restoring, writesKey: boolean): Promise
       }
       replacement.apply()
     } else await writeOnServer(kind, restoring, replacement)
+    forgetHomeVersion(home)
     return replacement.finish()
   } finally {
     rmSync(staged, { recursive: true, force: true })

@@ -1,0 +1,58 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PlatformError } from '../../runtime/errors.ts'
+
+/** A file of PLATFORM_HOME with the version of Solhost that last started there. */
+const VERSION_FILE = 'version'
+/** Enough for any version; the file could contain anything. */
+const MAX_LENGTH = 100
+
+/**
+ * Call it before anything in the folder changes.
+ * @returns the version that last started there; null if there was none, or its file cannot be read
+ * @throws ERR_DATABASE_VERSION if that was a newer release. A version that differs only in its last number is accepted:
+ * fixes don't change what is stored, except for tables, whose own versions are checked.
+ */
+export function checkHomeVersion(home: string, version: string): string | null {
+  const last = readVersion(home)
+  if (last === null || !isNewerRelease(last, version)) return last
+  throw new PlatformError(
+    'ERR_DATABASE_VERSION',
+    `Solhost ${last} wrote ${home}, and this is ${version}. Install ${last} or later and start it, or restore a backup ` +
+      'from before the upgrade.',
+  )
+}
+
+/** Call it when the start has migrated everything. @returns one line for the log if the version changed */
+export function noteHomeVersion(home: string, version: string, last: string | null): string | null {
+  if (last === version) return null
+  writeFileSync(join(home, VERSION_FILE), `${version}\n`, { mode: 0o600 })
+  if (last === null) return null
+  return `The version changed from ${last} to ${version}. CHANGELOG.md lists the changes.`
+}
+
+/** A restored backup may be from an older version. */
+export function forgetHomeVersion(home: string): void {
+  rmSync(join(home, VERSION_FILE), { force: true })
+}
+
+function readVersion(home: string): string | null {
+  try {
+    const text = readFileSync(join(home, VERSION_FILE), 'utf8').trim()
+    return text.length > MAX_LENGTH || numbersOf(text) === null ? null : text
+  } catch {
+    return null
+  }
+}
+
+function isNewerRelease(last: string, version: string): boolean {
+  const [major = 0, minor = 0] = numbersOf(last) ?? []
+  const [ownMajor = 0, ownMinor = 0] = numbersOf(version) ?? []
+  return major === ownMajor ? minor > ownMinor : major > ownMajor
+}
+
+/** @see https://semver.org */
+function numbersOf(version: string): readonly number[] | null {
+  const match = /^(\d+)\.(\d+)\.(\d+)(?:[-+][\w.+-]+)?$/.exec(version)
+  return match === null ? null : match.slice(1, 4).map(Number)
+}
