@@ -2,31 +2,35 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { platformOf } from '../runtime/platforms.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /**
  * The Node.js binary to use: the one that npm installed as an optional dependency, or else the running one if it is new
  * enough.
+ * @param {string} [folder] of the project
+ * @param {import('../runtime/platforms.js').Platform} [platform]
+ * @param {string} [version] of the running Node.js
  * @returns {{ node: string } | { problem: string }} problem: one line that says what to do
  */
-export function findNode(folder = root) {
-  const own = installedNode(folder)
+export function findNode(folder = root, platform = platformOf(), version = process.versions.node) {
+  const own = platform.node === null ? null : installedNode(folder, join(platform.node, platform.nodeFile))
   if (own !== null) return { node: own }
-  if (fits(process.versions.node)) return { node: process.execPath }
+  if (fits(version)) return { node: process.execPath }
   return {
     problem:
-      `Solhost requires Node.js 26 or later (or 24.11 or a later 24), but this is ${process.versions.node}. ` +
-      'Install Node.js 26. On Linux, npm installs it with Solhost unless you use --omit=optional.',
+      `Solhost requires Node.js 26 or later (or 24.11 or a later 24), but this is ${version}. Install Node.js 26.` +
+      (platform.node === null ? '' : ' npm installs it with Solhost unless you use --omit=optional.'),
   }
 }
 
 /** npm installs it in the project, or in a project that has this one as a dependency. */
-function installedNode(folder) {
-  const own = join(folder, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
+function installedNode(folder, file) {
+  const own = join(folder, 'node_modules', file)
   if (existsSync(own)) return own
   const above = dirname(folder)
-  return above === folder ? null : installedNode(above)
+  return above === folder ? null : installedNode(above, file)
 }
 
 /**

@@ -1,6 +1,7 @@
 // Builds the npm package into build/package/: the project's tree with JavaScript in place of TypeScript, because Node.js
 // strips no types below node_modules.
-// Types are replaced by white space, so lines and columns are those of the sources and no source maps are needed.
+// Types are replaced by white space, so lines and columns are those of the sources: a stack trace of an installed package
+// names the line of the source, and source maps would only make the package larger.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
@@ -18,7 +19,14 @@ const TEXTS = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md']
 /** Read as they are: bundles of customers may contain TypeScript, and so may our examples. */
 const AS_IS = ['solutions/', 'cli/new-solution/']
 /** Tools of the repository. */
-const LEFT_OUT = ['bin/build.ts', 'bin/package.ts', 'bin/with-node.js', 'runtime/build-program.ts']
+const LEFT_OUT = [
+  'bin/build.ts',
+  'bin/package.ts',
+  'bin/release.ts',
+  'bin/release-parts.ts',
+  'bin/with-node.js',
+  'runtime/build-program.ts',
+]
 /** What plugin authors import types from, as `solhost/plugin`. */
 const PLUGIN_TYPES = 'runtime/plugin.ts'
 
@@ -66,7 +74,8 @@ function packageJson(): Record<string, unknown> {
   const { name, version, description, license, type, bin, engines, dependencies, optionalDependencies } =
     readJson('package.json')
   const exports = { './plugin': './runtime/plugin.js', './package.json': './package.json' }
-  return { name, version, description, license, type, bin, engines, exports, dependencies, optionalDependencies }
+  const files = [...FOLDERS, 'build', ...TEXTS, 'npm-shrinkwrap.json']
+  return { name, version, description, license, type, bin, engines, exports, files, dependencies, optionalDependencies }
 }
 
 /** npm installs exactly the versions that our tests ran with, including those of indirect dependencies. */
@@ -74,7 +83,16 @@ function shrinkwrap(): Record<string, unknown> {
   const { packages, ...lock } = readJson('package-lock.json')
   const all = Object.entries(packages as Record<string, { readonly dev?: boolean; readonly link?: boolean }>)
   const installed = all.filter(([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link)
-  return { ...lock, packages: { '': packageJson(), ...Object.fromEntries(installed) } }
+  return { ...lock, packages: { '': packageJson(), ...Object.fromEntries(installed.map(withoutScript)) } }
+}
+
+/**
+ * isolated-vm's install script compiles it if there is no prebuilt binary for the Node.js that runs npm. Solhost runs it
+ * with its own Node.js, for which there is one, so npm must not run the script.
+ */
+function withoutScript<Entry extends object>([path, entry]: [string, Entry]): [string, object] {
+  if (path !== 'node_modules/isolated-vm') return [path, entry]
+  return [path, { ...entry, hasInstallScript: undefined, gypfile: false }]
 }
 
 function readJson(file: string): Record<string, unknown> {

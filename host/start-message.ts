@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isLoopback } from '../base/config/host-names.ts'
+import { developmentOnly } from '../base/program/development-only.ts'
 import { SOLHOST } from '../base/program/program-name.ts'
 import type { Settings } from './config/settings.ts'
 import type { Host } from './main.ts'
@@ -85,7 +86,7 @@ function passwordLines({ generatedPassword }: Host, { adminName }: Settings): st
 
 function warningLines(host: Host, settings: Settings, names: readonly string[]): string[] {
   const { solutionOrigin, environment, shown } = settings
-  const lines: string[] = [...exampleLines(host, settings, names)]
+  const lines: string[] = [...developmentOnly(), ...exampleLines(host, settings, names)]
   const isTokenSet = shown.some(({ name, isSet }) => name === 'REMOTE_ENVIRONMENT_TOKEN' && isSet)
   if (isTokenSet && environment !== 'onprem') {
     lines.push('Note: REMOTE_ENVIRONMENT_TOKEN is ignored: it applies only with ENVIRONMENT=onprem.')

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { createDebugSessions, type DebugSessions } from './debug-sessions.ts'
 import { createFrameReader, encodeFrame } from './frames.ts'
+import { platformOf } from './platforms.js'
 import { startBehind } from './process-priority.ts'
 import { programFile } from './program-file.ts'
 import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
@@ -12,6 +13,7 @@ import { checkFromSandbox } from './protocol-check.ts'
 import { startChildWithChannel } from './start-child.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const { libc, hasGroups } = platformOf()
 export const SANDBOX_MAIN = new URL('./sandbox/main.ts', import.meta.url)
 /** The only packages that the program resolves at run time, as they load a binary. */
 const BINARY = createRequire(import.meta.url).resolve('isolated-vm')
@@ -105,9 +107,10 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
     },
     {
       cwd: ROOT,
-      env: { LIBC: 'glibc', TZ: options.timeZone },
+      env: { ...(libc === null ? {} : { LIBC: libc }), TZ: options.timeZone },
       // A separate process group: Ctrl-C on the terminal is for the host, which lets running logins finish.
-      detached: true,
+      detached: hasGroups,
+      windowsHide: true,
     },
   )
   if ('failure' in started) return notStarted(started.failure)

@@ -1,10 +1,11 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { platformOf } from '../../runtime/platforms.js'
 import { shellWord } from './shell-word.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const WINDOWS_SHIM = process.platform === 'win32' ? '.cmd' : ''
+const { shim: SHIM } = platformOf()
 
 export type Program = 'solhost' | 'control-center'
 
@@ -39,7 +40,7 @@ function isInstalled(program: Program, path: string): boolean {
   const folders = path
     .split(delimiter)
     .filter((folder) => folder !== '' && !/[\\/]node_modules[\\/]/.test(`${folder}/`))
-  return folders.some((folder) => existsSync(join(folder, `${program}${WINDOWS_SHIM}`)))
+  return folders.some((folder) => existsSync(join(folder, `${program}${SHIM}`)))
 }
 
 /** The nearest folder above with a package.json, which is where npx and npm look. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { developmentOnly } from '../../base/program/development-only.ts'
 import { version } from '../../base/program/version.ts'
 import { CommandError, command, type Exit } from '../../base/terminal/command.ts'
 import { createLog, stopOnSignals, whyNot } from '../../base/terminal/run-service.ts'
@@ -141,7 +142,7 @@ function createLiveEnd(
 }
 
 function tellWhere(home: string, { host, notes }: Running, terminal: Terminal): void {
-  for (const note of notes) terminal.out(`${note}\n`)
+  for (const note of [...notes, ...developmentOnly()]) terminal.out(`${note}\n`)
   terminal.out(`Host          ${host.url}/
 Admin pages   ${host.adminUrl}/admin/ (${adminPassword(home, terminal)})
 Data folder   ${home}

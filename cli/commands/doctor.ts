@@ -12,6 +12,7 @@ import { fits } from '../../bin/find-node.js'
 import { readSettings, type Settings } from '../../host/config/settings.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createLimits } from '../../runtime/limits.ts'
+import { platformOf } from '../../runtime/platforms.js'
 import { isSolhost } from '../host-api.ts'
 import { listenOnce } from '../listen-once.ts'
 import { memoryFinding } from '../memory-finding.ts'
@@ -222,7 +223,7 @@ function nearestExisting(path: string): string {
 
 /** A file with secrets that other accounts on this machine can read. */
 function openToOthers(home: string): string | null {
-  if (process.platform === 'win32' || (statSync(home).mode & 0o077) === 0) return null
+  if (!platformOf().hasModes || (statSync(home).mode & 0o077) === 0) return null
   const files = ['platform-key', 'admin-password', 'platform.sqlite'].map((name) => join(home, name))
   return files.find((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0) ?? null
 }

