@@ -4,13 +4,16 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ask } from '../support/http.ts'
 import { type PackageRegistry, startPackageRegistry } from '../support/package-registry.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { createCleanMachine, missingForCleanMachine } from './clean-machine.ts'
 
 // The package as users get it: built, packed, and published to a registry on this machine.
+
+// npm writes about 370 MB for each installation, which takes long on a slow machine.
+vi.setConfig({ testTimeout: 240_000 })
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -23,7 +26,7 @@ beforeAll(async () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
   tarball = join(ROOT, 'build', `solhost-${version}.tgz`)
   registry = await startPackageRegistry(join(ROOT, 'build', 'package'), tarball)
-})
+}, 300_000)
 afterAll(async () => {
   await registry?.stop()
   rmSync(folder, { recursive: true, force: true })
@@ -108,7 +111,7 @@ describe.skipIf(isSkipped)(title, () => {
   beforeAll(() => {
     const silent = { npm_config_audit: 'false', npm_config_update_notifier: 'false' }
     machine = createCleanMachine(folder, { ...silent, npm_config_registry: registry.url, npm_config_yes: 'true' })
-  })
+  }, 300_000)
   afterAll(async () => {
     for (const child of running) if (child.exitCode === null && child.signalCode === null) signal(child, 'SIGKILL')
     machine?.remove()
