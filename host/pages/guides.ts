@@ -13,6 +13,7 @@ export const ADMIN_GUIDES = {
   'solution-access': 'operating#grant-access-to-databases-and-hosts',
   'solution-diff': 'uploading',
   'solution-log': 'operating#when-something-is-wrong',
+  'solution-versions': 'uploading',
   solutions: 'uploading',
   'token-new': 'operating#access-to-the-api',
   tokens: 'operating#access-to-the-api',

@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import { retryAtOf } from './catalog.ts'
 import { findSolution } from './find-solution.ts'
-import type { SolutionStore, SolutionSummary } from './solution-store.ts'
+import type { SolutionStore, SolutionSummary, VersionSummary } from './solution-store.ts'
 
 export type SolutionHeadParts = {
   readonly store: SolutionStore
@@ -24,4 +24,11 @@ export async function solutionOf(ctx: Context, { store, supervisor }: SolutionHe
 export function shownSolution(solution: SolutionSummary, supervisor: Pick<Supervisor, 'retryAt'>): ShownSolution {
   const retryAt = retryAtOf(supervisor, solution)
   return { ...solution, state: retryAt === null ? solution.state : 'quarantined', retryAt }
+}
+
+export async function versionsNewestFirst(
+  store: Pick<SolutionStore, 'versions'>,
+  name: string,
+): Promise<readonly VersionSummary[]> {
+  return (await store.versions(name)).toReversed()
 }

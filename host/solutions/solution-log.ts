@@ -46,6 +46,11 @@ export interface SolutionLog {
     options: LogFilter & { readonly limit: number; readonly before?: number | undefined },
   ): Promise<{ items: LogLine[]; next?: string }>
   /**
+   * Counts the errors since a time, in epoch ms, among the newest `COUNTED` lines. `isLeast`: older lines, which were
+   * not counted, are also from that time.
+   */
+  countErrors(solution: string, since: number): Promise<{ readonly count: number; readonly isLeast: boolean }>
+  /**
    * Calls `listener` for each new line, and `onEnd` if there will be no more, see `endFollowing`.
    * @returns a function that stops following
    */
@@ -69,6 +74,8 @@ const ROWS_OF_INSERT = 150
 /** Lines scanned per call, and lines read together: the host does other work between reads. */
 const LOOKED_AT = 20_000
 const READ_AT_ONCE = 1000
+/** Limits the database load of a solution that writes many lines. */
+export const COUNTED = 5000
 
 type Row = ReturnType<typeof rowOf>
 
@@ -145,6 +152,17 @@ export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => n
         if (rows.length < atOnce) return { items: newestFirst.reverse() }
       }
       return { items: newestFirst.reverse(), next: String(next) }
+    },
+    async countErrors(solution, since) {
+      await flush()
+      const lines = db.selectFrom('solution_log').select(['time', 'level']).where('solution', '=', solution)
+      const newest = firstRows(db, lines.orderBy('id', 'desc'), COUNTED).as('newest')
+      const isError = sql<number>`CASE WHEN level = 'error' AND time >= ${since} THEN 1 ELSE 0 END`
+      const { errors, looked, oldest } = await db
+        .selectFrom(newest)
+        .select(({ fn }) => [fn.sum(isError).as('errors'), fn.countAll().as('looked'), fn.min('time').as('oldest')])
+        .executeTakeFirstOrThrow()
+      return { count: Number(errors ?? 0), isLeast: Number(looked) === COUNTED && Number(oldest) >= since }
     },
     follow(solution, listener, onEnd = () => {}) {
       if (isEnded) onEnd()

@@ -31,7 +31,10 @@ const AUTH = {
   'modules/auth/globals.js': 'function onSolutionOpen() {}',
 }
 const MEND = 'Fix the script here, or just before this position.'
-const PAGES = ['/admin/', ...['', '/diff', '/log', '/access'].map((path) => `/admin/solutions/shown${path}`)]
+const PAGES = [
+  '/admin/',
+  ...['', '/versions', '/diff', '/log', '/access'].map((path) => `/admin/solutions/shown${path}`),
+]
 
 describe.skipIf(browserPath === undefined)('admin pages of solutions in a browser', () => {
   let host: TestHost
@@ -113,6 +116,18 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(complaints).toEqual([])
   })
 
+  test('upload: the keyboard is enough, from the main button of the page to the new version', async () => {
+    await using opened = await open('/admin/')
+    const { page } = opened
+    const main = page.getByRole('link', { name: 'Upload solution' })
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), main.press('Enter')])
+    await chooser.setFiles(await bundleFile({ name: 'by-keyboard' }))
+    expect(await page.evaluate('document.activeElement.id')).toBe('bundle')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.locator('.upload-done', { hasText: 'by-keyboard 1.0.0 is active.' }).waitFor()
+  })
+
   test('upload: a refusal shows every error with its position, its line and what to change', async () => {
     await using opened = await open('/admin/')
     const { page } = opened
@@ -136,12 +151,13 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
   })
 
   test('upload: a progress bar shows the upload, then a text says that the host is checking', async () => {
-    await using opened = await open('/admin/solutions/shown')
+    await using opened = await open('/admin/solutions/shown/versions')
     const { page } = opened
     const states = await page.evaluateHandle<string[]>(`(() => {
       const states = []
-      const state = document.querySelector('.upload-state')
-      new MutationObserver(() => states.push(state.textContent)).observe(state, { childList: true })
+      for (const state of document.querySelectorAll('.upload-state, .upload-sent')) {
+        new MutationObserver(() => states.push(state.textContent)).observe(state, { childList: true })
+      }
       return states
     })()`)
     const file = await bundleFile({ ...ASKS, name: 'shown', version: '1.2.0' }, { ...AUTH, 'media/a.txt': 'x' })
@@ -149,7 +165,10 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     await page.click('text=Upload and activate')
     await page.locator('.upload-result').waitFor()
     const shown = await states.jsonValue()
-    expect([shown[0], shown.at(-2), shown.at(-1)]).toEqual(['0% uploaded', 'Upload complete. Checking the bundle…', ''])
+    expect(shown).toContain('0% uploaded')
+    expect(shown.filter((one) => /^0 B of \d.* (B|KB) sent$/.test(one)).length).toBeGreaterThan(0)
+    expect(shown.filter((one) => one === 'Upload complete. Checking the bundle…').length).toBeGreaterThan(1)
+    expect(shown.at(-1)).toBe('')
     expect(await page.isVisible('.upload-bar')).toBe(false)
   })
 
@@ -165,6 +184,9 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(await problem.innerText()).toContain('This is a folder.')
     await page.click('text=Upload and activate')
     expect(await problem.innerText()).toBe('Choose a .zip file first.')
+    const large = { name: 'large.zip', mimeType: 'application/zip', buffer: Buffer.alloc(10 * 1024 ** 2 + 1) }
+    await page.setInputFiles('#bundle', large)
+    expect(await problem.innerText()).toBe('“large.zip” is 10 MB. The host accepts bundles up to 10 MB (BUNDLE_SIZE).')
     await drop(page, ['a.zip'])
     expect(await problem.isVisible()).toBe(false)
     expect(await page.evaluate('document.querySelector("#bundle").files[0].name')).toBe('a.zip')
@@ -174,7 +196,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
   test('versions: they can be rolled back after a confirmation, downloaded, compared and deleted', async () => {
     const old = await upload('rolls', {}, { 'globals.js': 'let a = 1\n' })
     const now = await upload('rolls', { version: '2.0.0' }, { 'globals.js': 'let a = 2\n' })
-    await using opened = await open('/admin/solutions/rolls')
+    await using opened = await open('/admin/solutions/rolls/versions')
     const { page, complaints } = opened
     await page.click('text=Roll back')
     await page.click('text=Cancel')

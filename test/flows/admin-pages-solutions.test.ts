@@ -10,7 +10,7 @@ const HOSTILE = '</title><script>alert(1)</script>'
 const ESCAPED = '&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;'
 /** A loop in native code: no timeout inside the process can stop it. */
 const HANGS = 'Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1)'
-const PATHS = ['', '/diff', '/log', '/access']
+const PATHS = ['', '/versions', '/diff', '/log', '/access']
 
 let host: TestHost
 let admin: Awaited<ReturnType<typeof signInToAdmin>>
@@ -71,8 +71,63 @@ test('the URL of a solution has the port of the pages and the host name that the
   expect((await admin.get('/admin/solutions/plain')).text).toContain(`href="http://127.0.0.1:${port}/solution/plain/"`)
 })
 
+test('overview: it shows the active version, the number of versions, and says if nobody signs in or no error was logged', async () => {
+  const text = (await admin.get('/admin/solutions/differs')).text.replaceAll(/\s+/g, ' ')
+  expect(text).toContain(`<dt>Active version</dt><dd><bdi>2.0.0</bdi> <code title="${to}">`)
+  expect(text).toContain('<dt>Stored versions</dt><dd>2</dd>')
+  expect(text).toContain('The log has no errors from the last hour.')
+  expect(text).toContain('users open this solution without signing in')
+  expect(text.indexOf('id="danger"')).toBeGreaterThan(text.indexOf('id="sign-ins"'))
+})
+
+test('overview: it counts the errors of the last hour, shows the newest five, and links to them in the log', async () => {
+  await upload('fails', {}, { 'globals.js': 'function onSolutionOpen() { missing() }' })
+  for (let i = 0; i < 6; i++) await openOnce(host.url, 'fails', createVisitor(host.url))
+  const { text } = await admin.get('/admin/solutions/fails')
+  expect(text).toContain('>6 errors<')
+  expect(text.match(/missing is not defined/g)).toHaveLength(5)
+  expect(text).toContain('href="/admin/solutions/fails/log?level=error"')
+})
+
+test('overview: it shows the last sign-ins with their outcome, and links to them in the audit', async () => {
+  await upload(
+    'signed',
+    { authenticator: 'AUTHENTICATOR', modules: ['auth'] },
+    {
+      ...moduleFile('auth', { type: 'authenticator' }),
+      'modules/auth/globals.js': `function onSolutionOpen(arg, { username, password }) {
+        if (password === 'right') security.login(username, 'u-1', ['Users'])
+      }`,
+    },
+  )
+  expect((await admin.get('/admin/solutions/signed')).text).toContain('Nobody has signed in to this solution yet.')
+  for (const password of ['right', 'wrong']) {
+    const visitor = createVisitor(host.url)
+    await visitor.get('/solution/signed/index.html')
+    await visitor.post('/solution/signed/index.html', { username: '<anna>', password })
+  }
+  const { text } = await admin.get('/admin/solutions/signed')
+  expect(text.match(/<bdi>&lt;anna&gt;<\/bdi>/g)).toHaveLength(2)
+  expect(text.indexOf('>refused<')).toBeLessThan(text.indexOf('>ok<'))
+  expect(text).toContain('href="/admin/audit?solution=signed&amp;action=sign-in"')
+})
+
+test('the OAuth tab is shown for solutions that use OAuth; others link to how to switch', async () => {
+  const tab = (name: string) => `<a href="/admin/solutions/${name}/oauth">OAuth</a>`
+  expect((await admin.get('/admin/solutions/plain/log')).text).not.toContain(tab('plain'))
+  expect((await admin.get('/admin/solutions/plain')).text).toContain(
+    '<a href="/admin/solutions/plain/oauth">Set up sign-in with a provider</a>',
+  )
+  await upload(
+    'provided',
+    { authenticator: 'OAUTH', modules: ['auth'] },
+    { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': 'function onSolutionOpen() {}' },
+  )
+  expect((await admin.get('/admin/solutions/provided/log')).text).toContain(tab('provided'))
+})
+
 test('versions: the newest is first; the active one is marked, and an older one can be activated', async () => {
-  const { text } = await admin.get('/admin/solutions/differs')
+  const { text } = await admin.get('/admin/solutions/differs/versions')
   expect(text.indexOf(`title="${to}"`)).toBeLessThan(text.indexOf(`title="${from}"`))
   expect(text).toContain('Roll back')
   expect(text).toContain(`diff?from=${from}&amp;to=${to}`)
@@ -177,7 +232,7 @@ test('a paused solution: its page shows until when, the reason with the last err
   )
   expect(text).toContain('its scripts are paused for ')
   expect(text).toContain('roll back to one that worked')
-  for (const path of ['', '/log', '/access', '/login-page', '/oauth']) {
+  for (const path of ['', '/versions', '/log', '/access', '/login-page', '/oauth']) {
     const { text: page } = await admin.get(`/admin/solutions/paused${path}`)
     expect([path, page.includes('>Quarantined<')]).toEqual([path, true])
   }

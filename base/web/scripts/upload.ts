@@ -8,23 +8,38 @@ type UploadForm = {
   readonly form: HTMLFormElement
   readonly input: HTMLInputElement
   readonly bar: HTMLProgressElement
+  /** For screen readers, in steps. */
   readonly state: HTMLElement
+  /** The same on the page, in bytes. */
+  readonly sent: HTMLElement
   readonly result: HTMLElement
 }
 
 /**
  * The form with `data-upload` sends a bundle to the API and shows its progress: the value is the method, `action` the
- * URL, and `data-address` the URL of the solution `{name}` for users. Files can be dropped anywhere on the form's card.
+ * URL, `data-address` the URL of the solution `{name}` for users, and `data-most` the maximum bytes. Files can be
+ * dropped anywhere on the page. A link with `data-choose` opens the file dialog.
  */
 export function takeOverUploads(): void {
   const form = document.querySelector<HTMLFormElement>('form[data-upload]')
   const input = form?.querySelector<HTMLInputElement>('input[type=file]')
   const bar = form?.querySelector('progress')
   const state = form?.querySelector<HTMLElement>('.upload-state')
+  const sent = form?.querySelector<HTMLElement>('.upload-sent')
   const result = document.querySelector<HTMLElement>('.upload-result')
-  if (!form || !input || !bar || !state || !result) return
-  const parts = { form, input, bar, state, result }
+  if (!form || !input || !bar || !state || !sent || !result) return
+  const parts = { form, input, bar, state, sent, result }
   takeDrops(parts, form.closest<HTMLElement>('.card') ?? form)
+  document.querySelector('[data-choose]')?.addEventListener('click', (event) => {
+    event.preventDefault()
+    // The dialog returns the focus to the field, from where the next control is the button that sends.
+    input.focus()
+    input.click()
+  })
+  input.addEventListener('change', () => {
+    const [file] = input.files ?? []
+    if (file !== undefined && isChecked(parts, file)) problemPlace(form).hidden = true
+  })
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     const [file] = input.files ?? []
@@ -34,15 +49,19 @@ export function takeOverUploads(): void {
   })
 }
 
+/** The whole page accepts files: a browser opens a file that is dropped beside the zone, and leaves the page. */
 function takeDrops(parts: UploadForm, card: HTMLElement): void {
-  card.addEventListener('dragover', (event) => {
+  const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true
+  document.addEventListener('dragover', (event) => {
+    if (!hasFiles(event)) return
     event.preventDefault()
     card.classList.add('upload-over')
   })
-  card.addEventListener('dragleave', (event) => {
-    if (!card.contains(event.relatedTarget as Node | null)) card.classList.remove('upload-over')
+  document.addEventListener('dragleave', ({ relatedTarget }) => {
+    if (relatedTarget === null) card.classList.remove('upload-over')
   })
-  card.addEventListener('drop', (event) => {
+  document.addEventListener('drop', (event) => {
+    if (!hasFiles(event)) return
     event.preventDefault()
     card.classList.remove('upload-over')
     if (event.dataTransfer !== null) takeDropped(parts, event.dataTransfer)
@@ -65,10 +84,13 @@ function takeDropped(parts: UploadForm, dropped: DataTransfer): void {
   form.querySelector<HTMLButtonElement>('button[type=submit]')?.focus()
 }
 
-/** Whether the file name ends with .zip; the host checks everything else. */
-function isChecked(parts: UploadForm, { name }: File): boolean {
-  if (/\.zip$/i.test(name)) return true
-  refuseFile(parts, uploadText(parts.form, 'kind').replace('{0}', name))
+/** Whether the file is a .zip that the host accepts by size; the host checks everything else. */
+function isChecked(parts: UploadForm, { name, size }: File): boolean {
+  const { form } = parts
+  const most = Number(form.dataset.most ?? Number.POSITIVE_INFINITY)
+  if (!/\.zip$/i.test(name)) refuseFile(parts, uploadText(form, 'kind', name))
+  else if (size > most) refuseFile(parts, uploadText(form, 'large', name, bytesText(size), bytesText(most)))
+  else return true
   return false
 }
 
@@ -81,41 +103,43 @@ function refuseFile({ form }: UploadForm, text: string): void {
 }
 
 async function uploadFile(parts: UploadForm, file: File): Promise<void> {
-  const { form, input, bar, state, result } = parts
+  const { form, input, bar, state, sent, result } = parts
   const place = problemPlace(form)
   place.hidden = true
   result.hidden = true
   bar.hidden = false
   form.setAttribute('aria-busy', 'true')
-  const answer = await sendFile(form, file, (sent) => showSent(parts, sent))
+  const answer = await sendFile(form, file, (bytes) => showSent(parts, bytes, file.size))
   form.removeAttribute('aria-busy')
   bar.hidden = true
   state.textContent = ''
+  sent.textContent = ''
   input.value = ''
   if (answer.ok) showUploaded(parts, answer.body as UploadedVersion)
   else showProblem(place, answer.problem)
 }
 
-/** @param sent percent; at 100 the upload is complete and the host checks the bundle */
-function showSent({ form, bar, state }: UploadForm, sent: number): void {
-  const isSent = sent >= 100
+/** After the last byte, the host checks the bundle, which takes a time that nobody knows. */
+function showSent({ form, bar, state, sent }: UploadForm, bytes: number, total: number): void {
+  const isSent = bytes >= total
+  const percent = isSent ? 100 : Math.floor((100 * bytes) / total)
   if (isSent) bar.removeAttribute('value')
-  else bar.value = sent
+  else bar.value = percent
+  const checking = uploadText(form, 'checking')
+  sent.textContent = isSent ? checking : uploadText(form, 'sent', bytesText(bytes), bytesText(total))
   // In steps of 25, since a screen reader reads each change aloud.
-  const status = isSent
-    ? uploadText(form, 'checking')
-    : uploadText(form, 'sending').replace('{0}', String(sent - (sent % 25)))
+  const status = isSent ? checking : uploadText(form, 'sending', String(percent - (percent % 25)))
   if (state.textContent !== status) state.textContent = status
 }
 
 /** Uses XMLHttpRequest because fetch does not report upload progress. */
-function sendFile(form: HTMLFormElement, file: File, onSent: (percent: number) => void): Promise<Answer> {
+function sendFile(form: HTMLFormElement, file: File, onSent: (bytes: number) => void): Promise<Answer> {
   const request = new XMLHttpRequest()
   request.open(form.dataset.upload ?? 'POST', form.getAttribute('action') ?? '')
   request.setRequestHeader('X-CSRF-Token', csrfToken())
   request.setRequestHeader('Content-Type', 'application/zip')
-  request.upload.addEventListener('progress', ({ loaded, total }) => onSent(Math.floor((100 * loaded) / total)))
-  request.upload.addEventListener('load', () => onSent(100))
+  request.upload.addEventListener('progress', ({ loaded }) => onSent(loaded))
+  request.upload.addEventListener('load', () => onSent(file.size))
   return new Promise((resolve) => {
     request.addEventListener('loadend', () => {
       if (request.status === 401) signInAgain()
@@ -130,7 +154,7 @@ function sendFile(form: HTMLFormElement, file: File, onSent: (percent: number) =
 
 function showUploaded({ form, result }: UploadForm, { name, version, warnings }: UploadedVersion): void {
   const done = result.querySelector('.upload-done')
-  if (done !== null) done.textContent = uploadText(form, 'done').replace('{0}', name).replace('{1}', version)
+  if (done !== null) done.textContent = uploadText(form, 'done', name, version)
   const address = uploadText(form, 'address').replaceAll('{name}', name)
   const place = result.querySelector('.upload-address')
   if (place !== null) place.textContent = address
@@ -146,6 +170,14 @@ function showUploaded({ form, result }: UploadForm, { name, version, warnings }:
   result.focus()
 }
 
-function uploadText(form: HTMLFormElement, name: string): string {
-  return form.dataset[name] ?? ''
+function uploadText(form: HTMLFormElement, name: string, ...values: readonly string[]): string {
+  return (form.dataset[name] ?? '').replace(/\{(\d)\}/g, (all, index: string) => values[Number(index)] ?? all)
+}
+
+/** Such as '1.2 MB'; each unit is 1024 times the previous one, as in the pages. */
+function bytesText(count: number): string {
+  const units = ['B', 'KB', 'MB', 'GB']
+  const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10))
+  const number = new Intl.NumberFormat(document.documentElement.lang, { maximumFractionDigits: 1 })
+  return `${number.format(count / 1024 ** step)} ${units[step]}`
 }

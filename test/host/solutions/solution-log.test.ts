@@ -51,3 +51,23 @@ test('solution log: lines are removed by age, and by size oldest first, per solu
   expect(await messages(log, 'long')).toEqual(['line 6', 'line 7', 'line 8', 'line 9'])
   expect(await messages(log, 'short')).toEqual(['stays'])
 })
+
+test('solution log: errors are counted from a time on, in one solution', async () => {
+  let time = 1000
+  const log = createSolutionLog(db, createLimits(), () => time)
+  expect(await log.countErrors('counted', 0)).toEqual({ count: 0, isLeast: false })
+  log.write('counted', { level: 'error', message: 'old' })
+  time = 2000
+  log.write('counted', { level: 'error', message: 'new' })
+  log.write('counted', { level: 'warn', message: 'no error' })
+  log.write('other', { level: 'error', message: 'of another' })
+  expect(await log.countErrors('counted', 2000)).toEqual({ count: 1, isLeast: false })
+  expect(await log.countErrors('counted', 1000)).toEqual({ count: 2, isLeast: false })
+})
+
+test('solution log: of more than 5,000 lines only the newest are counted, and the count says so', async () => {
+  const log = createSolutionLog(db, createLimits(), () => 5000)
+  for (let i = 0; i < 5001; i++) log.write('busy', { level: i < 10 ? 'error' : 'info', message: 'x' })
+  expect(await log.countErrors('busy', 5000)).toEqual({ count: 9, isLeast: true })
+  expect(await log.countErrors('busy', 5001)).toEqual({ count: 0, isLeast: false })
+})
