@@ -180,12 +180,11 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(await problem.innerText()).toBe('“notes.txt” isn’t a .zip file.')
     await drop(page, ['a.zip', 'b.zip'])
     expect(await problem.innerText()).toBe('Drop one file at a time.')
-    await drop(page, ['folder'], true)
+    await drop(page, ['folder'], { isFolder: true })
     expect(await problem.innerText()).toContain('This is a folder.')
     await page.click('text=Upload and activate')
     expect(await problem.innerText()).toBe('Choose a .zip file first.')
-    const large = { name: 'large.zip', mimeType: 'application/zip', buffer: Buffer.alloc(10 * 1024 ** 2 + 1) }
-    await page.setInputFiles('#bundle', large)
+    await drop(page, ['large.zip'], { bytes: 10 * 1024 ** 2 + 1 })
     expect(await problem.innerText()).toBe('“large.zip” is 10 MB. The host accepts bundles up to 10 MB (BUNDLE_SIZE).')
     await drop(page, ['a.zip'])
     expect(await problem.isVisible()).toBe(false)
@@ -319,10 +318,10 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
 })
 
 /** Drops files with these names on the upload card, like a file manager. */
-async function drop(page: Page, names: readonly string[], isFolder = false): Promise<void> {
-  await page.evaluate(`((names, isFolder) => {
+async function drop(page: Page, names: readonly string[], { isFolder = false, bytes = 1 } = {}): Promise<void> {
+  await page.evaluate(`((names, isFolder, bytes) => {
     const data = new DataTransfer()
-    for (const name of names) data.items.add(new File(['x'], name))
+    for (const name of names) data.items.add(new File([new Uint8Array(bytes)], name))
     // Scripts cannot create a folder entry.
     const items = DataTransferItem.prototype
     const { webkitGetAsEntry } = items
@@ -330,5 +329,5 @@ async function drop(page: Page, names: readonly string[], isFolder = false): Pro
     const event = new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true })
     document.querySelector('.upload').dispatchEvent(event)
     items.webkitGetAsEntry = webkitGetAsEntry
-  })(${JSON.stringify(names)}, ${isFolder})`)
+  })(${JSON.stringify(names)}, ${isFolder}, ${bytes})`)
 }
