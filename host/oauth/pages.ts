@@ -3,6 +3,7 @@ import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { stateOf } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import { oauthForm } from '../../base/oauth/page-fields.ts'
+import { PROVIDER_GUIDES } from '../../base/oauth/provider-guides.ts'
 import type { PageRouter } from '../pages/page.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import type { Catalog } from '../solutions/catalog.ts'
@@ -51,6 +52,7 @@ export function addOAuthPages(pages: PageRouter, parts: OAuthPageParts): void {
       warnings: warnOfOAuthSettings({ manifest, settings, merged, secretNames, refusalOf }),
       inForce: settingsInForce(manifest.oauth, counting, refusalOf, settings === null ? 'control-center' : 'operator'),
       form: oauthForm(name, manifest.oauth, settings),
+      guides: PROVIDER_GUIDES,
       secrets: listed,
     }
   }

@@ -67,6 +67,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     return (await ask(`${host.url}/admin/api/solutions/${path}`, { headers: { authorization: host.admin } })).json()
   }
 
+  const choose = (page: Page, api: string) => page.check(`input[name=api][value=${api}]`)
   const next = (page: Page) => page.getByRole('button', { name: 'Next' }).click()
 
   async function tested(page: Page): Promise<string[]> {
@@ -82,7 +83,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(await page.locator('#oauth-address-redirect').innerText()).toBe(redirect)
     await provider.setClient({ client_id: 'solhost', redirect_uris: [redirect] })
 
-    await page.selectOption('#oauth-api', 'Custom')
+    await choose(page, 'Custom')
     await page.fill('#oauth-clientId', 'solhost')
     await page.fill('#oauth-issuer', provider.issuer)
     await page.fill('#oauth-secret-value', CLIENT_SECRET)
@@ -146,12 +147,15 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
       Okta: ['Domain', 'Issuer'],
       Custom: ['Issuer', 'Authorization endpoint', 'Token endpoint', 'JWKS URI'],
     })) {
-      await page.selectOption('#oauth-api', api)
+      await choose(page, api)
       expect(await shown()).toEqual(common(own))
+      expect(await page.locator('.provider-guide:visible h3').allInnerTexts()).toEqual([
+        api === 'Custom' ? 'Register at your provider' : `Register at ${api}`,
+      ])
     }
     await page.fill('#oauth-accessTokenEndpoint', 'https://login.example.org:8443/token')
     expect(await page.inputValue('#oauth-secret-hosts')).toBe('login.example.org:8443')
-    await page.selectOption('#oauth-api', 'Apple')
+    await choose(page, 'Apple')
     expect(await page.inputValue('#oauth-secret-hosts')).toBe('appleid.apple.com')
     expect(opened.complaints).toEqual([])
   })
@@ -159,7 +163,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
   test('a step continues only when the fields that the provider needs are filled in', async () => {
     await using opened = await open('looks')
     const { page } = opened
-    await page.selectOption('#oauth-api', 'Google')
+    await choose(page, 'Google')
     await page.fill('#oauth-clientId', 'x')
     await next(page)
     expect(await page.evaluate('document.querySelector("#oauth-secret-value").validity.valueMissing')).toBe(true)
@@ -169,7 +173,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
   test('an error of the API is shown with the name of the setting, which gets the focus', async () => {
     await using opened = await open('looks')
     const { page } = opened
-    await page.selectOption('#oauth-api', 'Custom')
+    await choose(page, 'Custom')
     await page.fill('#oauth-clientId', 'x')
     await next(page)
     await page.fill('#oauth-parameters', 'prompt')
@@ -212,10 +216,15 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(opened.complaints).toEqual([])
   })
 
-  test('the redirect URI can be copied', async () => {
+  test('the steps for the chosen provider link to its console, and its redirect URI can be copied there', async () => {
     await using opened = await open('crm', { permissions: ['clipboard-read', 'clipboard-write'] })
     const { page } = opened
-    await page.getByRole('button', { name: 'Copy: Redirect URI' }).click()
+    const steps = page.locator('.provider-guide:visible')
+    expect(await steps.locator('a').count()).toBe(0)
+    await choose(page, 'GitHub')
+    expect(await steps.locator('a').getAttribute('href')).toBe('https://github.com/settings/developers')
+    expect(await steps.locator('li').count()).toBe(3)
+    await steps.getByRole('button', { name: 'Copy: Redirect URI (GitHub)' }).click()
     await page.getByText('Copied.').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`${host.url}/solution/crm/app_oauth/index.html`)
   })
@@ -228,6 +237,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(await lookOf(many.page)).toEqual(SOUND_LOOK)
     await using other = await open('open')
     expect(await other.page.locator('#oauth-none').innerText()).toContain('Its authenticator is NONE')
+    expect(await other.page.locator('#oauth-none').innerText()).toContain('"authenticator": "OAUTH"')
     expect(await other.page.locator('form[id]').count()).toBe(0)
     expect(await lookOf(other.page)).toEqual(SOUND_LOOK)
     expect([many.complaints, other.complaints]).toEqual([[], []])
@@ -237,7 +247,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     await using opened = await open('crm')
     const { page } = opened
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
-    await page.selectOption('#oauth-api', 'Custom')
+    await choose(page, 'Custom')
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
     await page.fill('#oauth-clientId', 'x')
     await next(page)

@@ -25,7 +25,7 @@ function isControl(element: Element): element is Control {
 function putControl(body: Record<string, unknown>, control: Control): void {
   const { name, value, dataset } = control
   const as = dataset.as ?? (isCheckbox(control) ? 'boolean' : 'text')
-  if (as === 'choice') return
+  if (as === 'choice' || (control instanceof HTMLInputElement && control.type === 'radio' && !control.checked)) return
   if (as === 'boolean') body[name] = isCheckbox(control) ? control.checked : value === 'true'
   else if (as === 'lines') body[name] = linesOf(value)
   else if (value !== '') body[name] = as === 'json' ? JSON.parse(value) : value

@@ -1,26 +1,29 @@
 type SecretHost = { readonly host?: string; readonly setting?: string }
 
 /**
- * Shows and enables the fields of the chosen provider; the fields of others are hidden and not sent. The placeholder is
- * the value that applies if the field is empty: the manifest's if it uses this provider, else the provider's default.
+ * Shows how to register at the chosen provider, and enables its fields; the fields of others are hidden and not sent.
+ * The placeholder is the value that applies if the field is empty: the manifest's if it uses this provider, else the
+ * provider's default.
  */
 export function showProviderFields(form: HTMLFormElement): void {
   const ofManifest = form.dataset.apiOfManifest ?? ''
-  const api = form.querySelector<HTMLSelectElement>('#oauth-api')?.value || ofManifest
+  const api = String(new FormData(form).get('api') ?? '') || ofManifest
+  for (const guide of form.querySelectorAll<HTMLElement>('[data-guide-of]'))
+    guide.hidden = guide.dataset.guideOf !== api
   for (const field of form.querySelectorAll<HTMLElement>('[data-providers]')) {
-    showProviderField(field, api, api === ofManifest)
+    showProviderField(field, api, api === ofManifest, providerCount(form))
   }
   demandSecret(form, api, api === ofManifest)
   suggestSecretHosts(form, api)
 }
 
-function showProviderField(field: HTMLElement, api: string, isOfManifest: boolean): void {
+function showProviderField(field: HTMLElement, api: string, isOfManifest: boolean, count: number): void {
   const control = field.querySelector<HTMLInputElement | HTMLSelectElement>('input, select')
   if (control === null) return
   const { providers = '', requiredBy = '', defaults = '{}', ofManifest = '' } = field.dataset
   const known = providers.split(' ')
   // Before a provider is chosen, show only the fields that all of them have.
-  field.hidden = api === '' ? known.length < providerCount() : !known.includes(api)
+  field.hidden = api === '' ? known.length < count : !known.includes(api)
   control.disabled = field.hidden
   const written = isOfManifest ? ofManifest : ''
   const usual = written || ((JSON.parse(defaults) as Record<string, string>)[api] ?? '')
@@ -44,8 +47,8 @@ function nameUnset(control: HTMLSelectElement, usual: string): void {
   unset.text = usual === '' ? unset.dataset.text : `${unset.dataset.text} (${usual})`
 }
 
-function providerCount(): number {
-  return document.querySelectorAll('#oauth-api option[value]:not([value=""])').length
+function providerCount(form: HTMLFormElement): number {
+  return form.querySelectorAll('input[name=api]:not([value=""]), select[name=api] option:not([value=""])').length
 }
 
 /** Suggests the hosts that may receive the secret, unless the user edited the field. */
