@@ -25,7 +25,7 @@ export const AFTER_OAUTH_PROBLEMS: Readonly<Record<OAuthProblemCode, string>> = 
   oauth_token: 'The log shows which check failed. Compare `clientId`, `issuer` and the registration at the provider.',
   oauth_clock: 'Synchronize the host’s clock with NTP; the log shows both times.',
   oauth_configuration:
-    'The log names the setting. Fix it in the manifest, the operator’s settings or `getOAuthConfig`.',
+    'The log names the setting or quotes the provider’s error. Fix it in the manifest, the operator’s settings, `getOAuthConfig` or the registration at the provider.',
   oauth_script: 'The log shows the script’s error under the same reference. Fix the script.',
   oauth_busy: 'Try again in a moment. If it keeps happening, the host needs more CPU cores or memory.',
   oauth_expired:

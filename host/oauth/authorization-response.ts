@@ -110,5 +110,6 @@ export const PROVIDER_DOWN = ['temporarily_unavailable', 'server_error']
 function problemOfError(error: string, description: string | null, { title }: Provider): OAuthProblem {
   const said = `${title} returned the error ${quote(error)}${description === null ? '' : `: ${quote(description)}`}`
   if (DENIED.includes(error)) return new OAuthProblem('oauth_denied', said)
-  return new OAuthProblem(PROVIDER_DOWN.includes(error) ? 'oauth_provider' : 'oauth_configuration', said)
+  if (PROVIDER_DOWN.includes(error)) return new OAuthProblem('oauth_provider', said, { detail: 'down' })
+  return new OAuthProblem('oauth_configuration', said, { detail: 'refused' })
 }

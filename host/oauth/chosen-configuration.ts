@@ -68,7 +68,7 @@ export function createConfigurationChooser({
       return checkConfiguration(settings, 'getOAuthConfig', refusalOf)
     }
     const message = 'getOAuthConfig returned null: no configuration matches the query parameters'
-    throw new OAuthProblem('oauth_configuration', message)
+    throw new OAuthProblem('oauth_configuration', message, { detail: 'address' })
   }
 
   return {

@@ -1,5 +1,5 @@
 import type { Failed } from '../../runtime/outcome.ts'
-import type { OAuthProblemPage } from '../web/pages.ts'
+import type { OAuthProblemDetail, OAuthProblemPage } from '../web/pages.ts'
 
 /**
  * Why a sign-in at a provider failed. The code is in the solution's log and in the audit; `status` is that of the page,
@@ -7,21 +7,35 @@ import type { OAuthProblemPage } from '../web/pages.ts'
  */
 export const OAUTH_PROBLEMS = {
   oauth_unknown_user: { status: 403, page: 'unknown-user', what: 'the authenticator did not log the user in' },
-  oauth_denied: { status: 403, page: 'denied', what: 'the user or the provider denied the sign-in' },
+  oauth_denied: {
+    status: 403,
+    page: 'denied',
+    what: 'the provider reported that the sign-in was cancelled or refused',
+  },
   oauth_provider: { status: 502, page: 'provider', what: 'the provider did not respond, or its response was invalid' },
   oauth_token: { status: 403, page: 'token', what: 'the provider’s response failed validation' },
-  oauth_clock: { status: 502, page: 'clock', what: 'the clocks of provider and host are too far apart' },
-  oauth_configuration: { status: 503, page: 'configuration', what: 'the OAuth settings are wrong or missing' },
+  oauth_clock: {
+    status: 502,
+    page: 'clock',
+    what: 'the times in the provider’s response don’t match the host’s clock',
+  },
+  oauth_configuration: {
+    status: 503,
+    page: 'configuration',
+    what: 'the OAuth settings are missing or invalid, or the provider did not accept the request',
+  },
   oauth_script: { status: 503, page: 'script', what: 'a script of the solution failed' },
   oauth_busy: { status: 503, page: 'busy', what: 'the host had no capacity for the solution’s script' },
   oauth_expired: {
     status: 400,
     page: 'expired',
-    what: 'the sign-in is too old, was already used, or began in another browser',
+    what: 'the response does not match an open sign-in of this browser',
   },
 } as const satisfies Record<string, { readonly status: number; readonly page: OAuthProblemPage; readonly what: string }>
 
 export type OAuthProblemCode = keyof typeof OAUTH_PROBLEMS
+
+type OAuthProblemOptions = ErrorOptions & { readonly detail?: OAuthProblemDetail }
 
 /**
  * Ends a sign-in at a provider. The message is for the solution's author: it says what was expected and what was
@@ -30,11 +44,14 @@ export type OAuthProblemCode = keyof typeof OAUTH_PROBLEMS
  */
 export class OAuthProblem extends Error {
   readonly code: OAuthProblemCode
+  /** What else is known, which the page then says; null: no more than the code. */
+  readonly detail: OAuthProblemDetail | null
 
-  constructor(code: OAuthProblemCode, message: string, options?: ErrorOptions) {
+  constructor(code: OAuthProblemCode, message: string, options: OAuthProblemOptions = {}) {
     super(message, options)
     this.name = 'OAuthProblem'
     this.code = code
+    this.detail = options.detail ?? null
   }
 }
 

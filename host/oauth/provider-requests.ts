@@ -60,7 +60,12 @@ export function createProviderRequests(
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
       const isOurs = error.code === 'ERR_OUTBOUND_PRIVATE' || error.code === 'ERR_OUTBOUND_INVALID'
-      throw new OAuthProblem(isOurs ? 'oauth_configuration' : 'oauth_provider', error.message, { cause: error })
+      if (isOurs) throw new OAuthProblem('oauth_configuration', error.message, { cause: error })
+      const isSilent = error.code === 'ERR_OUTBOUND_FAILED' || error.code === 'ERR_OUTBOUND_TIME'
+      throw new OAuthProblem('oauth_provider', error.message, {
+        cause: error,
+        ...(isSilent ? { detail: 'unreachable' } : {}),
+      })
     }
   }
 

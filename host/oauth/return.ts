@@ -9,6 +9,7 @@ import { goTo, redirectSignedIn, type SignedIn } from '../login/redirect-signed-
 import type { Accepted } from '../login/sign-in-answer.ts'
 import { forgetSignedOut } from '../login/signed-out-browser.ts'
 import { acceptSignIn, auditSignIn, type SessionParts } from '../login/start-session.ts'
+import type { OAuthProblemDetail } from '../web/pages.ts'
 import {
   type AuthorizationResponse,
   checkAuthorizationResponse,
@@ -76,10 +77,11 @@ export function returnFromProvider(
 async function takeTransaction(asked: Asked, parts: ReturnParts): Promise<Attempt | Refusal> {
   const { ctx, scope, solution, serverUrl, parameters } = asked
   const nothingKnown = { configuration: null, provider: null, claims: null, returnTo: startPageOf(solution) }
-  const refuse = (message?: string) => refused(asked, expired(message), nothingKnown, parts)
-  if (parameters === null) return refuse('the response is larger than the limit for forms and was not read')
+  const refuse = (problem = expired()) => refused(asked, problem, nothingKnown, parts)
+  const unreadable = (message: string) => refuse(expired(message, 'unreadable'))
+  if (parameters === null) return unreadable('the response is larger than the limit for forms and was not read')
   const state = stateOfResponse(parameters)
-  if (state === null) return refuse('the response must have exactly one "state"')
+  if (state === null) return unreadable('the response must have exactly one "state"')
   const taken = await take(asked, state, parts)
   if (taken.kind === 'unknown') return refuse()
   if (taken.kind === 'used') {
@@ -162,7 +164,7 @@ async function accept(
   const login = { configuration, provider, page: returnTo, nonce, claims, idToken, refreshToken }
   const providerLogin = await logins.start(solution.name, login, issuedAt, startedAt)
   const signedOut = () => {
-    const problem = expired('the provider has signed the user out in the meantime')
+    const problem = expired('the provider has signed the user out in the meantime', 'signed-out')
     return refused(attempt, problem, contextOf(attempt, claims), parts)
   }
   if (providerLogin === null) return signedOut()
@@ -188,6 +190,9 @@ function startPageOf(solution: ActiveSolution): string {
   return `/solution/${solution.name}/index.html`
 }
 
-function expired(message = 'the sign-in is too old, was already used, or began in another browser'): OAuthProblem {
-  return new OAuthProblem('oauth_expired', message)
+function expired(
+  message = 'the response does not match an open sign-in of this browser',
+  detail?: OAuthProblemDetail,
+): OAuthProblem {
+  return new OAuthProblem('oauth_expired', message, detail === undefined ? {} : { detail })
 }

@@ -74,6 +74,7 @@ export async function showProblem(
     { locale, nonce },
     {
       page,
+      detail: problem.detail,
       solution: { title: solution.title },
       provider: provider?.title ?? null,
       reference: correlationId,

@@ -208,13 +208,16 @@ function problemOf({ provider: { title } }: Registration, error: unknown): OAuth
   if (error instanceof client.ResponseBodyError) {
     const { status, error: code, error_description: text } = error
     const said = `${title} returned the error ${quote(code)}${text === undefined ? '' : `: ${quote(text)}`}`
-    if (status >= 500 || PROVIDER_DOWN.includes(code)) return new OAuthProblem('oauth_provider', said)
-    return new OAuthProblem(REGISTRATION_ERRORS.includes(code) ? 'oauth_configuration' : 'oauth_token', said)
+    if (status >= 500 || PROVIDER_DOWN.includes(code))
+      return new OAuthProblem('oauth_provider', said, { detail: 'down' })
+    if (REGISTRATION_ERRORS.includes(code)) return new OAuthProblem('oauth_configuration', said, { detail: 'refused' })
+    return new OAuthProblem('oauth_token', said)
   }
   if (error instanceof client.WWWAuthenticateChallengeError) {
     return new OAuthProblem(
       'oauth_configuration',
       `${title} returned HTTP ${error.status}: it does not accept the client or the token`,
+      { detail: 'refused' },
     )
   }
   if (error instanceof client.ClientError) {

@@ -33,8 +33,24 @@ export type OAuthProblemPage =
   | 'busy'
   | 'expired'
 
+/** More that is known about some of them, with texts below `platform.oauth.{page}.{detail}`. */
+export type OAuthProblemDetail =
+  /** The provider sent no response. */
+  | 'unreachable'
+  /** The provider reported an error of its own. */
+  | 'down'
+  /** The provider did not accept the request. */
+  | 'refused'
+  /** `getOAuthConfig` returned null for the requested address. */
+  | 'address'
+  /** The response could not be read. */
+  | 'unreadable'
+  /** The provider signed the user out during the sign-in. */
+  | 'signed-out'
+
 export type OAuthProblemModel = {
   readonly page: OAuthProblemPage
+  readonly detail?: OAuthProblemDetail | null
   readonly solution: { readonly title: string }
   /** The provider's name; null if none is configured yet. */
   readonly provider: string | null
@@ -146,7 +162,10 @@ export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
 
 /** Why a sign-in with a provider failed, what the user can do next, and the reference for support. */
 export function oauthProblemPage(frame: PageFrame, model: OAuthProblemModel): string {
-  return page('oauth-problem', frame, platformText(frame.locale, `platform.oauth.${model.page}.title`), model)
+  const detailed = `platform.oauth.${model.page}.${model.detail}.title`
+  const isKnown = PLATFORM_TEXTS.has(PLATFORM_TEXTS.language(frame.locale), detailed)
+  const title = platformText(frame.locale, isKnown ? detailed : `platform.oauth.${model.page}.title`)
+  return page('oauth-problem', frame, title, model)
 }
 
 /**

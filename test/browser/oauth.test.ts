@@ -286,7 +286,7 @@ if (browserPath === undefined) {
         const { page, complaints } = user
         const address = pageOf(flow, '&tenant=north')
         const noAccess = page.getByRole('heading', { name: 'This account has no access' })
-        const denied = page.getByRole('heading', { name: 'The sign-in was cancelled' })
+        const denied = page.getByRole('heading', { name: 'The sign-in was not completed' })
         const tryAgain = page.getByRole('link', { name: 'Try again' })
         // The pages are the same for all response modes, so axe checks them once.
         const isFirst = flow === 'query'

@@ -106,6 +106,17 @@ test.each([
   expect(check(`state=s&code=c&error=${encodeURIComponent(error)}`)).toBe(code)
 })
 
+test.each([
+  ['access_denied', null],
+  ['temporarily_unavailable', 'down'],
+  ['invalid_scope', 'refused'],
+])('authorization response: after the error "%s", the page knows: %s', (error, detail) => {
+  const parameters = new URLSearchParams(`state=s&error=${error}`)
+  expect(() => checkAuthorizationResponse(parameters, 'query', transaction())).toThrow(
+    expect.objectContaining({ detail }),
+  )
+})
+
 test('authorization response: the provider’s text is quoted, truncated and on one line', () => {
   const text = encodeURIComponent(`<b>\n${'x'.repeat(500)}`)
   const parameters = new URLSearchParams(`state=s&error=invalid_scope&error_description=${text}`)

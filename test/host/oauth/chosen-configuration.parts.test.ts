@@ -202,6 +202,7 @@ test('OAUTH_AUTHENTICATOR: null means that no configuration applies', async () =
   await expect(choose).rejects.toMatchObject({
     code: 'oauth_configuration',
     message: 'getOAuthConfig returned null: no configuration matches the query parameters',
+    detail: 'address',
   })
 })
 

@@ -403,3 +403,48 @@ function* elementsOf(node: DefaultTreeAdapterTypes.Node): Generator<Element> {
   if ('tagName' in node) yield node
   if ('childNodes' in node) for (const child of node.childNodes) yield* elementsOf(child)
 }
+
+describe('pages: OAuth problem, with what is known about it', () => {
+  const textOf = (model: Partial<OAuthProblemModel>, locale = 'en') =>
+    oauthProblemPage(
+      { locale, nonce: 'n' },
+      {
+        page: 'provider',
+        solution: { title: 'CRM' },
+        provider: 'Google',
+        reference: 'R',
+        user: null,
+        tryAgainHref: '/',
+        otherAccountHref: null,
+        ...model,
+      },
+    ).replaceAll(/<\/?(bdi|span)>/g, '')
+
+  test.each([
+    ['provider', null, 'Google sent a response that can’t be used to sign you in.'],
+    ['provider', 'unreachable', 'This server got no response from Google.'],
+    ['provider', 'down', 'Google reported an error of its own'],
+    ['configuration', null, 'This server can’t use the sign-in settings of CRM.'],
+    ['configuration', 'refused', 'Google did not accept the sign-in request of CRM.'],
+    ['configuration', 'address', 'CRM has no sign-in settings for the URL that you opened.'],
+    ['expired', null, 'The response doesn’t match an open sign-in of this browser.'],
+    ['expired', 'unreadable', 'The response of the sign-in service could not be read'],
+    ['expired', 'signed-out', 'Google signed you out before this sign-in was completed.'],
+  ] as const)('%s, %s', (page, detail, said) => {
+    expect(textOf({ page, detail })).toContain(said)
+    for (const locale of PLATFORM_LOCALES) {
+      for (const provider of ['Google', null]) {
+        expect(textOf({ page, detail, provider }, locale)).not.toMatch(/!platform\.|\{\d\}|undefined|\[object/)
+      }
+    }
+  })
+
+  test('without a provider, it names the sign-in service; the next step is that of the problem', () => {
+    const unnamed = textOf({ detail: 'unreachable', provider: null })
+    expect(unnamed).toContain('This server got no response from the sign-in service.')
+    expect(unnamed).toContain('Please try again in a few minutes.')
+    const address = textOf({ page: 'configuration', detail: 'address', provider: null })
+    expect(address).toContain('<h1>No sign-in for this URL</h1>')
+    expect(address).toContain('Check the URL')
+  })
+})
