@@ -37,7 +37,7 @@ export type OAuthProblemPage =
 export type OAuthProblemDetail =
   /** The provider sent no response. */
   | 'unreachable'
-  /** The provider reported an error of its own. */
+  /** The provider reported an internal error. */
   | 'down'
   /** The provider did not accept the request. */
   | 'refused'

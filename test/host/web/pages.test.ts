@@ -423,7 +423,7 @@ describe('pages: OAuth problem, with what is known about it', () => {
   test.each([
     ['provider', null, 'Google sent a response that can’t be used to sign you in.'],
     ['provider', 'unreachable', 'This server got no response from Google.'],
-    ['provider', 'down', 'Google reported an error of its own'],
+    ['provider', 'down', 'Google reported an internal error'],
     ['configuration', null, 'This server can’t use the sign-in settings of CRM.'],
     ['configuration', 'refused', 'Google did not accept the sign-in request of CRM.'],
     ['configuration', 'address', 'CRM has no sign-in settings for the URL that you opened.'],
