@@ -109,7 +109,7 @@ async function startParts(
   const isShared = settings.database.kind !== 'embedded'
   const throttle = createThrottle(db, limits, isShared)
   const organisations = createOrganisations(db)
-  const cloud = createCloudParts({ db, passwords, limits, mail, organisations, log, isShared })
+  const cloud = createCloudParts({ db, key, passwords, limits, mail, organisations, log, isShared })
   started.defer(() => cloud.passwordRequests.settle())
   const invitations = createInvitations(db)
   const registries = createRegistries(db, key)

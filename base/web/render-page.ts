@@ -13,6 +13,16 @@ export type PageFrame = {
   readonly title?: string
 }
 
+/** The look of a solution, for pages that its users see. It replaces the platform's header. */
+export type Brand = {
+  readonly name: string
+  /** An image as a data: URL. */
+  readonly logo: string | null
+  readonly logoText: string
+  /** CSS that sets the colours of `styles/tokens.css`. */
+  readonly styles: string
+}
+
 /** Entries of the navigation that belong together. */
 export type NavigationGroup = {
   /** Its text is `{texts}.group.{name}`; null: the entries have no heading. */
@@ -40,6 +50,7 @@ export type ServiceFrame = {
   readonly person?: string | null
   /** The URL of the guide that explains the page; null: no docs are installed. */
   readonly guide: string | null
+  readonly brand?: Brand | null
   /** The organisation that the page shows. */
   readonly organisation?: { readonly name: string; readonly title: string } | null
 }

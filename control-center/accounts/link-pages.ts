@@ -4,7 +4,7 @@ import type { Throttle } from '../../base/accounts/throttle.ts'
 import { stateOf } from '../../base/http/request.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { sendPage, textFor } from '../pages/page.ts'
+import { type ShownPage, sendPage, textFor } from '../pages/page.ts'
 
 // Shared parts of the pages that mailed links open, and of those where links are requested: for accounts and for users
 // of solutions.
@@ -18,14 +18,17 @@ export function showOpened(ctx: Context, path: string, heading: string, said: st
   sendPage(ctx, { template: 'link-opened', heading, model: { path, said } }, null)
 }
 
+/** The look of the solution that the user belongs to; null: the control center's. */
+type PageBrand = NonNullable<ShownPage['brand']> | null
+
 export type Said = {
   readonly said: string
   /** Whether to link to the sign-in page, which users of solutions don't have. */
   readonly isOfAccount: boolean
 }
 
-export function showSaid(ctx: Context, heading: string, model: Said, status = 200): void {
-  sendPage(ctx, { template: 'link-said', heading, model, status }, null)
+export function showSaid(ctx: Context, heading: string, model: Said, status = 200, brand: PageBrand = null): void {
+  sendPage(ctx, { template: 'link-said', heading, model, status, brand }, null)
 }
 
 /** The page is the same for a link that never existed, so that nobody learns which links exist. */
@@ -44,9 +47,15 @@ export type PasswordChoice = {
   readonly refusal: string | null
 }
 
-export function showPasswordChoice(ctx: Context, heading: string, choice: PasswordChoice, limits: Limits): void {
+export function showPasswordChoice(
+  ctx: Context,
+  heading: string,
+  choice: PasswordChoice,
+  limits: Limits,
+  brand: PageBrand = null,
+): void {
   const model = { ...choice, leastLength: limits.PASSWORD_LENGTH, longest: LONGEST_PASSWORD }
-  sendPage(ctx, { template: 'link-password', heading, model, status: choice.refusal === null ? 200 : 422 }, null)
+  sendPage(ctx, { template: 'link-password', heading, model, status: choice.refusal === null ? 200 : 422, brand }, null)
 }
 
 /** `said`: what to enter and why. If `isOfAccount`, the field expects an e-mail address. */
@@ -57,11 +66,16 @@ export type ForgotPage = Said & {
 }
 
 /** @param state a number: seconds to wait before the next request */
-export function showForgot(ctx: Context, page: ForgotPage, state: 'ask' | 'asked' | number): void {
+export function showForgot(
+  ctx: Context,
+  page: ForgotPage,
+  state: 'ask' | 'asked' | number,
+  brand: PageBrand = null,
+): void {
   const isThrottled = typeof state === 'number'
   const model = { ...page, isAsked: state === 'asked', minutes: isThrottled ? Math.ceil(state / 60) : null }
   const heading = textFor(ctx)('userlink.forgot')
-  sendPage(ctx, { template: 'forgot-password', heading, model, status: isThrottled ? 429 : 200 }, null)
+  sendPage(ctx, { template: 'forgot-password', heading, model, status: isThrottled ? 429 : 200, brand }, null)
 }
 
 /**

@@ -83,9 +83,14 @@ export function compileDesign(design: Design, forgot: string | null): { template
   throw new TypeError(`a designed login page violates the template rules: ${JSON.stringify(warnings)}`)
 }
 
-function stylesOf({ colours: { light, dark } }: Design): string {
+/** CSS that sets the colours of the platform's pages to those of a design. */
+export function paletteStyles({ colours: { light, dark } }: Pick<Design, 'colours'>): string {
   return `:root { ${variablesOf(light)} }
-@media (prefers-color-scheme: dark) { :root { ${variablesOf(dark ?? light)} } }
+@media (prefers-color-scheme: dark) { :root { ${variablesOf(dark ?? light)} } }`
+}
+
+function stylesOf(design: Design): string {
+  return `${paletteStyles(design)}
 .logo { display: block; max-width: 100%; max-height: 6rem; margin: 0 0 1.25rem; }
 .intro, .help { white-space: pre-line; }
 .after { margin: 1rem 0 0; }
@@ -102,6 +107,7 @@ function variablesOf({ background, text, accent }: Palette): string {
     '--surface': background,
     '--ink': text,
     '--quiet': quietest(background, text, 4.5),
+    '--tint': mixed(background, text, 0.08),
     '--line': mixed(background, text, 0.2),
     '--edge': quietest(background, text, 3),
     '--accent': accent,

@@ -5,6 +5,7 @@ import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { guidePath } from '../../base/http/guides.ts'
 import { chooseLocale } from '../../base/http/languages.ts'
 import { createNonce, sendHtml } from '../../base/http/request.ts'
+import type { Brand } from '../../base/web/render-page.ts'
 import { PLATFORM_LOCALES } from '../../base/web/texts.ts'
 import { type Access, callerOf, type Member } from '../access/access.ts'
 import { mayDo, type Right } from '../access/roles.ts'
@@ -21,6 +22,8 @@ export type ShownPage = {
   readonly part?: CenterPart | null
   /** Defaults to 200. */
   readonly status?: number
+  /** Defaults to null. */
+  readonly brand?: Brand | null
   /** Adds a source to the Content-Security-Policy, because the page contains one of our own frames. */
   readonly frames?: boolean
 }
@@ -93,7 +96,7 @@ export function renderPart(ctx: Context, { template, heading, model }: RenderedP
 /** @param member null: the page is outside any organisation */
 export function htmlOf(
   ctx: Context,
-  { template, heading, model, part }: ShownPage,
+  { template, heading, model, part, brand }: ShownPage,
   member: Member | null,
   nonce: string,
 ): string {
@@ -101,6 +104,7 @@ export function htmlOf(
   const frame = {
     ...frameOf(ctx, member, nonce),
     part: part ?? null,
+    brand: brand ?? null,
     guide: guide === null ? null : guidePath('', guide),
   }
   return centerPage(template, frame, heading, model)
@@ -116,6 +120,7 @@ function frameOf(ctx: Context, member: Member | null, nonce: string): CenterFram
     part: null,
     script: centerScriptPath,
     guide: null,
+    brand: null,
     person: person?.user.username ?? null,
     organisation: member === null ? null : { ...member.organisation, parts: partsFor(member) },
   }

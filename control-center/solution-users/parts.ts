@@ -1,11 +1,13 @@
 import type { Logger } from 'pino'
 import type { Passwords } from '../../base/accounts/passwords.ts'
 import { createThrottle, type Throttle } from '../../base/accounts/throttle.ts'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import { createLoginPages, type LoginPages } from '../login-pages/login-pages.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Organisations } from '../organisations/organisations.ts'
+import { createForgotAddress, type ForgotAddress } from './forgot-address.ts'
 import { createKnownSolutions, type KnownSolutions } from './known-solutions.ts'
 import { createPasswordRequests, type PasswordRequests } from './password-requests.ts'
 import { createSolutionRoles, type SolutionRoles } from './roles.ts'
@@ -22,11 +24,13 @@ export type CloudParts = {
   readonly sendLinks: SendLinks
   readonly passwordRequests: PasswordRequests
   readonly loginPages: LoginPages
+  readonly forgotAddress: ForgotAddress
   readonly satelliteThrottle: Throttle
 }
 
 export type CloudNeeds = {
   readonly db: CenterDatabase
+  readonly key: PlatformKey
   readonly passwords: Passwords
   readonly limits: Limits
   readonly mail: Mail
@@ -45,6 +49,7 @@ const NETWORKS_OF_SATELLITE = 20
 
 export function createCloudParts({
   db,
+  key,
   passwords,
   limits,
   mail,
@@ -64,6 +69,7 @@ export function createCloudParts({
     sendLinks,
     passwordRequests: createPasswordRequests(organisations, solutionUsers, sendLinks, log),
     loginPages: createLoginPages(db),
+    forgotAddress: createForgotAddress(key),
     satelliteThrottle: createThrottle(db, ofSatellite, isShared),
   }
 }

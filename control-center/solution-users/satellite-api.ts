@@ -21,6 +21,7 @@ import type { LoginPages } from '../login-pages/login-pages.ts'
 import { renderForSatellite } from '../login-pages/template.ts'
 import type { Mail } from '../mail/mail.ts'
 import { type SatelliteRoute, satelliteRoute } from '../satellites/route.ts'
+import type { ForgotAddress } from './forgot-address.ts'
 import type { KnownSolutions } from './known-solutions.ts'
 import type { SendLinks } from './send-links.ts'
 import type { SolutionUsers } from './solution-users.ts'
@@ -31,6 +32,7 @@ export type SolutionUserSatelliteParts = {
   readonly audit: Audit
   readonly solutionUsers: SolutionUsers
   readonly loginPages: LoginPages
+  readonly forgotAddress: ForgotAddress
   readonly sendLinks: SendLinks
   readonly knownSolutions: KnownSolutions
   readonly mail: Mail
@@ -101,8 +103,10 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
       async (given) => {
         const asked = await askedFor(given, parts)
         const { ctx } = given
+        const { origin, organisation, place } = asked
+        const forgot = parts.forgotAddress.of(origin, { organisation: organisation.name, solution: place.solution })
         const { design } = await loginPages.published(asked.place)
-        const { body, etag } = renderForSatellite(design, mail.isSetUp ? forgotAddress(asked) : null)
+        const { body, etag } = renderForSatellite(design, mail.isSetUp ? forgot : null)
         ctx.status = 200
         ctx.etag = etag
         ctx.set('Cache-Control', 'private, no-cache')
@@ -196,10 +200,6 @@ async function askedFor(
   }
   const place = { organisation: organisation.id, solution }
   return { environment, organisation, place, origin: publicOriginOf(ctx, settings) }
-}
-
-function forgotAddress({ origin, organisation, place }: Asked): string {
-  return `${origin}/forgot-password/${organisation.name}/${place.solution}`
 }
 
 function answerOf(signedIn: SignedIn): AuthenticateAnswer {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
-import { createPageRenderer, indent, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
+import { type Brand, createPageRenderer, indent, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
 import { readTextTables, SHARED_TEXTS } from '../../base/web/texts.ts'
 import type { Right } from '../access/roles.ts'
 
@@ -49,6 +49,8 @@ export type CenterFrame = PageFrame & {
   readonly script: string
   /** The URL of the guide that explains the page; null: none. */
   readonly guide: string | null
+  /** Replaces the control center's header, for users of solutions; null: not replaced. */
+  readonly brand: Brand | null
   /** The user who is signed in; null: nobody. */
   readonly person: string | null
   /** The page's organisation, with the parts of it that this user may see; null: none. */
@@ -60,7 +62,7 @@ export type CenterFrame = PageFrame & {
  * @param heading in the reader's language
  */
 export function centerPage(template: string, frame: CenterFrame, heading: string, model: object): string {
-  const { csrfToken, part, script, guide, person, organisation } = frame
+  const { csrfToken, part, script, guide, brand, person, organisation } = frame
   const home = organisation === null ? '/' : `/o/${organisation.name}`
   const groups = CENTER_GROUPS.map(({ name, parts }) => {
     const allowed = parts.filter((one) => organisation?.parts.includes(one))
@@ -75,8 +77,15 @@ export function centerPage(template: string, frame: CenterFrame, heading: string
     part,
     groups,
     guide,
+    brand,
     person,
     organisation,
   } as const
-  return render(template, { ...frame, title: `${heading} · Solhost control center` }, heading, model, { service })
+  return render(
+    template,
+    { ...frame, title: `${heading} · ${brand?.name ?? 'Solhost control center'}` },
+    heading,
+    model,
+    { service },
+  )
 }

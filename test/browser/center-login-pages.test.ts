@@ -130,6 +130,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await visitor.goto(linkOf(server))
     await visitor.locator('#new').waitFor()
     expect(visitor.url()).toBe(`${center.url}/user-link`)
+    expect(await visitor.locator('header').textContent()).not.toContain('Control center')
     expect(await axeViolations(visitor)).toEqual([])
     await visitor.fill('#new', PASSWORD)
     await visitor.fill('#repeat', PASSWORD)

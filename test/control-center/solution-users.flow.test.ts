@@ -371,6 +371,35 @@ describe('a forgotten password', () => {
     expect((await ask(forgot('Not-A-Name'), { headers: NAVIGATION })).status).toBe(404)
   })
 
+  test('the address on the login page, and links, open pages with the design of the login page; a guessed one does not', async () => {
+    const { username, email } = await user({ password: PASSWORD })
+    const names = { organisation: 'acme', solution: 'crm' }
+    const logo =
+      'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    const light = { background: '#fff8e7', text: '#222222', accent: '#7a2e00' }
+    const design = { logo, colours: { light, dark: null }, texts: { default: { logo: 'Acme <b>' } }, fields: [] }
+    expect((await center.api('PUT', 'organisations/acme/solutions/crm/login-page', { design })).status).toBe(201)
+    const isDesigned = (text: string) => {
+      const found = ['--paper: #fff8e7', `src="${logo}" alt="Acme &lt;b&gt;"`, '· crm</title>'].map((one) =>
+        text.includes(one),
+      )
+      expect(new Set(found).size).toBe(1)
+      expect(text.includes('Control center</span>')).toBe(!found[0])
+      return found[0]
+    }
+    const page = async (url: string) => isDesigned((await ask(url, { headers: NAVIGATION })).text)
+    const address = center.parts.forgotAddress.of(center.url, names)
+    expect(await page(address)).toBe(true)
+    expect(isDesigned((await post(address, { username })).text)).toBe(true)
+    expect(await page(forgot())).toBe(false)
+    expect(await page(address.replace('/crm', '/other'))).toBe(false)
+    expect(await page(`${address}x`)).toBe(false)
+    await mailTo(email)
+    const link = linkOf(server)
+    expect(isDesigned((await follow(link)).text)).toBe(true)
+    expect(isDesigned((await choose(link, 'another good password')).text)).toBe(true)
+  })
+
   test('an address also works, and at most three mails are sent', async () => {
     const { email } = await user({ password: PASSWORD })
     for (let again = 0; again < 5; again++) await post(forgot(), { username: email.toUpperCase() })

@@ -1,0 +1,24 @@
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+
+/** A solution, by the names in addresses. */
+export type NamedSolution = { readonly organisation: string; readonly solution: string }
+
+/**
+ * The address where a solution's users request a new password. Its signature shows that the control center created the
+ * address for this solution's login page: only then does the page have the login page's design. With names alone it
+ * looks the same for every solution, so that nobody learns which organisations and solutions exist.
+ */
+export interface ForgotAddress {
+  of(origin: string, names: NamedSolution): string
+  isSigned(names: NamedSolution, signature: string): boolean
+}
+
+const PURPOSE = 'forgot-address'
+
+export function createForgotAddress(key: Pick<PlatformKey, 'sign' | 'verify'>): ForgotAddress {
+  const textOf = ({ organisation, solution }: NamedSolution) => `${organisation}/${solution}`
+  return {
+    of: (origin, names) => `${origin}/forgot-password/${textOf(names)}?key=${key.sign(PURPOSE, textOf(names))}`,
+    isSigned: (names, signature) => key.verify(PURPOSE, textOf(names), signature),
+  }
+}
