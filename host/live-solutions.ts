@@ -6,6 +6,7 @@ import type { Catalog } from './solutions/catalog.ts'
 import type { LogLine, SolutionLog } from './solutions/solution-log.ts'
 import type { SolutionStore } from './solutions/solution-store.ts'
 import type { Uploaded, Uploads } from './solutions/upload.ts'
+import type { DevReport } from './web/frames.ts'
 
 /** Operations of `solhost dev`: each save becomes a version, and open clients switch to it. */
 export interface LiveSolutions {
@@ -15,6 +16,8 @@ export interface LiveSolutions {
   remove(name: string): Promise<void>
   /** Calls `listener` for each new line of the solution's log. @returns a function that unsubscribes */
   follow(name: string, listener: (line: LogLine) => void): () => void
+  /** Replaces what open pages of the solution, and those that open later, show above their forms. */
+  report(name: string, report: DevReport): void
   /** Creates a user in the default users table with all permissions of the solution, or adds the missing ones. */
   keepUser(username: string, password: string, solution: string): Promise<void>
   /** Checks the user's current password. */
@@ -65,6 +68,7 @@ export function createLiveSolutions(parts: LiveSolutionsParts): LiveSolutions {
       return { ...uploaded, clients: renewed, mode: await modeOf(name) }
     },
     remove: (name) => uploads.remove(name),
+    report: (name, report) => clients.report(name, report),
     follow: (name, listener) => solutionLog.follow(name, listener),
     async keepUser(username, password, solution) {
       const permissions = (await permissionsIn(solution)).map((name) => ({ name, solution }))

@@ -251,7 +251,7 @@ function createParts(
     log: solutionLog,
     audit,
     called: figures.called,
-    live: isLive ? { styleHref: (solution) => liveStyleHref(solution, store) } : undefined,
+    live: isLive ? { styleHref: (solution) => liveStyleHref(solution, store), reports: new Map() } : undefined,
     onError: (error, of) => log.error({ ...of, err: error }, 'a client failed unexpectedly'),
   })
   const credentials = createAdminCredentials({ account, audit, limits })

@@ -12,7 +12,7 @@ import { cookieScope, createNonce, sendHtml, stateOf } from '../base/http/reques
 import { PlatformError } from '../runtime/errors.ts'
 import { type ClientPageParts, showClientPage } from './clients/client-page.ts'
 import { type ClientRouteParts, connectClient } from './clients/client-route.ts'
-import { sendClientScript } from './clients/client-script-route.ts'
+import { sendClientScript, sendDevScript } from './clients/client-script-route.ts'
 import { sendToAddress } from './http/send-to-address.ts'
 import { readArrival } from './login/arrival.ts'
 import type { LoginPageSender } from './login/login-page.ts'
@@ -102,6 +102,13 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     await needSolution(ctx)
     sendClientScript(ctx)
   })
+
+  if (parts.isLive === true) {
+    router.get('/dev.js', async (ctx) => {
+      await needSolution(ctx)
+      sendDevScript(ctx)
+    })
+  }
 
   router.post('/index.html', async (ctx) => {
     requireNavigation(ctx)

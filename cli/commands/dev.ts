@@ -10,6 +10,7 @@ import { DEV_USER, devPassword, openDevHome } from '../dev/dev-home.ts'
 import { devSettings } from '../dev/dev-settings.ts'
 import { freePort, isFree } from '../dev/free-port.ts'
 import { INSPECT_OPTIONS, type InspectOptions, inspectText, readInspect } from '../dev/inspect.ts'
+import { createPageReport } from '../dev/page-report.ts'
 import { createSaves, type SavesParts } from '../dev/saves.ts'
 import { type FolderWatch, watchFolder } from '../dev/watch-folder.ts'
 import { logLineText } from '../log-line-text.ts'
@@ -117,18 +118,25 @@ function createLiveEnd(
   home: string,
   { host, live }: Running,
   terminal: Terminal,
-): Pick<SavesParts, 'update' | 'onActive'> {
+): Pick<SavesParts, 'update' | 'onSaving' | 'onActive' | 'onRefused'> {
   let shown: LiveUpdate | null = null
   let unfollow: (() => void) | null = null
+  const page = createPageReport((report) => {
+    if (shown !== null) live.report(shown.name, report)
+  })
 
   async function onActive(update: LiveUpdate): Promise<void> {
     if (shown !== null && shown.name !== update.name) await live.remove(shown.name)
     const isElsewhere = shown?.name !== update.name
     const signsInOtherwise = shown?.mode !== update.mode
     shown = update
+    page.active(update.warnings)
     if (isElsewhere) {
       unfollow?.()
-      unfollow = live.follow(update.name, (line) => terminal.out(logLineText(line, terminal)))
+      unfollow = live.follow(update.name, (line) => {
+        terminal.out(logLineText(line, terminal))
+        page.logged(line)
+      })
     }
     if (isElsewhere) terminal.out(`${update.name} ${update.version} runs at ${host.addressOf(update.name)}\n`)
     if (update.mode !== 'DEFAULT' && update.mode !== 'LOGIN_FORM') return
@@ -138,7 +146,7 @@ function createLiveEnd(
       terminal.out(`Sign in as    ${DEV_USER}, ${await passwordText(password, live)}\n`)
   }
 
-  return { update: live.update, onActive }
+  return { update: live.update, onSaving: page.saving, onActive, onRefused: page.refused }
 }
 
 function tellWhere(home: string, { host, notes }: Running, terminal: Terminal): void {

@@ -15,8 +15,12 @@ export type SavesParts = {
   /** The folder as the user typed it. */
   readonly shown: string
   readonly update: (packed: Buffer, name: string) => Promise<LiveUpdate>
+  /** Called before the host gets the files. */
+  readonly onSaving: (files: SolutionFolder['files']) => void
   /** Called when a version is active, before it is printed. */
   readonly onActive: (update: LiveUpdate) => Promise<void>
+  /** Called when the host refused the files, before that is printed. */
+  readonly onRefused: (found: Findings) => void
   readonly terminal: Terminal
 }
 
@@ -32,7 +36,7 @@ export interface Saves {
 const READ_TRIES = 5
 const READ_PAUSE = 20
 
-export function createSaves({ shown, update, onActive, terminal }: SavesParts): Saves {
+export function createSaves({ shown, update, onSaving, onActive, onRefused, terminal }: SavesParts): Saves {
   /** Hashes of the files at the last attempt. */
   let hashes: ReadonlyMap<string, string> = new Map()
   let running: Promise<void> | null = null
@@ -44,6 +48,7 @@ export function createSaves({ shown, update, onActive, terminal }: SavesParts): 
     const changes = changesOf(hashes, now)
     if (changes.length === 0) return
     const isFirst = hashes.size === 0
+    onSaving(folder.files)
     try {
       const updated = await update(await packFiles(folder.files), nameIn(folder))
       hashes = now
@@ -55,6 +60,7 @@ export function createSaves({ shown, update, onActive, terminal }: SavesParts): 
       // The folder itself has no errors, so the next save deploys it again, even if nothing changes.
       if (findings === null) throw error
       hashes = now
+      onRefused(findings)
       refused(findings, folder)
     }
   }

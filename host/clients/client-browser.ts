@@ -36,6 +36,8 @@ export function createClientBrowser(
       if (state.isOpen && state.sandbox !== null) {
         outbox.send(state.screen.language(state.handled), state.screen.whole(state.handled))
       }
+      const report = parts.live?.reports.get(state.solution.name)
+      if (report !== undefined) outbox.send({ kind: 'dev', report })
       if (isNew) void lane.enqueue(() => asBusy(open))
       else if (state.isLost) void lane.enqueue(reopen)
     },

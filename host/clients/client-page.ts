@@ -8,13 +8,15 @@ import { passwordPath } from '../login/change-password.ts'
 import type { FormTokens } from '../login/form-token.ts'
 import { requestedPage } from '../login/requested-page.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
-import { clientScriptPath } from './client-script-route.ts'
+import { clientScriptPath, devScriptPath } from './client-script-route.ts'
 import { renderShell, type ShellModel } from './render/shell.ts'
 
 export type ClientPageParts = {
   readonly sites: Sites
   readonly formTokens: FormTokens
   readonly store: SolutionStore
+  /** Whether this is a live host, see `Live`. */
+  readonly isLive?: boolean
 }
 
 /** The solution's style sheet, below `media/`. */
@@ -47,6 +49,7 @@ export async function showClientPage(
     nonce,
     title,
     scriptHref: clientScriptPath(name),
+    devScriptHref: parts.isLive === true ? devScriptPath(name) : null,
     socketHref: `/solution/${name}/client${query}`,
     styleHref: (await hasStyle(solution, parts.store)) ? `/solution/${name}/media/${STYLE}` : null,
     user: account,

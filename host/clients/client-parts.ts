@@ -11,6 +11,7 @@ import type { CallEnd } from '../solutions/call-end.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import type { GuestBindings } from '../solutions/guest-bindings.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
+import type { DevReport } from '../web/frames.ts'
 import type { ClientCaller } from './client-calls.ts'
 import type { LateSignOuts } from './late-sign-outs.ts'
 import type { MissingTexts } from './missing-texts.ts'
@@ -40,6 +41,8 @@ export type ClientsParts = {
 export type Live = {
   /** The address of a version's style sheet, which changes with its content; null if it has none. */
   readonly styleHref: (solution: ActiveSolution) => Promise<string | null>
+  /** What pages of the solution show above the form, by its name. */
+  readonly reports: Map<string, DevReport>
 }
 
 /** The parts that each client uses. */

@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import { sendScript } from '../../base/http/send-script.ts'
-import { makeClientScript } from '../web/scripts.ts'
+import type { BrowserScript } from '../../base/web/browser-script.ts'
+import { makeClientScript, makeDevScript } from '../web/scripts.ts'
 
 const script = makeClientScript()
 
@@ -12,4 +13,21 @@ export function clientScriptPath(solution: string): string {
 /** The script is the same for every solution. */
 export function sendClientScript(ctx: Context): void {
   sendScript(ctx, script)
+}
+
+let devScript: BrowserScript | undefined
+
+function needDevScript(): BrowserScript {
+  devScript ??= makeDevScript()
+  return devScript
+}
+
+/** The address of the script that shows what `solhost dev` found. */
+export function devScriptPath(solution: string): string {
+  return `/solution/${solution}/dev.js?${needDevScript().hash}`
+}
+
+/** Only live hosts have a route for it. */
+export function sendDevScript(ctx: Context): void {
+  sendScript(ctx, needDevScript())
 }

@@ -1,6 +1,6 @@
 import { createCorrelationId } from '../../base/http/correlation.ts'
 import type { Json } from '../../runtime/plugin.ts'
-import type { BrowserFrame, ClosedWhy } from '../web/frames.ts'
+import type { BrowserFrame, ClosedWhy, DevReport } from '../web/frames.ts'
 import { createClientBrowser, type Hello } from './client-browser.ts'
 import { createClientEffects } from './client-effects.ts'
 import { createClientEnding } from './client-ending.ts'
@@ -31,6 +31,8 @@ export interface Client {
   receive(connection: Connection, frame: BrowserFrame): void
   /** On a live host: switches to the active version, with the same form and the user's work in it. */
   renew(): Promise<void>
+  /** On a live host: replaces what the page shows above the form. */
+  report(report: DevReport): void
   /** Ends the client after `onUnload` of its forms and `onSolutionClose`. @returns once these have run */
   end(why: ClosedWhy | null): Promise<void>
   /**
@@ -78,6 +80,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     detach,
     receive: createReceiveFrame(state, call, notices, effects, ending.end),
     renew: () => lane.enqueue(opening.renew),
+    report: (report) => outbox.send({ kind: 'dev', report }),
     end: ending.end,
     move: ending.move,
     get screen() {

@@ -5,7 +5,7 @@ import { createWebSocketServer } from '../../base/http/upgrades.ts'
 import { repeat } from '../../base/work/repeat.ts'
 import type { LimitName } from '../../runtime/limits.ts'
 import type { NewLogLine } from '../solutions/solution-log.ts'
-import { MAX_BROWSER_FRAME } from '../web/frames.ts'
+import { type DevReport, MAX_BROWSER_FRAME } from '../web/frames.ts'
 import { type Client, createClient } from './client.ts'
 import type { Hello } from './client-browser.ts'
 import { createClientCaller } from './client-calls.ts'
@@ -25,6 +25,8 @@ export interface Clients {
    * On a live host: moves the solution's open clients to its active version. @returns their number, once all have moved
    */
   renew(solution: string): Promise<number>
+  /** On a live host: what the solution's pages show above their forms, now and when they open. */
+  report(solution: string, report: DevReport): void
   /** A browser sent frames that no page sends. */
   noteRefused(visitor: Visitor, frames: number): void
   /** A client could not be opened because of an internal error. */
@@ -168,6 +170,10 @@ export function createClients(given: ClientsParts): Clients {
       const open = [...clients.values()].filter(({ visitor }) => visitor.solution.name === name)
       await Promise.all(open.map((client) => client.renew()))
       return open.length
+    },
+    report(name, report) {
+      given.live?.reports.set(name, report)
+      for (const client of clients.values()) if (client.visitor.solution.name === name) client.report(report)
     },
     noteRefused(visitor, frames) {
       const message = `a browser sent ${frames} frames that no page of the solution sends; the host refused them and disconnects browsers that continue`

@@ -87,6 +87,8 @@ export type HostFrame =
    * form follows. `style`: the address of the version's style sheet, or null.
    */
   | { readonly kind: 'renewed'; readonly style: string | null }
+  /** Only on a live host: replaces what `solhost dev` shows above the page. */
+  | { readonly kind: 'dev'; readonly report: DevReport }
   /** Changed elements. `seq`: the last event whose effects are included. */
   | { readonly kind: 'patch'; readonly seq: number; readonly changes: readonly Change[] }
   /** The shown form; sent again after a reconnect or a language change. */
@@ -106,6 +108,35 @@ export type HostFrame =
   | { readonly kind: 'sign-out'; readonly token: string }
   /** The client ended. The browser shows why and does not reconnect. */
   | { readonly kind: 'closed'; readonly why: ClosedWhy }
+
+/** What `solhost dev` shows above the page. The sender bounds the number and length of all texts. */
+export type DevReport = {
+  readonly faults: readonly DevFinding[]
+  readonly warnings: readonly DevFinding[]
+  /** Of the solution's log, oldest first. */
+  readonly lines: readonly DevLine[]
+}
+export type DevFinding = {
+  /** `file:line:column`, as far as known. */
+  readonly place: string
+  readonly code: string
+  readonly message: string
+  readonly source: null | {
+    readonly lines: readonly { readonly number: number; readonly text: string }[]
+    /** The number of the line with the error. */
+    readonly line: number
+    /** Characters before the error in that line. */
+    readonly caret: number | null
+  }
+  readonly advice: string | null
+}
+export type DevLine = {
+  /** Epoch ms. */
+  readonly time: number
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly place: string
+  readonly text: string
+}
 
 /** Markup that replaces the tag with this id. */
 export type Change = { readonly id: string; readonly html: string }

@@ -7,6 +7,11 @@ export function makeClientScript(): BrowserScript {
   return makeScript(new URL('client/main.ts', import.meta.url), idiomorphText())
 }
 
+/** The further script on those pages, only of `solhost dev`. */
+export function makeDevScript(): BrowserScript {
+  return makeScript(new URL('dev/main.ts', import.meta.url))
+}
+
 /** The script on the administration pages. */
 export function makeAdminScript(): BrowserScript {
   return makeScript(new URL('admin/main.ts', import.meta.url))

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { closeContexts, sharedBrowser } from '../support/browser.ts'
-import { eventually, nameOfFocus, openWatched, SCREENSHOTS } from '../support/client-browser.ts'
+import { eventually, faultsOfScreen, nameOfFocus, openWatched, SCREENSHOTS } from '../support/client-browser.ts'
 import { devForm, devSolution, startDev } from '../support/dev-process.ts'
 
 // What developers see when they save files while the page is open, in a real browser.
@@ -102,4 +102,58 @@ test('an error page, and one whose version cannot open, continue automatically w
   dev.save('globals.js', '')
   await page.waitForSelector('#f-main')
   expect(await page.innerText('#client-alerts')).toBe('')
+})
+
+test('errors appear above the page with place, source and advice, and disappear with the save that fixes them', async () => {
+  const hostile = '</script><img src=x onerror=document.title=1>'
+  using dev = await startDev({
+    ...devSolution('x'),
+    'globals.js': `function onSolutionOpen() { application.output('${hostile}') }`,
+    'extra.txt': 'unused',
+  })
+  await using opened = await openWatched(browser)
+  const { page, complaints } = opened
+  await page.goto(`${dev.url}/solution/shop/`)
+  await page.waitForSelector('#f-main')
+  const strip = page.locator('.dev-strip summary')
+  await eventually(() => strip.innerText()).toBe('1 warning, 1 log line')
+  await strip.click()
+  await eventually(() => page.innerText('.dev-lines')).toContain(hostile)
+  expect(await page.innerText('.dev-lines')).toContain('file_unused')
+  expect(await faultsOfScreen(page, 'dev-strip')).toEqual([])
+  await strip.click()
+
+  await page.click(input('name'))
+  await page.keyboard.type('typed')
+  const dialog = page.getByRole('alertdialog')
+  dev.save('forms/main.js', 'function greet() {\n  return <b>\n}')
+  await dialog.waitFor()
+  const text = () => dialog.innerText()
+  expect(await text()).toContain('forms/main.js:2:10')
+  expect(await text()).toContain('error script_syntax')
+  expect(await text()).toMatch(/> 2 │ {3}return <b>\n +│ {10}\^/)
+  expect(await text()).toContain('Fix the script here, or just before this position.')
+  expect(await nameOfFocus(page)).toBe('Close')
+  expect(await faultsOfScreen(page, 'dev-errors')).toEqual([])
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'hidden' })
+  expect(await nameOfFocus(page)).toBe('e-main-name.input')
+  expect(await page.inputValue(input('name'))).toBe('typed')
+  await page.getByRole('button', { name: '1 error' }).click()
+  await dialog.waitFor()
+  dev.save('forms/main.js', `function greet() {\n  throw new Error('${hostile}')\n}`)
+  await dialog.waitFor({ state: 'hidden' })
+
+  await page.click(input('greet'))
+  await dialog.waitFor()
+  expect(await text()).toContain('forms/main.js:2:9')
+  expect(await text()).toContain(hostile)
+  dev.save('forms/main.json', devForm('fixed').replace('"greet",\n', '"greet", "kind": "pink",\n'))
+  await eventually(text).toContain('form_invalid')
+  expect(await text()).not.toContain('script_error')
+  dev.save('forms/main.json', devForm('fixed'))
+  await dialog.waitFor({ state: 'hidden' })
+  await eventually(() => page.innerText('#e-main-heading')).toBe('fixed')
+  expect(await page.title()).toBe('Main')
+  expect(complaints).toEqual([])
 })

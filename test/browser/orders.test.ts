@@ -599,6 +599,11 @@ test('the style sheet of the solution is loaded after that of the platform and o
   const { page, sources } = opened
   const source = sources.at(-1) ?? ''
   expect(source.indexOf('/solution/orders/media/style.css')).toBeGreaterThan(source.indexOf('</style>'))
+  // Only `solhost dev` shows errors above pages.
+  expect(source).toContain('/client.js?')
+  expect(source).not.toMatch(/dev\.js|dev-errors|dev-strip/)
+  expect((await fetch(`${host.url}/solution/orders/client.js`)).status).toBe(200)
+  expect((await fetch(`${host.url}/solution/orders/dev.js`)).status).toBe(404)
   await openOrder(page, 1060)
   const color = () =>
     page.evaluate<string>(`getComputedStyle(document.getElementById('e-order-save.input')).backgroundColor`)

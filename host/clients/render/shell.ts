@@ -12,6 +12,8 @@ export interface ShellModel {
   readonly nonce: string
   readonly title: string
   readonly scriptHref: string
+  /** Only on a live host: the script that shows what `solhost dev` found. */
+  readonly devScriptHref?: string | null
   /** The address of the WebSocket, a path of the same server. */
   readonly socketHref: string
   /** The address of the solution's `media/style.css`, if any. It is loaded after the platform's styles. */
@@ -38,9 +40,17 @@ const styles = new Markup(
     .join(''),
 )
 
+/** Read only for pages of `solhost dev`. */
+let devStyles: Markup | undefined
+
+function needDevStyles(): Markup {
+  devStyles ??= new Markup(readFileSync(new URL('../../web/styles/dev.css', import.meta.url), 'utf8'))
+  return devStyles
+}
+
 /** `client-top` and `client-texts` can be patched when the language changes. */
 export function renderShell(model: ShellModel): string {
-  const { locale, nonce, title, user, signIn } = model
+  const { locale, nonce, title, user, signIn, devScriptHref } = model
   const page = html`<!DOCTYPE html>
 <html lang="${known(locale)}" dir="${directionOf(locale)}">
 <head>
@@ -50,7 +60,7 @@ export function renderShell(model: ShellModel): string {
   <title>${title}</title>
   <link rel="icon" href="data:,">
   <style nonce="${nonce}">
-${styles}
+${styles}${devScriptHref && needDevStyles()}
   </style>
 ${model.styleHref !== null && html`  <link rel="stylesheet" href="${model.styleHref}">\n`}</head>
 <body>
@@ -63,7 +73,7 @@ ${model.styleHref !== null && html`  <link rel="stylesheet" href="${model.styleH
   <div class="messages"><div id="client-messages" role="status"></div><div id="client-alerts" role="alert"></div></div>
   ${signIn && html`<form id="client-sign-in" method="post" action="${signIn.action}" autocomplete="off" hidden><input type="hidden" name="csrf_token" value="${signIn.formToken}"><input type="hidden" name="id_token"></form>`}
   ${renderTexts(locale)}
-  <script nonce="${nonce}" src="${model.scriptHref}"></script>
+${devScriptHref && html`  <script nonce="${nonce}" src="${devScriptHref}"></script>\n`}  <script nonce="${nonce}" src="${model.scriptHref}"></script>
 </body>
 </html>
 `

@@ -96,6 +96,10 @@ function start(root: HTMLElement): void {
       case 'sign-out':
         leaveBy(signOutForm(frame.token))
         return
+      case 'dev':
+        // For the script that only pages of `solhost dev` load.
+        dispatchEvent(new CustomEvent('solhost-frame', { detail: frame }))
+        return
       case 'closed':
         close(frame.why)
     }

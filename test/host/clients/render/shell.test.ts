@@ -34,6 +34,14 @@ test('shell: every script and style has the nonce, and no attribute runs code', 
   expect(html).not.toMatch(/<[^>]+ (on\w+|style)=/)
 })
 
+test('shell: only a page of solhost dev loads the script and the styles that show errors', () => {
+  expect(renderShell(model)).not.toMatch(/dev\.js|dev-errors/)
+  expect(renderShell({ ...model, devScriptHref: null })).toBe(renderShell(model))
+  const html = renderShell({ ...model, devScriptHref: '/solution/orders/dev.js?1' })
+  expect(html).toContain('<script nonce="dGVzdA" src="/solution/orders/dev.js?1"></script>\n  <script')
+  expect(html).toContain('.dev-errors {')
+})
+
 test('shell: without a user there is no sign-out', () => {
   expect(renderShell({ ...model, user: null })).not.toContain('logout')
 })

@@ -1,0 +1,138 @@
+import { adviceFor } from '../../base/bundles/advice.ts'
+import { printable } from '../../base/terminal/terminal.ts'
+import type { DevFinding, DevLine, DevReport } from '../../host/web/frames.ts'
+import { FAILURES, type Failure } from '../../runtime/outcome.ts'
+import { type Finding, type Findings, placeOf } from '../findings-text.ts'
+import type { LogLine } from '../log-line-text.ts'
+
+/** What open pages show of a solution in development. All texts in it are bounded: scripts and files write them. */
+export interface PageReport {
+  /** The host gets these files. Errors that scripts log from now on are of them. */
+  saving(files: ReadonlyMap<string, Buffer>): void
+  /** The host refused them. */
+  refused(found: Findings): void
+  /** They are the active version. Errors of earlier versions disappear. */
+  active(warnings: Findings['warnings']): void
+  /** The solution's log got a line. */
+  logged(line: LogLine): void
+}
+
+/** Chosen here: more are in the terminal. */
+const MOST_FINDINGS = 20
+const MOST_LINES = 50
+/** In characters. */
+const MOST_TEXT = 1000
+const MOST_PLACE = 200
+const MOST_SOURCE = 200
+/** Lines shown before and after the line with the error. */
+const AROUND = 2
+/** A script can write many lines quickly; they are sent together after this pause, in ms. */
+const PAUSE = 100
+
+/** How to fix a script that failed while a page was open; errors while it loads are in `adviceFor`. */
+const ADVICE: Readonly<Record<Failure, string>> = {
+  script_error: 'Fix the script here, or catch the error.',
+  script_timeout: 'End the loop, or split the work into several calls with application.executeLater.',
+  script_memory: 'Store less in variables, and read large data from a database in parts.',
+  script_crashed: 'Remove code from the function until you find the line that ends the process.',
+  script_quota: 'Do less in one call. The message names the limit.',
+  sandbox_busy: 'Wait a moment and try again.',
+}
+
+/** @param send called with each new state */
+export function createPageReport(send: (report: DevReport) => void): PageReport {
+  let activeFiles: ReadonlyMap<string, Buffer> = new Map()
+  let files = activeFiles
+  let refusals: readonly DevFinding[] = []
+  let warnings: readonly DevFinding[] = []
+  let failures: DevFinding[] = []
+  /** How many of them are of earlier versions. */
+  let earlier = 0
+  let lines: DevLine[] = []
+  let timer: NodeJS.Timeout | null = null
+
+  function sendNow(): void {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    send({ faults: [...refusals, ...failures].slice(0, MOST_FINDINGS), warnings, lines })
+  }
+
+  function findings(found: readonly Finding[]): readonly DevFinding[] {
+    return found.slice(0, MOST_FINDINGS).map((one) => shown(one, adviceFor(one.code), files))
+  }
+
+  return {
+    saving(saved) {
+      files = saved
+      earlier = failures.length
+    },
+    refused(found) {
+      refusals = findings(found.faults)
+      warnings = findings(found.warnings)
+      failures = []
+      files = activeFiles
+      sendNow()
+    },
+    active(found) {
+      refusals = []
+      warnings = findings(found)
+      failures = failures.slice(earlier)
+      earlier = 0
+      activeFiles = files
+      sendNow()
+    },
+    logged(line) {
+      const { code, level, file = '', line: row, column, message, time } = line
+      if (code !== undefined && Object.hasOwn(FAILURES, code)) {
+        const one = shown({ file, line: row, column, code, message }, ADVICE[code as Failure], files)
+        // A timer, or a user who tries again, repeats the same error.
+        const isKnown = failures.slice(earlier).some((other) => isSame(one, other))
+        if (!isKnown && failures.length - earlier < MOST_FINDINGS) failures = [...failures, one]
+      }
+      const place = file === '' ? '' : cut(placeOf({ file, line: row, column }), MOST_PLACE)
+      const known = (['debug', 'info', 'warn', 'error'] as const).find((one) => one === level) ?? 'info'
+      lines = [...lines, { time, level: known, place, text: printable(cut(message, MOST_TEXT)) }].slice(-MOST_LINES)
+      timer ??= setTimeout(sendNow, PAUSE)
+    },
+  }
+}
+
+function shown(one: Finding, advice: string | null, files: ReadonlyMap<string, Buffer>): DevFinding {
+  return {
+    place: cut(placeOf(one), MOST_PLACE),
+    code: printable(cut(one.code, MOST_PLACE)),
+    message: printable(cut(one.message, MOST_TEXT)),
+    source: sourceOf(one, files),
+    advice,
+  }
+}
+
+/** The line with the error and those around it; null if there is no position or no such file. */
+function sourceOf(
+  { file, line, column }: Pick<Finding, 'file' | 'line' | 'column'>,
+  files: ReadonlyMap<string, Buffer>,
+): DevFinding['source'] {
+  const written = files
+    .get(file)
+    ?.toString('utf8')
+    .split(/\r\n|\n|\r/)
+  if (line === undefined || written?.[line - 1] === undefined) return null
+  const length = (written[line - 1] as string).length
+  // Of a long line, the part around the error.
+  const from = Math.max(0, Math.min((column ?? 1) - 1 - MOST_SOURCE / 2, length - MOST_SOURCE))
+  const first = Math.max(1, line - AROUND)
+  const lines = written.slice(first - 1, line + AROUND).map((text, index) => {
+    const number = first + index
+    const start = number === line ? from : 0
+    return { number, text: printable(text.slice(start, start + MOST_SOURCE)).replaceAll(/[\t\n]/g, ' ') }
+  })
+  return { lines, line, caret: column === undefined ? null : Math.max(0, column - 1 - from) }
+}
+
+function isSame(one: DevFinding, other: DevFinding): boolean {
+  return one.place === other.place && one.message === other.message
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}…`
+}
