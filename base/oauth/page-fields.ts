@@ -7,6 +7,8 @@ import { secretNameOf } from './secret-name.ts'
 /** OAuth settings as written, by their names in design section 8. */
 export type WrittenOAuthSettings = z.infer<typeof PartialOAuthForm>
 
+type SettingValues = Readonly<Record<string, unknown>>
+
 export type OAuthField = {
   readonly name: string
   /** The operator's value; '' if not set. */
@@ -52,11 +54,15 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   token_endpoint_auth_method: OAUTH_SETTINGS.token_endpoint_auth_method.unwrap().options,
 }
 
-/** The form of a solution's OAuth settings, with the operator's values. */
+/**
+ * The form of a solution's OAuth settings, with the operator's values.
+ * @param settable names of the settings in the form; default: all
+ */
 export function oauthForm(
   solution: string,
-  ofManifest: WrittenOAuthSettings | null,
-  ofOperator: WrittenOAuthSettings | null,
+  ofManifest: SettingValues | null,
+  ofOperator: SettingValues | null,
+  settable: (name: string) => boolean = () => true,
 ) {
   const forms = providerForms()
   const fieldOf = (name: (typeof FIRST | typeof ADVANCED)[number]): OAuthField => {
@@ -80,8 +86,8 @@ export function oauthForm(
     api: writtenIn(ofOperator, 'api'),
     apiOfManifest: writtenIn(ofManifest, 'api'),
     providers: forms.map(({ api, title }) => ({ api, title })),
-    first: FIRST.map(fieldOf),
-    advanced: ADVANCED.map(fieldOf),
+    first: FIRST.filter(settable).map(fieldOf),
+    advanced: ADVANCED.filter(settable).map(fieldOf),
     secret: {
       name: secretOf(ofOperator),
       usual: secretOf(ofManifest) || suggestedName(solution),
@@ -98,11 +104,11 @@ export function oauthForm(
   }
 }
 
-function writtenIn(settings: WrittenOAuthSettings | null, name: string): string {
+function writtenIn(settings: SettingValues | null, name: string): string {
   return settings !== null && Object.hasOwn(settings, name) ? String(settings[name] ?? '') : ''
 }
 
-function secretOf(settings: WrittenOAuthSettings | null): string {
+function secretOf(settings: SettingValues | null): string {
   return secretNameOf(writtenIn(settings, 'apiSecret')) ?? ''
 }
 

@@ -31,7 +31,7 @@ function plain<Schema extends z.ZodType<string>>(schema: Schema) {
  * login redirects to, come only from the manifest or the Satellite's operator. Parameters that are passed on can
  * contain addresses too, so they are also excluded.
  */
-const DesiredOAuth = z.strictObject({
+export const DesiredOAuth = z.strictObject({
   api: OAUTH_SETTINGS.api.optional(),
   clientId: plain(OAUTH_SETTINGS.clientId),
   /**

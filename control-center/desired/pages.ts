@@ -1,19 +1,29 @@
-import { DesiredSettings } from '../../base/protocol/protocol.ts'
+import type { Context } from 'koa'
+import { oauthForm } from '../../base/oauth/page-fields.ts'
+import { DesiredOAuth, DesiredSettings, SolutionName } from '../../base/protocol/protocol.ts'
+import type { Manifest } from '../../runtime/bundle/manifest.ts'
+import { PlatformError } from '../../runtime/errors.ts'
 import { mayDo } from '../access/roles.ts'
 import { environmentIn } from '../environments/api.ts'
 import type { Environments } from '../environments/environments.ts'
+import type { BundleChecks } from '../packages/bundle-checks.ts'
+import type { Packages } from '../packages/packages.ts'
 import type { PageRouter } from '../pages/page.ts'
 import type { Reports } from '../satellites/reports.ts'
-import type { DesiredStates } from './desired.ts'
+import type { Desired, DesiredStates } from './desired.ts'
 
 export type DesiredPageParts = {
   readonly environments: Environments
   readonly desiredStates: DesiredStates
   readonly reports: Reports
+  readonly packages: Pick<Packages, 'bundle'>
+  readonly bundleChecks: Pick<BundleChecks, 'manifestOf'>
 }
 
-/** The page with an environment's desired state, the reports of its nodes, and its settings. */
-export function addDesiredPages(pages: PageRouter, { environments, desiredStates, reports }: DesiredPageParts): void {
+/** The pages with an environment's desired state, the reports of its nodes, and its settings. */
+export function addDesiredPages(pages: PageRouter, parts: DesiredPageParts): void {
+  const { environments, desiredStates, reports, packages, bundleChecks } = parts
+
   pages.ofOrganisation('/environments/:environment/desired', 'read', async (ctx, text, { organisation, role }) => {
     const environment = await environments.need(organisation.id, environmentIn(ctx))
     const desired = await desiredStates.get(environment.id)
@@ -23,13 +33,57 @@ export function addDesiredPages(pages: PageRouter, { environments, desiredStates
       desired,
       nodes: await reports.live(environment.id),
       levels: DesiredSettings.shape.logLevel.unwrap().options,
-      oauth: desired.settings.oauth === undefined ? '' : JSON.stringify(desired.settings.oauth, null, 2),
-      names: [
-        ...new Set([...Object.keys(desired.solutions), ...(await environments.solutions(environment.id))]),
-      ].sort(),
+      names: await namesIn(environment.id, desired),
       mayChange: mayDo(role, 'rollouts'),
     }
     const heading = `${text('center.desired')} · ${environment.name}`
     return { template: 'desired', heading, part: 'environments', model }
   })
+  // The wizard of the host's admin pages, with the settings that a desired state can have.
+  pages.ofOrganisation(
+    '/environments/:environment/oauth/:solution',
+    'rollouts',
+    async (ctx, text, { organisation }) => {
+      const environment = await environments.need(organisation.id, environmentIn(ctx))
+      const desired = await desiredStates.get(environment.id)
+      const solution = solutionIn(ctx)
+      const written = desired.settings.oauth?.[solution] ?? null
+      const manifest = await manifestOf(organisation.id, solution, desired)
+      const model = {
+        organisation,
+        environment,
+        solution,
+        authenticator: manifest?.authenticator ?? null,
+        isSet: written !== null,
+        form: oauthForm(solution, manifest?.oauth ?? null, written, (name) => Object.hasOwn(DesiredOAuth.shape, name)),
+      }
+      const heading = `${text('center.desired.oauth')} · ${solution}`
+      return { template: 'desired-oauth', heading, part: 'environments', model }
+    },
+  )
+
+  /** Solutions in the desired state, with settings, or that the environment's token may read. */
+  async function namesIn(environment: string, { solutions, settings }: Desired): Promise<readonly string[]> {
+    const others = await environments.solutions(environment)
+    return [...new Set([...Object.keys(solutions), ...Object.keys(settings.oauth ?? {}), ...others])].sort()
+  }
+
+  /** The manifest of the desired version; null: there is none, or it can't be read now. */
+  async function manifestOf(organisation: string, solution: string, desired: Desired): Promise<Manifest | null> {
+    const version = Object.hasOwn(desired.solutions, solution) ? desired.solutions[solution] : undefined
+    if (version === undefined) return null
+    const packed = await packages.bundle(organisation, solution, version.sha256)
+    if (packed === null) return null
+    return bundleChecks.manifestOf(packed).catch((error: unknown) => {
+      if (error instanceof PlatformError) return null
+      throw error
+    })
+  }
+}
+
+/** @throws ERR_NOT_FOUND for an invalid name */
+function solutionIn({ params }: Context): string {
+  const name = SolutionName.safeParse((params as { solution?: unknown }).solution)
+  if (name.success) return name.data
+  throw new PlatformError('ERR_NOT_FOUND', 'There is no solution with this name.')
 }

@@ -132,7 +132,6 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
   test('settings of an environment are signed on its page and applied on its Satellite', async () => {
     await page.goto(`${center.url}/o/acme/environments/north/desired`)
     await page.selectOption('#log-level', 'warn')
-    await page.fill('#oauth', '{"crm": {"api": "Google", "clientId": "abc"}}')
     await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Sign and send' }).click()])
     await expect.poll(said, OFTEN).toContain('Settings signed.')
     expect(await page.inputValue('#log-level')).toBe('warn')
@@ -148,9 +147,46 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     await expect.poll(isTaken, OFTEN).toBe(true)
     await page.reload()
     await expectSound()
-    await page.fill('#oauth', '{"crm": {"issuer": "https://evil.example"}}')
-    await page.getByRole('button', { name: 'Sign and send' }).click()
-    await page.locator('.problem:visible').waitFor()
-    expect(await page.locator('.problem:visible').innerText()).toContain('issuer')
+  })
+
+  test('OAuth settings of a solution are entered in the wizard, without a secret, and other settings stay', async () => {
+    const settings = async () => {
+      const { body } = await center.api('GET', 'organisations/acme/environments/north/desired')
+      return (body as { settings: unknown }).settings
+    }
+    await page.goto(`${center.url}/o/acme/environments/north/desired`)
+    await page.getByRole('link', { name: 'Set up crm' }).click()
+    // The package has the authenticator NONE.
+    await page.locator('#oauth-unused').waitFor()
+    await page.selectOption('#oauth-api', 'Microsoft')
+    await page.fill('#oauth-clientId', 'abc')
+    await page.fill('#oauth-tenant', 'contoso.example')
+    await page.fill('#oauth-secret', 'CRM_SECRET')
+    expect(await page.locator('#oauth-issuer, #oauth-secret-value, input[type=password]').count()).toBe(0)
+    await expectSound()
+    await page.getByRole('button', { name: 'Next' }).click()
+    await page.selectOption('#oauth-response_mode', 'form_post')
+    await expectSound()
+    await Promise.all([page.waitForURL(/\/desired$/), page.getByRole('button', { name: 'Sign and send' }).click()])
+    await expect.poll(said, OFTEN).toContain('Settings signed.')
+    expect(await settings()).toEqual({
+      logLevel: 'warn',
+      oauth: {
+        crm: {
+          api: 'Microsoft',
+          clientId: 'abc',
+          tenant: 'contoso.example',
+          apiSecret: '%%CRM_SECRET%%',
+          response_mode: 'form_post',
+        },
+      },
+    })
+    await page.selectOption('#log-level', 'error')
+    await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Sign and send' }).click()])
+    expect(await settings()).toMatchObject({ logLevel: 'error', oauth: { crm: { api: 'Microsoft' } } })
+    await page.getByRole('link', { name: 'Edit crm' }).click()
+    expect(await page.inputValue('#oauth-secret')).toBe('CRM_SECRET')
+    await Promise.all([page.waitForURL(/\/desired$/), page.getByRole('button', { name: 'Remove OAuth' }).click()])
+    expect(await settings()).toEqual({ logLevel: 'error' })
   })
 })

@@ -8,12 +8,14 @@ import { showWhatWasSaid } from '../../../base/web/scripts/said.ts'
 import { showResults } from '../../../base/web/scripts/show-result.ts'
 import { takeOverUploads } from '../../../base/web/scripts/upload.ts'
 import { takeOverCheckedLists } from './checked-lists.ts'
+import { takeOverDesiredSettings } from './desired-settings.ts'
 import { takeOverDialogs } from './docker-dialogs.ts'
 import { takeOverLoginDesigner } from './login-designer.ts'
 import { takeOverMenus } from './menus.ts'
 import { takeOverRolloutOrder } from './rollout-order.ts'
 import { followRunLog, goToStartedRuns } from './run-log.ts'
 import { sendFragment } from './send-fragment.ts'
+import { takeOverTenantValues } from './tenant-values.ts'
 
 showWhatWasSaid()
 takeOverMenus()
@@ -28,6 +30,8 @@ showResults()
 followLiveLog()
 takeOverCheckedLists()
 takeOverRolloutOrder()
+takeOverTenantValues()
+takeOverDesiredSettings()
 takeOverLoginDesigner()
 takeOverNewPasswords()
 sendFragment()
