@@ -2,6 +2,7 @@ import { type Answer, askApi } from '../../../base/web/scripts/api.ts'
 import { bodyOf } from '../../../base/web/scripts/form-body.ts'
 import { takeOverOAuthSteps } from '../../../base/web/scripts/oauth-steps.ts'
 import { problemPlace, showProblem } from '../../../base/web/scripts/problem.ts'
+import { isSure } from '../../../base/web/scripts/question.ts'
 import { sayAfterLoad } from '../../../base/web/scripts/said.ts'
 
 type OAuthSettings = Readonly<Record<string, unknown>>
@@ -10,7 +11,8 @@ type DesiredState = { readonly number: number; readonly settings: Settings }
 
 /**
  * The forms for an environment's settings, with the URL of its desired state in `data-desired`. Each changes a part of
- * the current settings: those of a solution's sign-in (`data-solution`; `data-removes` removes them), or all others.
+ * the current settings: those of a solution's sign-in (`data-solution`; `data-removes` removes them, after the
+ * question in `data-sure`), or all others.
  */
 export function takeOverDesiredSettings(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>('[data-desired]')) {
@@ -26,9 +28,10 @@ export function takeOverDesiredSettings(): void {
 
 async function saveDesired(form: HTMLFormElement): Promise<void> {
   if (form.getAttribute('aria-busy') === 'true') return
-  const { desired = '', then, done = '' } = form.dataset
+  const { desired = '', then, done = '', sure } = form.dataset
   const place = problemPlace(form)
   place.hidden = true
+  if (sure !== undefined && !(await isSure(sure))) return
   form.setAttribute('aria-busy', 'true')
   const answer = await changeDesired(desired, (settings) => changedSettings(form, settings))
   form.removeAttribute('aria-busy')
