@@ -86,7 +86,11 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> & {
 /** All middleware of the pages port, in order. */
 export function createApp(parts: HostParts): Koa {
   const { settings, sites, catalog } = parts
-  const sendLoginPage = createLoginPageSender({ ...parts, isTesting: settings.isTesting })
+  const sendLoginPage = createLoginPageSender({
+    ...parts,
+    isTesting: settings.isTesting,
+    passwordHelp: settings.passwordHelp,
+  })
   return appOf([
     ...opening(parts),
     siteGate(sites, catalog),

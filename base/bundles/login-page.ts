@@ -8,6 +8,8 @@ import { availableLocales, createMessages, textOfTables } from './messages.ts'
 
 const REFUSED = 'platform.logindialog.refused'
 const REFERENCE = 'platform.logindialog.reference'
+const APPLICATION = 'platform.logindialog.application'
+const FORGOTTEN = 'platform.logindialog.forgotten'
 
 /** What a login page shows in addition to its template. */
 export type LoginPage = {
@@ -32,14 +34,19 @@ export type DesignedPage = {
   readonly texts: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
-/** The template and texts of a login page. */
-export type LoginLook = Pick<ActiveSolution, 'template' | 'texts'> & {
+/**
+ * The template and texts of a login page. The default page shows `title`, unless the solution has a text with the key
+ * `platform.logindialog.application`.
+ */
+export type LoginLook = Pick<ActiveSolution, 'template' | 'texts' | 'title'> & {
+  /** `PASSWORD_HELP`; a text of the solution with the key `platform.logindialog.forgotten` takes precedence. */
+  readonly passwordHelp: string
   /** Texts that override the solution's: those of a page designed in the control center. */
   readonly firstTexts?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
 /** The available locales: those of its own tables and the platform's languages. */
-export function localesOf({ texts, firstTexts = {} }: Omit<LoginLook, 'template'>): readonly string[] {
+export function localesOf({ texts, firstTexts = {} }: Pick<LoginLook, 'texts' | 'firstTexts'>): readonly string[] {
   return availableLocales({ ...texts, ...firstTexts })
 }
 
@@ -54,13 +61,17 @@ export type LoginPageAnswer = {
 
 /** Renders the page, for sign-in and for the preview. */
 export function renderLoginPage(
-  { template, texts, firstTexts = {} }: LoginLook,
+  { template, texts, firstTexts = {}, title, passwordHelp }: LoginLook,
   page: LoginPage,
   { nonce, formToken, correlationId, script }: LoginPageAnswer,
 ): string {
   const { notice, locale } = page
   const message = createMessages(texts, locale, page.messages)
-  const messageOf = (key: string) => textOfTables(firstTexts, locale, key) ?? message(key)
+  const ofHost = new Map([
+    [APPLICATION, title],
+    [FORGOTTEN, passwordHelp],
+  ])
+  const messageOf = (key: string) => textOfTables(firstTexts, locale, key) ?? message(key) ?? ofHost.get(key) ?? null
   return fillTemplate(template ?? STANDARD, {
     nonce,
     formToken,

@@ -43,6 +43,6 @@ export function renderLoginPreview(
 }
 
 /** The locales available for a solution's login page: those of its own tables and the platform's languages. */
-export function loginPageLocales(look: Omit<LoginLook, 'template'>): readonly string[] {
+export function loginPageLocales(look: Pick<LoginLook, 'texts' | 'firstTexts'>): readonly string[] {
   return localesOf(look)
 }

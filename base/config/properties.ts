@@ -1,6 +1,7 @@
 import proxyAddr from 'proxy-addr'
 import { readHostPort } from '../../runtime/host-port.ts'
 import { parseQuantity } from '../../runtime/limits.ts'
+import { UNFIT } from '../../runtime/visible-name.ts'
 import { z } from '../../runtime/zod.ts'
 import { KIND_NAMES } from '../database/kind.ts'
 import { CLOUD_PROPERTIES } from './cloud-properties.ts'
@@ -98,6 +99,12 @@ export const PROPERTIES = {
     read: oneOf(['list', 'none']),
     form: 'one of list, none',
     what: 'what "/" shows without DEFAULT_SOLUTION: the list of solutions, or the error page "Page not found"',
+  },
+  PASSWORD_HELP: {
+    default: '',
+    read: (text) => (text.length <= 300 && !UNFIT.test(text) ? text.trim() : undefined),
+    form: 'at most 300 visible characters',
+    what: 'what the default login page says to users who forgot their password, such as whom to call; empty: nothing',
   },
   SOLUTIONS_FOLDER: {
     default: '',

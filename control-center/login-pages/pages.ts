@@ -83,7 +83,10 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     const solution = compileDesign(design, mail.isSetUp ? forgot : null)
     const { locale, state } = PreviewQuery.parse(ctx.query)
     const shown = loginPageLocales(solution).includes(locale) ? locale : 'en'
-    const { html, nonce } = renderLoginPreview(solution, { locale: shown, state })
+    const { html, nonce } = renderLoginPreview(
+      { ...solution, title: place.solution, passwordHelp: '' },
+      { locale: shown, state },
+    )
     allowLoginPreview(ctx, nonce, sourceOf(ctx))
     ctx.status = 200
     ctx.type = 'text/html; charset=utf-8'

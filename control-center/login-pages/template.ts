@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { LoginPageAnswer } from '../../base/protocol/protocol.ts'
-import { defaultLoginTemplate } from '../../base/web/pages.ts'
+import { defaultLoginTemplate, SHARED_PAGES } from '../../base/web/pages.ts'
 import { loadTemplates } from '../../base/web/render-page.ts'
 import { PLATFORM_LOCALES } from '../../base/web/texts.ts'
 import { PlatformError } from '../../runtime/errors.ts'
@@ -16,7 +16,7 @@ import { type Design, type Palette, TEXT_LOCALES, type TextLocale, type TextName
  * colours, names and image, each in a form that has no other meaning in HTML or CSS.
  */
 
-const templates = loadTemplates([new URL('template/', import.meta.url)])
+const templates = loadTemplates([SHARED_PAGES, new URL('template/', import.meta.url)])
 
 /** The style and script that a designed page shares with the platform's own page. */
 const PLATFORM_STYLES = partOf('style')

@@ -19,6 +19,8 @@ export type Settings = ServiceSettings & {
   readonly solutionOrigin: SolutionOrigin | null
   readonly defaultSolution: string | null
   readonly startPage: 'list' | 'none'
+  /** `PASSWORD_HELP`; empty: none. */
+  readonly passwordHelp: string
   /** `host:port` entries. */
   readonly httpAllowedHosts: readonly string[]
   readonly oauthAllowedHosts: readonly string[]
@@ -80,6 +82,7 @@ function settingsOf(values: Values, limits: Limits): Omit<Settings, 'shown' | 'c
     hstsMaxAge: values.HSTS_MAX_AGE,
     defaultSolution: values.DEFAULT_SOLUTION,
     startPage: values.START_PAGE,
+    passwordHelp: values.PASSWORD_HELP,
     trustedProxies: values.TRUSTED_PROXIES,
     allowedHosts: values.ALLOWED_HOSTS,
     httpAllowedHosts: values.HTTP_ALLOWED_HOSTS,

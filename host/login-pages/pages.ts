@@ -50,7 +50,7 @@ export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts):
       // Without a control center users see an error page instead of a login page.
       if (cloudLogin === null) return { mode, facts, preview: null, cloud: { isConnected: false } }
       const designed = await cloudLogin.pageOf(active)
-      const preview = previewOf(ctx, active.name, loginPageLocales(lookOf(active, designed)))
+      const preview = previewOf(ctx, active.name, loginPageLocales(lookOf(active, designed, '')))
       return { mode, facts, preview, cloud: { isConnected: true, isDesigned: designed !== null } }
     }
     if (mode !== 'DEFAULT' && mode !== 'AUTHENTICATOR') return { mode, facts, preview: null }

@@ -9,6 +9,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { adminOrigin, pageSessionOf } from '../access/admit-page-session.ts'
 import type { CloudLogin } from '../cloud/login/cloud-login.ts'
+import type { Settings } from '../config/settings.ts'
 import { lookOf } from '../login/login-page.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import { sendMedia } from '../solutions/media.ts'
@@ -20,6 +21,7 @@ export type LoginPreviewParts = {
   readonly store: SolutionStore
   readonly previewTickets: PreviewTickets
   readonly cloudLogin: Pick<CloudLogin, 'pageOf'> | null
+  readonly settings: Pick<Settings, 'passwordHelp'>
 }
 
 /** How the page is shown. Invalid or missing values default to those of a first visit. */
@@ -37,7 +39,7 @@ const KEPT_NAME = 'anna@example.org'
  * origin: it can't read cookies, the page around it or API responses, submit forms or open windows.
  */
 export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts): void {
-  const { catalog, store, previewTickets, cloudLogin } = parts
+  const { catalog, store, previewTickets, cloudLogin, settings } = parts
   router.get('/solutions/:name/login-page/preview/:ticket/index.html', async (ctx) => {
     const { name, ticket } = ctx.params as { name: string; ticket: string }
     if (pageSessionOf(ctx) === null || !isFrameOfOurs(ctx)) {
@@ -48,7 +50,7 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
     }
     requireTicket(name, ticket)
     const solution = await catalog.need(name)
-    const look = lookOf(solution, (await cloudLogin?.pageOf(solution)) ?? null)
+    const look = lookOf(solution, (await cloudLogin?.pageOf(solution)) ?? null, settings.passwordHelp)
     const { html, nonce } = renderLoginPreview(look, wantedOf(ctx, look))
     allowLoginPreview(ctx, nonce, mediaSource(ctx, name, ticket))
     ctx.status = 200

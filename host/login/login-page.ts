@@ -24,6 +24,8 @@ export type LoginPageSenderParts = {
   readonly formTokens: FormTokens
   /** `PLATFORM_TESTING_MODE`: adds `data-cy` to inputs. */
   readonly isTesting: boolean
+  /** `PASSWORD_HELP` */
+  readonly passwordHelp: string
   readonly cloudLogin: { pageOf(solution: ActiveSolution): Promise<DesignedPage | null> } | null
 }
 
@@ -31,12 +33,13 @@ export function createLoginPageSender({
   sites,
   formTokens,
   isTesting,
+  passwordHelp,
   cloudLogin,
 }: LoginPageSenderParts): LoginPageSender {
   const script = isTesting ? USE_LOGIN_TOKEN + NAME_INPUTS : USE_LOGIN_TOKEN
   return async (ctx, solution, page) => {
     const designed = (await cloudLogin?.pageOf(solution)) ?? null
-    const look = lookOf(solution, designed)
+    const look = lookOf(solution, designed, passwordHelp)
     // It may have texts in languages that the solution lacks.
     const asked = designed === null ? null : chooseLocale(ctx.get('Accept-Language'), localesOf(look))
     const nonce = createNonce()
@@ -55,11 +58,13 @@ export function createLoginPageSender({
  *   template.
  */
 export function lookOf(
-  { manifest, template, texts }: Pick<ActiveSolution, 'manifest' | 'template' | 'texts'>,
+  { manifest, template, texts, title }: Pick<ActiveSolution, 'manifest' | 'template' | 'texts' | 'title'>,
   designed: DesignedPage | null,
+  passwordHelp: string,
 ): LoginLook {
-  if (designed !== null) return { template: designed.template, texts, firstTexts: designed.texts }
-  return { template: manifest.authenticator === 'PLATFORM_CLOUD' ? null : template, texts }
+  const common = { texts, title, passwordHelp }
+  if (designed !== null) return { ...common, template: designed.template, firstTexts: designed.texts }
+  return { ...common, template: manifest.authenticator === 'PLATFORM_CLOUD' ? null : template }
 }
 
 /**

@@ -82,7 +82,8 @@ type SignInModel = { readonly to: string; readonly username: string; readonly re
 
 function showSignIn(ctx: Context, shown: SignInModel, status = 200): void {
   const text = textFor(ctx)
-  const model = { ...shown, name: { label: text('platform.logindialog.label.name'), hint: text('admin.signin.hint') } }
+  const name = { label: text('platform.logindialog.label.name'), hint: text('admin.signin.hint') }
+  const model = { ...shown, name, forgot: { text: text('admin.signin.forgot') } }
   sendPage(ctx, { template: 'sign-in', heading: text('admin.signin.title'), model, part: null, status })
 }
 

@@ -14,6 +14,7 @@ import { zipOf } from '../support/zip.ts'
 const TENANT = '/solution/tenant-login/index.html'
 const STANDARD = '/solution/standard/index.html'
 const USERS = '/solution/users/index.html'
+const HELP = 'Call the help desk: 1234.'
 
 /** A platform page, how users get there from the previous page, and what else it shows. */
 type Step = {
@@ -46,12 +47,12 @@ const JOURNEYS: Readonly<Record<string, readonly Step[]>> = {
     },
   ],
   'the default login page': [
-    { name: 'login page', come: (page) => page.goto(at(STANDARD)), heading: 'Sign in', also: expectNoAlert },
+    { name: 'login page', come: (page) => page.goto(at(STANDARD)), heading: 'Sign in', also: expectNameAndHelp },
     {
       name: 'refused login page',
       come: (page) => signInAtStandard(page, 'wrong-one'),
       heading: 'Sign in',
-      also: (page) => expectRefused(page, 'Sign-in failed – Sign in', 'username'),
+      also: (page) => expectRefused(page, 'Sign-in failed – Sign in – standard', 'username'),
     },
     { name: 'page after sign-in', come: (page) => signInAtStandard(page), heading: 'standard' },
   ],
@@ -76,6 +77,14 @@ const JOURNEYS: Readonly<Record<string, readonly Step[]>> = {
 
 async function expectNoAlert(page: Page): Promise<void> {
   expect(await page.getByRole('alert').count()).toBe(0)
+}
+
+/** The default page: the title of the solution, and PASSWORD_HELP. */
+async function expectNameAndHelp(page: Page): Promise<void> {
+  await expectNoAlert(page)
+  expect(await page.title()).toBe('Sign in – standard')
+  expect(await page.innerText('.application')).toBe('standard')
+  expect(await page.innerText('.password-help')).toBe(HELP)
 }
 
 async function expectRefused(page: Page, title: string, field: string): Promise<void> {
@@ -121,7 +130,7 @@ async function submit(page: Page, username: string, password: string): Promise<v
 
 describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   beforeAll(async () => {
-    host = await startTestHost()
+    host = await startTestHost({ PASSWORD_HELP: HELP })
     const uploads = [
       await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login'))),
       await host.upload('standard', await standardSolution()),

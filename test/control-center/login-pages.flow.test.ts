@@ -18,7 +18,7 @@ const faultsOf = (more: object) =>
   )
 const pageOf = (design: Design, locale = 'en') => {
   const { template, texts } = compileDesign(design, FORGOT)
-  return renderLoginPreview({ template, texts }, { locale, state: 'first' }, 'N').html
+  return renderLoginPreview({ template, texts, title: 'shop', passwordHelp: '' }, { locale, state: 'first' }, 'N').html
 }
 
 /** Injection attempts for every text field. */

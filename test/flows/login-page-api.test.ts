@@ -85,7 +85,7 @@ test('login preview: it is the page that a browser gets, except for token, nonce
   const shown = [(await visitor.get(path)).text]
   shown.push((await visitor.post(path, { username: 'anna', password: 'wrong' })).text)
   shown.push((await visitor.post(path, { username: 'anna', password: 'wrong' }, { token: 'foreign' })).text)
-  const solution = { template: null, texts: { default: {}, 'nl-BE': {} } }
+  const solution = { template: null, texts: { default: {}, 'nl-BE': {} }, title: 'plain', passwordHelp: '' }
   const asked = [
     { state: 'first' },
     { state: 'refused', username: 'anna' },

@@ -5,6 +5,7 @@ import { followLiveLog } from '../../../base/web/scripts/live-log.ts'
 import { keepPageLive } from '../../../base/web/scripts/live-page.ts'
 import { takeOverNewPasswords } from '../../../base/web/scripts/new-password.ts'
 import { showWhatWasSaid } from '../../../base/web/scripts/said.ts'
+import { takeOverShownPasswords } from '../../../base/web/scripts/show-password.ts'
 import { showResults } from '../../../base/web/scripts/show-result.ts'
 import { takeOverUploads } from '../../../base/web/scripts/upload.ts'
 import { takeOverCheckedLists } from './checked-lists.ts'
@@ -34,5 +35,6 @@ takeOverTenantValues()
 takeOverDesiredSettings()
 takeOverLoginDesigner()
 takeOverNewPasswords()
+takeOverShownPasswords()
 sendFragment()
 keepPageLive()

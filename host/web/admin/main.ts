@@ -6,6 +6,7 @@ import { keepPageLive } from '../../../base/web/scripts/live-page.ts'
 import { takeOverLoginPreview } from '../../../base/web/scripts/login-preview.ts'
 import { takeOverNewPasswords } from '../../../base/web/scripts/new-password.ts'
 import { showWhatWasSaid } from '../../../base/web/scripts/said.ts'
+import { takeOverShownPasswords } from '../../../base/web/scripts/show-password.ts'
 import { showResults } from '../../../base/web/scripts/show-result.ts'
 import { takeOverUploads } from '../../../base/web/scripts/upload.ts'
 import { takeOverGrants } from './grants.ts'
@@ -21,6 +22,7 @@ takeOverOAuthForm()
 takeOverCopying()
 takeOverDownloads()
 takeOverNewPasswords()
+takeOverShownPasswords()
 takeOverPermissions()
 showResults()
 takeOverTokenForm()

@@ -8,6 +8,8 @@ const TITLE = 'platform.logindialog.title'
 const solution = {
   template: null,
   texts: { default: { [TITLE]: 'Shop' }, 'nl-BE': { [TITLE]: 'Winkel' } },
+  title: 'Web shop & more',
+  passwordHelp: '',
 }
 const LABEL_SHOWN = '#errorlabel{display:block!important}'
 
@@ -66,8 +68,36 @@ test('login preview: the user name is kept and escaped', () => {
 })
 
 test('login preview: texts come from the message table of the solution for the locale', () => {
-  expect(render('first')).toContain('<title>Shop</title>')
-  expect(render('first', { locale: 'nl-BE' })).toContain('<title>Winkel</title>')
+  expect(render('first')).toContain('<title>Shop – Web shop &amp; more</title>')
+  expect(render('first', { locale: 'nl-BE' })).toContain('<title>Winkel – Web shop &amp; more</title>')
+})
+
+test('login preview: the default page names the application, and says what to do about a forgotten password if that is set', () => {
+  const html = (look: object) => renderLoginPreview({ ...solution, ...look }, { locale: 'nl', state: 'first' }).html
+  const application = 'platform.logindialog.application'
+  const forgotten = 'platform.logindialog.forgotten'
+  expect(html({})).toContain('<p class="application"><bdi>Web shop &amp; more</bdi></p>')
+  expect(html({})).toContain('<p class="password-help"></p>')
+  expect(html({ passwordHelp: 'Call <b>1234</b>.' })).toContain(
+    '<p class="password-help">Call &lt;b&gt;1234&lt;/b&gt;.</p>',
+  )
+  // The solution's own texts take precedence, in the user's language.
+  const texts = { nl: { [application]: 'Webwinkel', [forgotten]: 'Bel ons.' } }
+  const own = html({ texts, passwordHelp: 'Call 1234.' })
+  expect(own).toContain('<p class="application"><bdi>Webwinkel</bdi></p>')
+  expect(own).toContain('<p class="password-help">Bel ons.</p>')
+})
+
+test('login preview: a default template that was generated earlier, without these texts, is unchanged', () => {
+  const source = `<title>%%i18n:${TITLE}%%</title><form method="post" accept-charset="UTF-8" name="login_form" role="form">
+    <p id="errorlabel" class="errorlabel"></p><input type="text" name="username"><input type="password" name="password"></form>`
+  const { template } = compileTemplate(source, 'media/login.html')
+  const { html } = renderLoginPreview(
+    { ...solution, template, passwordHelp: 'Call 1234.' },
+    { locale: 'en', state: 'first' },
+  )
+  expect(html).toContain('<title>Shop</title>')
+  expect(html).not.toMatch(/Web shop|1234/)
 })
 
 test('login preview: a template of the solution is rendered with values and nonces', () => {

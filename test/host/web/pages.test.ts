@@ -335,7 +335,11 @@ describe('pages: the default login template', () => {
 
   test('has the error label, hidden by its style', () => {
     const label = page.named('p').map(attributesOf)
-    expect(label).toEqual([{ id: 'errorlabel', class: 'errorlabel', role: 'alert' }])
+    expect(label).toEqual([
+      { class: 'application' },
+      { id: 'errorlabel', class: 'errorlabel', role: 'alert' },
+      { class: 'password-help' },
+    ])
     expect(template).toMatch(/\.errorlabel \{\s+display: none;/)
   })
 
@@ -343,7 +347,9 @@ describe('pages: the default login template', () => {
     expect([...new Set(template.match(/%%[^%]*%%/g))].sort()).toEqual(
       [
         '%%i18n:platform.language%%',
+        '%%i18n:platform.logindialog.application%%',
         '%%i18n:platform.logindialog.failed%%',
+        '%%i18n:platform.logindialog.forgotten%%',
         '%%i18n:platform.logindialog.hide%%',
         '%%i18n:platform.logindialog.label.name%%',
         '%%i18n:platform.logindialog.password%%',

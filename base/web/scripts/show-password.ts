@@ -1,0 +1,18 @@
+/** The buttons in password fields that show what was typed. Without script, they stay hidden. */
+export function takeOverShownPasswords(): void {
+  for (const toggle of document.querySelectorAll<HTMLElement>('.toggle[data-show]')) {
+    const field = document.getElementById(toggle.getAttribute('aria-controls') ?? '')
+    if (!(field instanceof HTMLInputElement)) continue
+    const setShown = (isShown: boolean) => {
+      field.type = isShown ? 'text' : 'password'
+      toggle.classList.toggle('shows', isShown)
+      toggle.title = (isShown ? toggle.dataset.hide : toggle.dataset.show) ?? ''
+      toggle.setAttribute('aria-label', toggle.title)
+    }
+    setShown(false)
+    toggle.hidden = false
+    toggle.addEventListener('click', () => setShown(field.type === 'password'))
+    // Browsers offer to store it only if it is sent as a password.
+    field.form?.addEventListener('submit', () => setShown(false))
+  }
+}
