@@ -41,8 +41,8 @@ function orderWith(person: Person, fits: (row: Row) => boolean): Row {
 }
 
 const totalOf = (rows: readonly Row[]) => rows.reduce((total, { amount }) => total + amount, 0)
-const isLarge = (row: Row) => row.status === 'New' && row.amount > 10_000
-const isSmall = (row: Row) => row.status === 'New' && row.amount <= 10_000
+const isLarge = (row: Row) => row.status === 'new' && row.amount > 10_000
+const isSmall = (row: Row) => row.status === 'new' && row.amount <= 10_000
 
 /** The text of the form's message line; null if the line is not shown. */
 function messageOf(person: Person): string | null {
@@ -92,7 +92,7 @@ describe('the list', () => {
         .sort()
         .reverse(),
     )
-    expect(new Set(rows.map(({ status }) => status))).toEqual(new Set(['New', 'Approved', 'Shipped']))
+    expect(new Set(rows.map(({ status }) => status))).toEqual(new Set(['new', 'approved', 'shipped']))
     expect(lab.lines).toEqual([])
   })
 
@@ -105,7 +105,7 @@ describe('the list', () => {
     const money = totalOf(found).toLocaleString('en', { style: 'currency', currency: 'EUR' })
     expect(person.see('list').label).toBe(`Orders found: ${found.length}, total ${money}`)
     await person.enter('status', 'shipped')
-    expect(rowsOf(person)).toEqual(found.filter(({ status }) => status === 'Shipped'))
+    expect(rowsOf(person)).toEqual(found.filter(({ status }) => status === 'shipped'))
     await person.enter('search', "'; drop table orders --")
     expect(rowsOf(person)).toEqual([])
     await person.enter('search', '')
@@ -150,7 +150,7 @@ describe('the approval', () => {
       `1 of 2 approved. ${large.number} is above €10,000.00: only a user with the permission Approve can approve it.`,
     )
     const statusOf = (id: number) => orderWith(person, (row) => row.id === id).status
-    expect([statusOf(small.id), statusOf(large.id)]).toEqual(['Approved', 'New'])
+    expect([statusOf(small.id), statusOf(large.id)]).toEqual(['approved', 'new'])
     expect(person.see('list').selected).toEqual([])
   })
 
@@ -174,16 +174,16 @@ describe('the approval', () => {
     await person.openRow('list', large.id)
     const history = person.see('history').rows as unknown as { changed_by: string; status: string; amount: number }[]
     expect(history.map(({ changed_by, status, amount }) => [changed_by, status, amount])).toEqual([
-      ['marco', 'Approved', large.amount],
-      ['marco', 'New', large.amount],
-      ['marco', 'New', large.amount],
-      ['sample', 'New', large.amount],
+      ['marco', 'approved', large.amount],
+      ['marco', 'new', large.amount],
+      ['marco', 'new', large.amount],
+      ['sample', 'new', large.amount],
     ])
   })
 
   test('an order that is not new cannot be approved again', async () => {
     const person = await openOrders(APPROVER)
-    const shipped = orderWith(person, ({ status }) => status === 'Shipped')
+    const shipped = orderWith(person, ({ status }) => status === 'shipped')
     await person.enter('status', 'shipped')
     await person.selectRows('list', [shipped.id])
     await person.press('approve')
@@ -201,7 +201,7 @@ describe('the approval', () => {
     await person.press('back')
 
     await person.enter('status', 'approved')
-    const approved = orderWith(person, ({ status }) => status === 'Approved')
+    const approved = orderWith(person, ({ status }) => status === 'approved')
     await person.openRow('list', approved.id)
     await person.enter('amount', 1)
     expect(person.see('amount')).toMatchObject({ value: approved.amount, error: 'i18n:approval.amount_stays' })
@@ -225,7 +225,7 @@ describe('an order', () => {
     expect(messageOf(person)).toBe('i18n:order.saved')
     await person.press('back')
     await person.enter('search', 'example & sons')
-    expect(rowsOf(person)).toMatchObject([{ number: 'O-1061', customer: 'Example & Sons', amount: 250, status: 'New' }])
+    expect(rowsOf(person)).toMatchObject([{ number: 'O-1061', customer: 'Example & Sons', amount: 250, status: 'new' }])
   })
 
   test('a day in the future is refused by the function of the form', async () => {

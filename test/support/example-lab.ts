@@ -72,7 +72,8 @@ const NOWHERE = { host: '127.0.0.1', port: 1, username: 'nobody', password: '', 
 
 export async function createExampleLab(): Promise<ExampleLab> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-example-'))
-  const limits = createLimits()
+  // These tests show what the examples do, not how fast the machine is.
+  const limits = createLimits({ CALL_TIME: 20_000, QUERY_TIME: 20_000 })
   const db = await openHostDatabase(home)
   const nothing = async () => {}
   const users = createUsers(db, await createPasswords(), limits, { endAccess: nothing, eraseFromAudit: nothing })
