@@ -51,7 +51,8 @@ const PREFIX = '/api'
 export function centerApi(parts: CenterApiParts): Router {
   const router = new Router({ prefix: PREFIX, sensitive: true })
   addDescription(router, () => describeCenterApi(parts.version))
-  // Inside the router, so that every path that matches a route passes this check, even one written in an unusual way.
+  // Mounted inside the router, so that the check applies to every path that matches a route, even one in an unusual
+  // notation.
   router.use(parts.access.requireCaller)
   addPersonRoutes(router, personRoutes(parts), parts)
   addMemberRoutes(router, organisationsRoutes(parts), parts)
@@ -84,7 +85,7 @@ function organisationsRoutes(parts: AreaParts): MemberRoute[] {
 
 /** The OpenAPI 3.1 document of the API. */
 export function describeCenterApi(version: string): object {
-  // Routes are only described here, never called, so they need no parts.
+  // Routes are only described here and never called, so their dependencies are not needed.
   const parts = { telemetry: {} } as AreaParts
   return openApi<Right | 'person'>([...personRoutes(parts), ...organisationsRoutes(parts)], {
     title: 'Solhost control center',

@@ -39,7 +39,10 @@ export function createCenterApp(parts: CenterParts): Koa {
   ])
 }
 
-/** The plain HTTP port that redirects to HTTPS. @param port returns the HTTPS port */
+/**
+ * Redirects requests on the plain HTTP port to HTTPS.
+ * @param port returns the HTTPS port
+ */
 export function createCenterRedirectApp(parts: CenterParts, port: () => number): Koa {
   return appOf([...opening(parts), redirectToHttps(parts.sites, port)])
 }

@@ -3,7 +3,10 @@ import { requireOneHost, unknownHost } from '../base/http/host-header.ts'
 import { stateOf } from '../base/http/request.ts'
 import type { Sites } from '../base/http/sites.ts'
 
-/** Accepts only `PUBLIC_URL`, loopback, the machine's own addresses and `ALLOWED_HOSTS`; this blocks DNS rebinding. */
+/**
+ * Accepts only requests whose host name is `PUBLIC_URL`, loopback, one of the machine's own addresses, or in
+ * `ALLOWED_HOSTS`. This blocks DNS rebinding.
+ */
 export function hostGate(sites: Sites): Middleware {
   return (ctx, next) => {
     requireOneHost(ctx)

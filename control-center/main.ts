@@ -53,7 +53,7 @@ export type CenterOptions = {
   readonly settings: CenterSettings
   readonly log: Logger
   readonly version: string
-  /** Whether a person reads the output: then the set-up code is returned, else it is written to a file. */
+  /** Whether a person reads the output: if so, the set-up code is returned, otherwise it is written to a file. */
   readonly terminal: boolean
 }
 
@@ -61,7 +61,7 @@ export type CenterOptions = {
 export type ControlCenter = {
   /** The URL on this machine, without a path. */
   readonly url: string
-  /** The URL for browsers and Satellites: `PUBLIC_URL`, else `url`. */
+  /** The URL for browsers and Satellites: `PUBLIC_URL` if set, otherwise `url`. */
   readonly publicUrl: string
   readonly setUp: SetUp['shown']
   /** For tests. */
@@ -76,7 +76,7 @@ type StartedParts = CenterParts & { readonly draining: Draining; readonly sessio
 
 /**
  * Starts everything but the servers, in dependency order.
- * @param started each part adds how it is stopped
+ * @param started each part adds a function that stops it
  * @param port the port of the pages, known once they are served
  */
 async function startParts(
@@ -186,7 +186,7 @@ async function startParts(
   }
 }
 
-/** Starts everything in dependency order; if a part fails to start, the parts already started are stopped. */
+/** Starts everything in dependency order. If a part fails to start, the parts that have already started are stopped. */
 export async function startControlCenter(options: CenterOptions): Promise<ControlCenter> {
   await using started = new AsyncDisposableStack()
   const { settings, log } = options
@@ -211,7 +211,7 @@ export async function startControlCenter(options: CenterOptions): Promise<Contro
   const { sessions, throttle, audit, telemetry, invitations, passwordLinks, userLinks, loginPages, reports } = parts
   const swept = [sessions, throttle, audit, telemetry, invitations, passwordLinks, userLinks, loginPages, reports]
   started.defer(keepSweeping(swept, log))
-  // Answer long polls and end followed logs and runs first: closing the servers waits for all requests.
+  // Close long polls and streams of logs and runs first, because closing the servers waits for all requests.
   started.defer(async () => {
     parts.waiting.stop()
     telemetry.followers.stop()

@@ -7,9 +7,9 @@ import type { CenterSettings } from './config/settings.ts'
 import { openCenterDatabase } from './migrations/open.ts'
 
 /**
- * Resets an account's password. For anyone with access to the machine: an owner who forgot their password has nobody to
- * ask. The password must be changed at the next sign-in, and all sessions of the account end. The control center may be
- * running.
+ * Resets an account's password. Run by someone with access to the machine, because an owner who forgot their password
+ * may have nobody else to ask. The password must be changed at the next sign-in, and all sessions of the account end.
+ * The control center may be running.
  * @returns the password, which is shown nowhere else
  * @throws ERR_USER_NOT_FOUND
  */

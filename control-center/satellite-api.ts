@@ -11,13 +11,15 @@ type AreaParts = SatelliteAccessParts & DesiredSatelliteParts & SolutionUserSate
 export type SatelliteApiParts = AreaParts & { readonly version: string }
 
 /**
- * The API for Satellites: authenticated by the remote environment token, and always called outbound from the Satellite
- * (design section 9). The path contains the version: what a released Satellite relies on must not change.
+ * The API for Satellites. Requests are authenticated by the remote environment token, and the Satellite always
+ * initiates the connection (design section 9). The path contains the API version, because the parts that released
+ * Satellites rely on must not change.
  */
 export function satelliteApi(parts: SatelliteApiParts): Router {
   const router = new Router({ prefix: SATELLITE_API, sensitive: true })
   addDescription(router, () => describeSatelliteApi(parts.version))
-  // Inside the router, so that every path that matches a route passes this check, even one written in an unusual way.
+  // Mounted inside the router, so that the check applies to every path that matches a route, even one in an unusual
+  // notation.
   router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.audit))
   addSatelliteRoutes(router, satelliteRoutes(parts), parts.limits)
   return router
@@ -29,14 +31,14 @@ function satelliteRoutes(parts: AreaParts): SatelliteRoute[] {
 
 /** The OpenAPI 3.1 document of the Satellite API. */
 export function describeSatelliteApi(version: string): object {
-  // Routes are only described here, never called, so they need no parts except the limits.
+  // Routes are only described here and never called, so only the limits are needed.
   return openApi(satelliteRoutes({ limits: createLimits() } as AreaParts), {
     title: 'Solhost control center, for Satellites',
     version,
     prefix: SATELLITE_API,
     securitySchemes: { environment: { type: 'http', scheme: 'bearer', description: 'a remote environment token' } },
     need: () => '',
-    // The content of the signed statement that `GET desired` returns.
+    // The content of the signed statement in the response of `GET desired`.
     schemas: [DesiredState],
   })
 }

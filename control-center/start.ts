@@ -19,7 +19,8 @@ async function start(): Promise<Exit> {
     const starting = import('./main.ts').then(({ startControlCenter }) =>
       startControlCenter({ settings, log, version, terminal }),
     )
-    // A signal during the start stops the service as soon as the start has finished; a failed start ends the process anyway.
+    // If a signal arrives during startup, the service stops as soon as it has started. If startup fails, the process
+    // exits anyway.
     stopOnSignals(async () => (await starting).stop(), stopped.resolve)
     process.stdout.write(startMessage(await starting))
   } catch (error) {

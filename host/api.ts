@@ -33,7 +33,7 @@ export type AdminApiParts = SolutionApiParts &
   MaintenanceApiParts &
   TestingApiParts &
   UserApiParts & {
-    /** Authenticates admin requests. Both ports share it, so failures on either count together. */
+    /** Authenticates admin requests. The ports share it, so that failures on either are counted together. */
     readonly requireAdmin: RouterMiddleware
     readonly audit: Audit
     readonly limits: Limits
@@ -43,7 +43,8 @@ export type AdminApiParts = SolutionApiParts &
 /** The API under `/admin/api` (design section 7). */
 export function adminApi(parts: AdminApiParts): Router {
   const router = new Router({ prefix: PREFIX, sensitive: true })
-  // Inside the router, so that no spelling of a route's path bypasses the check.
+  // Mounted inside the router, so that the check applies to every path that matches a route, even one in an unusual
+  // notation.
   router.use(parts.requireAdmin)
   addDescription(router, () => describeAdminApi(parts.version))
   addAdminRoutes(router, adminRoutes(parts), parts)
@@ -72,7 +73,7 @@ function adminRoutes(parts: AdminApiParts): AdminRoute[] {
   ]
 }
 
-/** Declares every route of the API for its description. The routes cannot be called. */
+/** Declares all routes of the API for its description. These routes can't be called. */
 export function declaredRoutes(): AdminRoute[] {
   return adminRoutes({ limits: createLimits() } as AdminApiParts)
 }

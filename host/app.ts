@@ -142,7 +142,10 @@ function adminApiStep(parts: HostParts): Middleware {
   return api.routes() as Middleware
 }
 
-/** Only the solution list: a solution's pages let signed-in users continue, and refuse new work themselves. */
+/**
+ * Block only the solution list: on a solution's pages, users who are signed in can continue, and the pages refuse new
+ * work themselves.
+ */
 function closeListInMaintenance({ maintenance, managedSettings }: HostParts): Middleware {
   return async (ctx, next) => {
     if (ctx.path === '/' && (await managedSettings.defaultSolution()) === null) await maintenance.refuseNewWork()

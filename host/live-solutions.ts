@@ -8,11 +8,17 @@ import type { SolutionStore } from './solutions/solution-store.ts'
 import type { Uploaded, Uploads } from './solutions/upload.ts'
 import type { DevReport } from './web/frames.ts'
 
-/** Operations of `solhost dev`: each save becomes a version, and open clients switch to it. */
+/** Operations of `solhost dev`: each save creates a version, and open clients switch to it. */
 export interface LiveSolutions {
-  /** Like `Uploads.upload`, and removes older versions. @returns after open clients have switched to the new version */
+  /**
+   * Does the same as `Uploads.upload`, and removes older versions.
+   * @returns after open clients have switched to the new version
+   */
   update(packed: Uint8Array, name: string): Promise<LiveUpdate>
-  /** Removes a solution whose name has changed. @throws ERR_SOLUTION_NOT_FOUND */
+  /**
+   * Removes a solution whose name has changed.
+   * @throws ERR_SOLUTION_NOT_FOUND
+   */
   remove(name: string): Promise<void>
   /** Calls `listener` for each new line of the solution's log. @returns a function that unsubscribes */
   follow(name: string, listener: (line: LogLine) => void): () => void
@@ -20,12 +26,12 @@ export interface LiveSolutions {
   report(name: string, report: DevReport): void
   /** Creates a user in the default users table with all permissions of the solution, or adds the missing ones. */
   keepUser(username: string, password: string, solution: string): Promise<void>
-  /** Checks the user's current password. */
+  /** Checks a user's current password. */
   isPassword(username: string, password: string): Promise<boolean>
 }
 
 export type LiveUpdate = Uploaded & {
-  /** Number of open clients that switched to the new version. */
+  /** Number of open clients that have switched to the new version. */
   readonly clients: number
   readonly mode: SignInMode
 }
@@ -39,9 +45,14 @@ export type LiveSolutionsParts = {
   readonly users: Users
 }
 
-/** Chosen here: enough to go back a few versions with the admin API; each version stores its whole bundle. */
+/**
+ * Chosen here: enough to go back a few versions through the admin API, without many copies, since each version stores
+ * its whole bundle.
+ */
 const KEPT_VERSIONS = 5
-/** Chosen here: granted if the solution lists no permissions, since users without any permission cannot sign in. */
+/**
+ * Chosen here: this permission is granted if the solution lists none, since users without any permission can't sign in.
+ */
 const ANY_PERMISSION = 'Users'
 
 export function createLiveSolutions(parts: LiveSolutionsParts): LiveSolutions {

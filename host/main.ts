@@ -75,12 +75,12 @@ export type HostOptions = {
 }
 
 export type Host = Addresses & {
-  /** The address for browsers: `PUBLIC_URL`, else `url`. */
+  /** The address for browsers: `PUBLIC_URL` if set, otherwise `url`. */
   readonly publicUrl: string
   readonly generatedPassword: GeneratedPassword | null
-  /** Whether the solutions share one origin. */
+  /** Whether all solutions share one origin. */
   readonly sharedOrigin: boolean
-  /** Sandbox processes, for health and tests. */
+  /** The sandbox processes, for the health page and tests. */
   readonly processes: Supervisor['processes']
   readonly addressOf: (solution: string) => string
   readonly solutionNames: () => Promise<readonly string[]>
@@ -94,12 +94,12 @@ export type Host = Addresses & {
   readonly debugger: Pick<Debugger, 'address' | 'links'> | null
   /**
    * Reports not ready and keeps serving for `DRAIN_TIME`, see `Draining`. Then refuses new work, lets running requests
-   * finish, and kills the sandbox processes, within 4 s. A second call while draining skips the rest of the wait.
+   * finish, and kills the sandbox processes, all within 4 s. A second call while draining skips the rest of the wait.
    */
   readonly stop: () => Promise<void>
 }
 
-/** What the other parts stand on: the platform's own data, accounts, and the solutions with their scripts. */
+/** The parts that the others depend on: the platform's own data, accounts, and the solutions with their scripts. */
 async function openFoundation(options: HostOptions, started: AsyncDisposableStack) {
   const { settings, isLive = false, inspect } = options
   const { limits } = settings
@@ -167,7 +167,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
 
 type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
-/** How users sign in other than by a solution's own scripts: OAuth providers and the control center. */
+/** The parts for signing in without a solution's own scripts: OAuth providers and the control center. */
 function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites, health: () => Health) {
   const { settings, version } = options
   const { limits } = settings
@@ -222,7 +222,7 @@ function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites
   return { formTokens, secrets, maintenance, askAuthenticator, managedSettings, cloudLogin, managed, oauth }
 }
 
-/** Everything that the host's servers answer with. */
+/** Everything that the host's servers respond with. */
 function createParts(
   options: HostOptions,
   foundation: Foundation,

@@ -7,7 +7,7 @@ import { needScope } from './access/actor.ts'
 import { PROMETHEUS_TYPE, type Telemetry } from './telemetry/telemetry.ts'
 
 /**
- * `/metrics` on the admin port, for the admin account and API tokens with scope `health:read`; `requireAdmin`
+ * `/metrics` on the admin port, for the admin account and API tokens with the scope `health:read`. `requireAdmin`
  * authenticates the request first.
  */
 export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin: Middleware): Middleware {
@@ -26,7 +26,7 @@ export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin:
  * `/metrics` without authentication, on a separate port that serves nothing else. Chosen here: a scraper inside a
  * cluster then needs no access to the admin pages and stores no token; the network controls access to the port.
  * Requests from browser pages are refused, whatever host name they use.
- * @param names additional accepted host names: `METRICS_HOST` and `ALLOWED_HOSTS`
+ * @param names host names to accept in addition: `METRICS_HOST` and `ALLOWED_HOSTS`
  */
 export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: readonly string[]): Server {
   return createServer({ requestTimeout: 10_000, headersTimeout: 5000, maxHeaderSize: 8192 }, (request, response) => {
@@ -48,11 +48,11 @@ export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: read
 }
 
 const NOT_A_NAME = 'Use an address or a name of this network, or add this name to ALLOWED_HOSTS.\n'
-/** Names that public DNS does not resolve: single labels and the suffixes reserved for private networks. */
+/** Names that public DNS does not resolve: single labels, and the suffixes that are reserved for private networks. */
 const PRIVATE_NAME = /^[^.]+$|\.(?:internal|local|svc)$/
 
 /**
- * Over http, a page that uses DNS rebinding sends neither `Origin` nor Fetch Metadata. But `Host` then contains the
+ * Over http, a page that uses DNS rebinding sends neither `Origin` nor Fetch Metadata. But its `Host` then contains the
  * page's own host name, which is in public DNS.
  */
 function isOwnName(host: string, names: readonly string[]): boolean {

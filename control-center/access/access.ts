@@ -11,9 +11,9 @@ import type { Memberships, Organisation } from './organisation.ts'
 import { originOf, type PageSession, type PageSessions } from './page-sessions.ts'
 import { mayDo, type Right, type Role } from './roles.ts'
 
-/** The identity of a request in an organisation that it may access, with a session or an API token. */
+/** The sender of a request as a member of an organisation, authenticated by a session or an API token. */
 export type Member = {
-  /** For the audit: `user:{name}` or `token:{id}`. */
+  /** The name in the audit log: `user:{name}` or `token:{id}`. */
   readonly name: string
   /** Null for a token. */
   readonly uid: string | null
@@ -38,8 +38,8 @@ export interface Access {
    */
   need(ctx: Context, right: Right): Promise<Member>
   /**
-   * Whether the caller still has the right, for a streamed answer: the session may have ended, or the token or
-   * membership may have been removed. Rejects if this can't be determined now.
+   * For streamed responses: whether the caller still has the right. In the meantime, the session may have ended, or the
+   * token or membership may have been removed. Rejects if this can't be determined now.
    */
   stillHas(ctx: Context, right: Right): Promise<boolean>
   /** @throws ERR_FORBIDDEN for a token */
@@ -80,7 +80,7 @@ export function createAccess(parts: AccessParts): Access {
     const found = await pageSessions.find(ctx)
     if (found === null) return null
     const user = await users.get(found.session.uid)
-    // Users who must choose a new password do that during sign-in.
+    // Users who must choose a new password do so during sign-in. Until then, their session identifies nobody.
     return user?.enabled && !user.mustChangePassword ? { kind: 'person', user, session: found } : null
   }
 
@@ -116,7 +116,7 @@ export function createAccess(parts: AccessParts): Access {
     async requireCaller(ctx, next) {
       const caller = callerOf(ctx)
       if (caller === null) {
-        // Not Basic: a browser would prompt for the password and then send it with every request.
+        // Not the Basic scheme: it makes browsers prompt for the password and send it with every later request.
         ctx.set('WWW-Authenticate', 'Bearer realm="control-center"')
         throw new PlatformError(
           'ERR_UNAUTHENTICATED',

@@ -2,16 +2,16 @@ import { createTokens, type StoredToken } from '../../base/api/tokens.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import { type Role, RoleName } from './roles.ts'
 
-/** An API token's stored data, without the token. */
+/** An API token's stored record, which doesn't include the token itself. */
 export type ApiToken = StoredToken & {
   /** The organisation's id. */
   readonly organisation: string
   readonly role: Role
 }
 
-/** Tokens that tools use to call the API of one organisation. */
+/** API tokens, with which tools call the API of one organisation. */
 export interface ApiTokens {
-  /** `token` is returned only here: 256 random bits, of which a hash is stored. */
+  /** `token` is returned only here: 256 random bits. Only its hash is stored. */
   create(
     organisation: string,
     wanted: Pick<ApiToken, 'name' | 'role' | 'expiresAt'>,

@@ -51,7 +51,7 @@ const Act = z
   })
   .meta({ id: 'Act' })
 
-/** An audit entry with the field names that the API and the page use. */
+/** Renames an audit entry's fields to the names in the API and on the page. */
 export function shownEntry({ target = '', correlationId = '', ...entry }: WrittenEntry) {
   return { ...entry, subject: target, correlationId }
 }

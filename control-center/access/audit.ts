@@ -6,21 +6,26 @@ import type { CenterDatabase } from '../database/tables.ts'
 
 /** An action in an organisation. */
 export type AuditEntry = Omit<JournalEntry, 'place'> & {
-  /** The organisation's id. Absent where it is of none, such as a refused sign-in. */
+  /** The organisation's id. Absent if the action belongs to no organisation, such as a refused sign-in. */
   readonly organisation?: string
-  /** `user:{name}`, `token:{id}`, `satellite:{environment}` or `center` for what it does automatically. */
+  /**
+   * `user:{name}`, `token:{id}`, `satellite:{environment}`, or `center` for what the control center does automatically.
+   */
   readonly actor: string
-  /** Such as `environment-create`: a subject, then what happened to it. */
+  /** For example, `environment-create`: a subject, then what happened to it. */
   readonly action: string
-  /** The name of what the action changed. Absent if the actor is the target, such as a change of their own password. */
+  /**
+   * The name of what the action changed. Absent if the actor is the target, for example when they change their own
+   * password.
+   */
   readonly target?: string | undefined
   readonly correlationId: string
 }
 
 export interface Audit {
   /**
-   * Resolves when the entry is in the database. Throttled attempts are recorded once a minute per network: anyone can
-   * send thousands, each with another name.
+   * Resolves when the entry is in the database. Throttled attempts are recorded only once a minute per network, because
+   * anyone can send thousands of them, each with a different name.
    */
   record(entry: AuditEntry): Promise<void>
   /** Newest first; pass `next` as `before` to get older entries. */
@@ -28,7 +33,7 @@ export interface Audit {
     readonly organisation: string
     readonly limit: number
     readonly before?: number | undefined
-    /** As in `AuditEntry`. */
+    /** See `AuditEntry`. */
     readonly actor?: string | undefined
     readonly action?: string | undefined
     readonly outcome?: string | undefined
@@ -64,7 +69,7 @@ export function createAudit(db: CenterDatabase, kept: number, now: () => number 
   }
 }
 
-/** The actor of an action, a member or another one, and the organisation. */
+/** The actor of an action, and the organisation, if it belongs to one. */
 export type Actor = { readonly name: string; readonly organisation?: { readonly id: string } }
 
 /** Runs `work` and records the action, even if it is refused. `work` may set `named.target` once it knows it. */

@@ -28,7 +28,7 @@ export function placeOf({
   return { organisation: who.organisation.id, solution: solution.data }
 }
 
-/** The member who requests a solution's page, the solution and the user id in the address. */
+/** The member who sent the request, and the solution and user id in its address. */
 export async function ofSolution(ctx: Context, access: Access, right: Right) {
   const member = await access.need(ctx, right)
   const { solution = '', uid = '' } = ctx.params as { solution?: string; uid?: string }

@@ -2,7 +2,7 @@ import type { Role } from './roles.ts'
 
 export type Organisation = { readonly id: string; readonly name: string; readonly title: string }
 
-/** Looks up members of organisations. */
+/** Looks up a person's membership in an organisation. */
 export interface Memberships {
   /** Null when there is no organisation of this name, or the person is not a member. */
   membership(name: string, uid: string): Promise<{ readonly organisation: Organisation; readonly role: Role } | null>

@@ -7,7 +7,10 @@ import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { type CookieScope, readCookies, setCookie } from '../../base/http/cookies.ts'
 import { stateOf } from '../../base/http/request.ts'
 
-/** A user's session on the pages of the control center, and the token with which a page proves that it is ours. */
+/**
+ * A user's session on the pages of the control center. The page token proves that a request comes from one of our
+ * pages.
+ */
 export type PageSession = {
   readonly session: Session
   readonly cookie: string
@@ -25,7 +28,8 @@ export interface PageSessions {
 
 /**
  * The control center's realm. It is stored with each session and in the names of cookies, so changing it signs everyone
- * out. No solution has this name, because it starts with a capital letter: a host at the same address has other cookies.
+ * out. It starts with a capital letter, which solution names can't, so that a host at the same address uses different
+ * cookies.
  */
 const REALM = 'Control-Center'
 const CSRF = 'center-csrf'
@@ -65,8 +69,8 @@ export function cookieScopeOf(ctx: Context): CookieScope {
 }
 
 /**
- * The origin for links that are opened elsewhere, such as those in mails: `PUBLIC_URL`, or else the origin of this
- * request.
+ * The origin for links that are opened elsewhere, such as those in mails: `PUBLIC_URL` if set, otherwise the origin of
+ * this request.
  */
 export function publicOriginOf(ctx: Context, { publicUrl }: Pick<ServiceSettings, 'publicUrl'>): string {
   return publicUrl?.origin ?? originOf(ctx)

@@ -9,9 +9,9 @@ export const RoleName = z.enum(ROLES)
  * Rights in an organisation, and the roles that have them. Non-members can't even learn that the organisation exists.
  */
 const RIGHTS = {
-  /** See environments, packages, pipelines, rollouts, figures and logs. */
+  /** See environments, packages, pipelines, rollouts, metrics and logs. */
   read: ROLES,
-  /** Change its title. */
+  /** Change the organisation's title. */
   organisation: ['owner'],
   /** Manage members and invitations; also required to see them. */
   members: ['owner'],

@@ -6,11 +6,11 @@ import type { Access, Member } from './access.ts'
 import { type Audit, recorded } from './audit.ts'
 import type { Right } from './roles.ts'
 
-/** What the audit records about a request; a handler may name another action than the route's. */
+/** What the audit log records about a request. A handler may set an action that differs from the route's. */
 export type Names = { target?: string; action?: string }
 /** A route in the organisation that the address names, for its members and for API tokens. */
 export type MemberRoute = Route<Member, Right, string, Names>
-/** A route for people only, whatever organisations they are in. */
+/** A route for signed-in people only. It doesn't depend on their organisations. */
 export type PersonRoute = Route<User, 'person', string, Names>
 
 export const route = routesOf<Member, Right, string, Names>()
@@ -39,14 +39,14 @@ export function addPersonRoutes(router: Router, routes: readonly PersonRoute[], 
       const user = access.needPerson(ctx)
       await read(user)
       if (act === undefined) return work(user)
-      // What people do with their own accounts belongs to no organisation.
+      // Actions on a person's own account belong to no organisation.
       const actor = { name: `user:${user.username}` }
       return recorded(ctx, audit, actor, named(act, await name(user)), () => work(user))
     },
   })
 }
 
-/** Returns the same object, since the handler adds to it. */
+/** Returns the same object, because the handler adds to it. */
 function named(act: string, names: Names): Names & { action: string } {
   return Object.assign(names, { action: names.action ?? act })
 }

@@ -12,7 +12,7 @@ type AccessTables = {
     created_at: number
     expires_at: number | null
   }
-  /** The audit: actions of users, tokens and Satellites. */
+  /** The audit log: actions of users, tokens and Satellites. */
   activity: {
     id: Generated<number>
     /** '' if it belongs to no organisation, such as a refused sign-in. */

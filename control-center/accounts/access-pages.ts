@@ -8,7 +8,7 @@ import type { PageRouter } from '../pages/page.ts'
 export type AccessPageParts = { readonly apiTokens: ApiTokens; readonly audit: Audit }
 
 const DAY = 86_400_000
-/** Token lifetimes to choose from, in days. */
+/** API token lifetimes that the page offers, in days. */
 const LIFETIMES = [30, 90, 365]
 /** Entries per page. */
 const SHOWN = 100
@@ -47,7 +47,7 @@ export function addAccessPages(
     }
     const { items, next } = await audit.read({ organisation: organisation.id, limit: SHOWN, before, ...filter })
     const recent = await audit.recentValues(organisation.id)
-    // A link can select a value that only older entries have.
+    // A link can filter by a value that appears only in older entries, so add that value to the options.
     const options = (values: readonly string[], value: string | undefined) =>
       value === undefined || values.includes(value) ? values : [...values, value]
     const model = {

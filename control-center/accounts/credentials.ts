@@ -6,27 +6,29 @@ import { stateOf } from '../../base/http/request.ts'
 import type { Audit } from '../access/audit.ts'
 import { cookieScopeOf } from '../access/page-sessions.ts'
 
-/** The result of an attempt; `wait` in seconds. */
+/** The result of checking credentials; `wait` is in seconds. */
 export type CheckedCredentials =
   | { readonly kind: 'right'; readonly user: User }
   | { readonly kind: 'wrong' }
   | { readonly kind: 'throttled'; readonly wait: number }
 
-/** Passwords of accounts. Attempts are counted together, whichever page they come from. */
+/** Checks passwords of accounts. All pages share the counters of failed attempts. */
 export interface Credentials {
   check(ctx: Context, username: string, password: string): Promise<CheckedCredentials>
-  /** Whether this browser signed in to the account before. If so, other people's guesses don't lock it out. */
+  /**
+   * Whether this browser signed in to the account before. Such a browser isn't locked out by other people's guesses.
+   */
   isKnown(ctx: Context, username: string): boolean
   /**
-   * Checks the password of a user who is signed in. The browser's earlier sign-ins don't count: someone else may be
-   * using it.
+   * Checks the password of a user who is signed in. The browser isn't trusted because of earlier sign-ins: someone else
+   * may be using it.
    */
   checkOwn(ctx: Context, user: User, password: string): Promise<CheckedCredentials>
-  /** Records what was done with an account. */
+  /** Records an action on an account in the audit log. */
   note(ctx: Context, username: string, action: string, outcome: string): Promise<void>
 }
 
-/** For the counters and the cookie of a known browser. */
+/** Identifies the control center in the attempt counters and in the cookie of a known browser. */
 const SOURCE = 'center'
 
 export function createCredentials(
@@ -60,7 +62,7 @@ export function createCredentials(
     async check(ctx, username, password) {
       const ask = () => users.authenticate(username, password)
       const checked = await counted(ctx, username, isKnown(ctx, username), ask)
-      // A user who has to choose a new password first has not signed in yet.
+      // Users who must first choose a new password are not signed in yet.
       if (checked.kind === 'right' && !checked.user.mustChangePassword)
         knownBrowsers.note(ctx, cookieScopeOf(ctx), SOURCE, username)
       return checked

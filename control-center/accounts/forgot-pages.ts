@@ -25,7 +25,7 @@ export type ForgotPageParts = {
   readonly limits: Limits
 }
 
-/** No account has a longer name. */
+/** In characters. No account has a longer name. */
 const LONGEST_ASKED = 254
 
 /**
@@ -75,7 +75,7 @@ export function addForgotPages(router: Router, parts: ForgotPageParts): void {
     await choose(ctx, token, found, fields)
   })
 
-  /** Does not sign the user in: sign-ins are checked, counted and recorded in one place. */
+  /** Doesn't sign the user in: only the sign-in page does, where attempts are checked, counted and recorded. */
   async function choose(
     ctx: Context,
     token: string,

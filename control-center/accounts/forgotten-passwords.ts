@@ -9,10 +9,10 @@ import { createRequestQueue, type RequestQueue } from './request-queue.ts'
 export type ForgottenPassword = {
   /** As typed by the user. */
   readonly asked: string
-  /** The origin at which the requester reaches the control center, and the language of the mail. */
+  /** The origin under which the requester reaches the control center, and the mail's language. */
   readonly origin: string
   readonly locale: string
-  /** As in the audit. */
+  /** The client's address, as in the audit log. */
   readonly address: string
   readonly correlationId: string
 }
@@ -37,7 +37,7 @@ export function createForgottenPasswords(needs: ForgottenPasswordNeeds): Forgott
   /** @returns false if there is no such account, or no mail can be sent to it */
   async function sendLink({ asked, origin, locale }: ForgottenPassword): Promise<boolean> {
     const user = await users.find(asked)
-    // Sent to the stored address: the typed one may look the same but be a different address.
+    // Send to the stored address: the typed one may look the same but be a different address.
     if (!mail.isSetUp || !user?.enabled || user.email === null) return false
     const token = await passwordLinks.create(user.uid)
     if (token === null) return false

@@ -25,19 +25,19 @@ export type InvitationPageParts = {
   readonly limits: Limits
 }
 
-/** Why the last attempt failed; null: no attempt yet. */
+/** Why the last attempt failed; null before the first attempt. */
 type Refusal = { readonly status: number; readonly text: string } | null
 
-/** The user who accepts an invitation, or why it can't be accepted. */
+/** The user who accepts an invitation, or the reason why it can't be accepted. */
 type Found = { readonly user: User } | { readonly refusal: Refusal }
 
 /**
  * The page that an invitation's link opens: `/invitation#token=…`. The page's script
  * (control-center/web/scripts/send-fragment.ts) sends the token in a form, so that it is never part of an address.
  *
- * People without an account for that address choose a password, which creates one; people with an account enter its
- * password. Chosen here: users who are signed in can also accept with that account, since people have more than one
- * address; the audit names both.
+ * People who have no account for the invited address choose a password, which creates one. People who have one enter
+ * its password. Chosen here: users who are signed in can also accept with the account they are using, since people have
+ * more than one address. The audit log names both.
  */
 export function addInvitationPages(router: Router, parts: InvitationPageParts): void {
   const { users, invitations, pageSessions, credentials, audit, limits } = parts

@@ -6,12 +6,12 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { type ShownPage, sendPage, textFor } from '../pages/page.ts'
 
-// Shared parts of the pages that mailed links open, and of those where links are requested: for accounts and for users
-// of solutions.
+// Shared parts of the pages that mailed links open and of the pages for requesting such links, both for accounts and
+// for users of solutions.
 
 /**
- * What a link shows first: `{path}#token=…`. The page's script (control-center/web/scripts/send-fragment.ts) sends the
- * token in a form, so that it is never part of an address or in the logs of servers and proxies.
+ * The page that a link opens first: `{path}#token=…`. Its script (control-center/web/scripts/send-fragment.ts) sends
+ * the token in a form, so that the token is never part of an address or in the logs of servers and proxies.
  * @param path the form's target
  */
 export function showOpened(ctx: Context, path: string, heading: string, said: string): void {
@@ -23,7 +23,7 @@ type PageBrand = NonNullable<ShownPage['brand']> | null
 
 export type Said = {
   readonly said: string
-  /** Whether to link to the sign-in page, which users of solutions don't have. */
+  /** Whether to link to the sign-in page. Users of solutions don't have one. */
   readonly isOfAccount: boolean
 }
 
@@ -31,7 +31,7 @@ export function showSaid(ctx: Context, heading: string, model: Said, status = 20
   sendPage(ctx, { template: 'link-said', heading, model, status, brand }, null)
 }
 
-/** The page is the same for a link that never existed, so that nobody learns which links exist. */
+/** Shows the same page for a link that never existed, so that nobody learns which links exist. */
 export function showOver(ctx: Context, model: Said): void {
   showSaid(ctx, textFor(ctx)('userlink.over'), model, 404)
 }
@@ -41,9 +41,9 @@ export type PasswordChoice = {
   readonly path: string
   readonly token: string
   readonly username: string
-  /** Tells the user whose password this is. */
+  /** Shown on the page, so that users know whose password they change. */
   readonly said: string
-  /** Null: no attempt yet. */
+  /** Null before the first attempt. */
   readonly refusal: string | null
 }
 
@@ -61,7 +61,7 @@ export function showPasswordChoice(
 /** `said`: what to enter and why. If `isOfAccount`, the field expects an e-mail address. */
 export type ForgotPage = Said & {
   readonly label: string
-  /** Shown whatever the outcome. */
+  /** The text after a request, which is the same for every outcome. */
   readonly done: string
 }
 
@@ -79,9 +79,10 @@ export function showForgot(
 }
 
 /**
- * Repeated password reset requests are as useful as guesses, so each counts as an attempt before anything is looked up.
+ * Password reset requests could be used to guess account names, so each counts as an attempt before the account is
+ * looked up.
  * @param isKnown whether the browser signed in to that account before
- * @returns the seconds until the next attempt; null: the request is allowed
+ * @returns the seconds until the next attempt; null if the request is allowed
  */
 export function countForgot(
   ctx: Context,

@@ -3,7 +3,9 @@ import { requireNavigation, sourceOfPost } from '../../base/http/fetch-metadata.
 import { PlatformError } from '../../runtime/errors.ts'
 import { originOf } from '../access/page-sessions.ts'
 
-/** Browsers send an origin with every POST. A client that doesn't is not a browser, and can use the API. */
+/**
+ * Browsers send an Origin header with every POST. A client that doesn't is not a browser, and can use the API instead.
+ */
 export function requireOwnForm(ctx: Context): void {
   requireNavigation(ctx)
   if (sourceOfPost(ctx, originOf(ctx)) === 'same-origin') return

@@ -32,7 +32,7 @@ export type AccountPageParts = {
 
 type Attempt = { readonly ctx: Context; readonly username: string; readonly password: string; readonly to: string }
 
-/** A user signs in to the control center. */
+/** Signs a user in to the control center. */
 export const BY_CENTER_PAGE: WayOfSigningIn<
   Context,
   Attempt,
@@ -71,7 +71,10 @@ export const BY_CENTER_PAGE: WayOfSigningIn<
   redirect: (ctx, { to }) => goTo(ctx, to),
 }
 
-/** Pages for visitors who are not signed in. Accounts are the host's users, with the e-mail address as user name. */
+/**
+ * Pages for visitors who are not signed in. Accounts are stored like a host's users, with the e-mail address as the
+ * user name.
+ */
 export function addAccountPages(pages: PageRouter, router: Router, parts: AccountPageParts): void {
   const { users, pageSessions, credentials, passwordTickets, throttle, mail, setUp, organisations, limits } = parts
   const { note } = credentials
@@ -159,7 +162,7 @@ export function addAccountPages(pages: PageRouter, router: Router, parts: Accoun
   })
 }
 
-/** The status and text for a refused attempt. */
+/** The response status and text for a refused attempt. */
 export function refusalOf(
   ctx: Context,
   checked: Exclude<CheckedCredentials, { readonly kind: 'right' }>,

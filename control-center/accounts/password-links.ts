@@ -5,23 +5,24 @@ import { storedHash } from '../../base/database/stored-hash.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * Links that let users who forgot the password of their account choose a new one. A token has 256 random bits, and only
- * its hash is stored. A link can be used once, and is invalidated when the account's password or address changes.
+ * Links with which users who forgot the password of their account choose a new one. A token has 256 random bits, and
+ * only its hash is stored. A link can be used once, and is invalidated when the account's password or address changes.
  */
 export interface PasswordLinks {
   /**
-   * @returns its token; null when three links are open, so that nobody can flood a mailbox with mails that anyone can
-   *   request
+   * @returns the link's token; null if the account already has three open links. Otherwise anyone could flood the
+   *   mailbox by requesting mails.
    */
   create(uid: string): Promise<string | null>
   /**
-   * Null if it is unknown, used, expired or invalidated, or if the account is disabled. This does not use up the link.
+   * Null if the link is unknown, used, expired or invalidated, or if the account is disabled. This does not use up the
+   * link.
    */
   find(token: string): Promise<LinkedAccount | null>
   /**
-   * Sets the password, which signs the account out everywhere.
-   * @returns why the password is not accepted, in which case the link stays valid; `over`: another request just used
-   *   the link; null: the password is set
+   * Sets the password, which ends all sessions of the account.
+   * @returns null when the password is set; `over` if another request just used the link; otherwise why the password is
+   *   not accepted, in which case the link stays valid
    * @throws ERR_PASSWORDS_BUSY
    */
   choosePassword(token: string, password: string): Promise<PasswordFault | 'over' | null>
@@ -32,8 +33,8 @@ export interface PasswordLinks {
 export type LinkedAccount = { readonly username: string }
 
 /**
- * In ms. Chosen here: the same as for users of solutions; together with `MOST_OPEN`, it limits the mails to an account
- * per hour.
+ * In ms. Chosen here: the same as for users of solutions. Together with `MOST_OPEN`, it limits how many mails an
+ * account gets per hour.
  */
 export const LINK_LIFETIME = 3_600_000
 const MOST_OPEN = 3
@@ -60,7 +61,7 @@ export function createPasswordLinks(
     return isOpen ? { link, account } : null
   }
 
-  /** @returns false if another request just took it */
+  /** @returns false if another request has just used the link */
   async function take(tokenHash: string): Promise<boolean> {
     const link = db.deleteFrom('password_links').where('token_hash', '=', tokenHash)
     return (await link.executeTakeFirst()).numDeletedRows > 0n
@@ -96,7 +97,7 @@ export function createPasswordLinks(
         isSet = fault === null
         return fault
       } finally {
-        // Restore the link, so that the user can retry after a rejected password or when the control center was busy.
+        // Restore the link, so that the user can retry after a rejected password or while the control center is busy.
         if (!isSet) await db.insertInto('password_links').values(found.link).execute()
       }
     },

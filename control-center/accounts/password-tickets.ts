@@ -1,10 +1,10 @@
 import type { User, Users } from '../../base/accounts/users.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 
-/** Proves, in place of a session, that a user entered the right password and must choose a new one to continue. */
+/** A ticket proves, without a session, that a user entered the right password but must choose a new one to continue. */
 export interface PasswordTickets {
   issue(user: User): string
-  /** Null if it expired, was used or was never issued. */
+  /** Null if the ticket expired, was used or was never issued. */
   read(ticket: string): Promise<User | null>
 }
 
@@ -18,7 +18,10 @@ export function createPasswordTickets(
   key: PlatformKey,
   now: () => number = Date.now,
 ): PasswordTickets {
-  /** The signed text. It changes with the password, so a ticket can be used once, and only for this user. */
+  /**
+   * The text that is signed. It contains the time of the last password change, so a ticket works only for this user and
+   * only until the password changes.
+   */
   function textOf({ uid, passwordChangedAt }: User, expiry: string): string {
     return `${expiry} ${passwordChangedAt} ${uid}`
   }

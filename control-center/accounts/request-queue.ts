@@ -6,15 +6,15 @@ import type { Logger } from 'pino'
  * answer nor its timing reveals which accounts exist.
  */
 export interface RequestQueue<Request> {
-  /** Drops the request if the queue is full: the user can send it again. */
+  /** Adds a request. If the queue is full, the request is dropped; the user can send it again. */
   take(request: Request): void
-  /** Resolves when all accepted requests are done. */
+  /** Resolves when all queued requests are done. */
   settle(): Promise<void>
 }
 
 const MOST_WAITING = 200
 
-/** @param work called for one request at a time */
+/** @param work processes a request; called for one request at a time */
 export function createRequestQueue<Request>(
   work: (request: Request) => Promise<void>,
   log: Pick<Logger, 'warn'>,
@@ -29,7 +29,7 @@ export function createRequestQueue<Request>(
         return
       }
       waiting++
-      // The embedded database works in this thread, so wait until the answer is sent.
+      // The embedded database blocks this thread, so wait until the response is sent.
       running = running
         .then(() => setImmediate())
         .then(() => work(request))

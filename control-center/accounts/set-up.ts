@@ -4,14 +4,17 @@ import { join } from 'node:path'
 import { isSameSecret } from '../../base/accounts/same-secret.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** How the first account is created: with a code that only the person who starts the control center can see. */
+/**
+ * The set-up code, which is required to create the first account. Only the person who starts the control center can see
+ * it.
+ */
 export interface SetUp {
   /** Whether there is no account yet. */
   isOpen(): Promise<boolean>
   isCode(code: string): boolean
   /** Removes the code once an account exists. */
   close(): void
-  /** Where to find the code; null: accounts exist. */
+  /** Describes where to find the code; null if an account exists. */
   readonly shown: { readonly code: string } | { readonly file: string } | null
 }
 

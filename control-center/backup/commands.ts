@@ -44,7 +44,10 @@ const KEY_TEXTS = {
   PLATFORM_KEY: 'It does not contain PLATFORM_KEY. Back it up separately: without it, the secrets cannot be read.',
 }
 
-/** `restore <file>`, into an empty folder and an empty database. @returns null: invalid arguments */
+/**
+ * `restore <file>`; requires an empty folder and an empty database.
+ * @returns null: invalid arguments
+ */
 export async function runRestore(words: readonly string[], terminal: Terminal): Promise<Exit | null> {
   const given = read(words, {})
   if (given === null) return null

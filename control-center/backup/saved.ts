@@ -14,7 +14,7 @@ const TELEMETRY: SavedTables = {
   tables: TELEMETRY_TABLES,
   ownFile: TELEMETRY_FILE,
   isOptional: true,
-  // The search index is rebuilt, because each kind of database searches in its own way.
+  // Not in the backup: restoring rebuilds the search index, because each kind of database has its own format.
   derived: { tables: { log_words: '001-telemetry' }, make: (db) => makeWords(telemetryTables(db)) },
 }
 
@@ -32,5 +32,5 @@ export const CONTROL_CENTER: Saved = {
   mayReplace: false,
 }
 
-/** For frequent backups: telemetry is most of the data. */
+/** Omits telemetry, which is most of the data, to allow frequent backups. */
 export const WITHOUT_TELEMETRY: Saved = { ...CONTROL_CENTER, tables: [PLATFORM_TABLES, OWN] }

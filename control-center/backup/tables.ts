@@ -43,7 +43,7 @@ export const CENTER_TABLES = {
   run_places: { key: ['place'], since: '016-run-leases' },
 } as const satisfies Record<Exclude<keyof CenterTables, keyof Tables>, BackupTable>
 
-/** The telemetry tables, except the words, which are derived from the log lines. */
+/** The telemetry tables, except the word index, which is derived from the log lines. */
 export const TELEMETRY_TABLES = {
   telemetry_batches: { key: ['environment', 'hash'], since: '001-telemetry' },
   metric_series: { key: ['id'], since: '001-telemetry', isCounted: true },

@@ -16,7 +16,10 @@ export type DesiredApiParts = {
   readonly reports: Reports
 }
 
-/** The desired state's number that the change is based on. If it has changed, someone else edited the state first. */
+/**
+ * The sequence number of the desired state that the change is based on. If it no longer matches, someone else has
+ * edited the state.
+ */
 const ReadNumber = z
   .int()
   .min(0)
@@ -65,7 +68,10 @@ export function desiredRoutes({ environments, desiredStates, packages, reports }
     return { solutions, settings: wanted.settings ?? last.settings }
   }
 
-  /** Versions that stay unchanged are not looked up: a rollback may have requested one whose package was deleted. */
+  /**
+   * Versions that stay unchanged are not checked: after a rollback, the package of a requested version may have been
+   * deleted.
+   */
   async function found(
     organisation: string,
     last: Desired,

@@ -7,38 +7,40 @@ import type { VersionHolder } from '../packages/packages.ts'
 import { lockPackage, lockVersion } from '../packages/version-lock.ts'
 import type { Signing } from '../signing/signing.ts'
 
-/** The desired state of an environment, without the fields that signing adds. */
+/** The desired state of an environment before the fields that signing adds. */
 export type DesiredContent = { readonly solutions: DesiredState['solutions']; readonly settings: DesiredSettings }
 
-/** `number` is 0 and `issuedAt` null until something is requested for the environment. */
+/** Until something is requested for the environment, `number` is 0 and `issuedAt` is null. */
 export type Desired = DesiredContent & { readonly number: number; readonly issuedAt: number | null }
 
-/** The desired state of each environment, as signed statements with rising numbers. */
+/** The desired state of each environment, as signed statements with increasing sequence numbers. */
 export interface DesiredStates {
   get(environment: string): Promise<Desired>
   /**
-   * Applies `change` to the last statement, then signs and stores the result in one transaction; concurrent changes are
-   * applied sequentially. The environment's token gets read access to the solutions in it.
-   * @param change returns null to change and write nothing
-   * @param isBack the change restores earlier versions, which may no longer be packages
-   * @throws ERR_REQUEST_INVALID when the statement would be too long, or name too many solutions
-   * @throws ERR_VERSION_NOT_FOUND when it names a version that was deleted in the meantime
+   * Applies `change` to the newest statement, then signs and stores the result in one transaction. Concurrent changes
+   * are applied sequentially. The environment's token gets read access to the solutions in the statement.
+   * @param change returns null to leave the statement unchanged
+   * @param isBack the change restores earlier versions, whose packages may have been deleted
+   * @throws ERR_REQUEST_INVALID if the statement would be too long, or would name too many solutions
+   * @throws ERR_VERSION_NOT_FOUND if it names a version that was deleted in the meantime
    */
   change(
     environment: string,
     change: (last: Desired) => DesiredContent | null | Promise<DesiredContent | null>,
     isBack?: boolean,
   ): Promise<Desired>
-  /** The newest statement with its number; null if there is none. */
+  /** The newest statement with its sequence number; null if there is none. */
   statement(environment: string): Promise<{ readonly number: number; readonly statement: string } | null>
-  /** The numbers of all environments, in one query. */
+  /** The sequence numbers of all environments, in one query. */
   numbers(): Promise<ReadonlyMap<string, number>>
-  /** Names the environment that should run a version; null: none. Checked before a version is deleted. */
+  /**
+   * The name of an environment that should run a version; null if there is none. Checked before a version is deleted.
+   */
   readonly holder: VersionHolder
 }
 
 const NOTHING: Desired = { number: 0, issuedAt: null, solutions: {}, settings: {} }
-/** Attempts when others change the same environment concurrently. */
+/** Maximum attempts when others change the same environment concurrently. */
 const MOST_TRIES = 10
 
 /**
@@ -61,7 +63,7 @@ export function createDesiredStates(
     return { number: row.number, issuedAt: row.issued_at, ...(JSON.parse(row.content) as DesiredContent) }
   }
 
-  /** @returns null when a concurrent change won */
+  /** @returns null if a concurrent change was stored first */
   async function tryChange(environment: string, change: Parameters<DesiredStates['change']>[1], isBack: boolean) {
     const last = await read(db, environment)
     const wanted = await change(last)
@@ -84,7 +86,7 @@ export function createDesiredStates(
     return isWritten ? { number, issuedAt, solutions, settings } : null
   }
 
-  /** Locks in order of the names, so that two transactions that lock the same versions can't deadlock. */
+  /** Locks in the order of the names, so that two transactions that lock the same versions can't deadlock. */
   async function lockNew(
     transaction: CenterDatabase,
     environment: string,
@@ -147,8 +149,9 @@ export function createDesiredStates(
 }
 
 /**
- * Chosen here: a number is the time in seconds, or the last number plus one if that is higher. So numbers keep rising
- * when the control center's database is restored from a backup, and Satellites accept the statements issued after that.
+ * Chosen here: a sequence number is the time in seconds, or the last number plus one if that is higher. So the numbers
+ * keep increasing even if the control center's database is restored from a backup, and Satellites accept the statements
+ * issued after that.
  */
 function nextNumber(last: number, now: number): number {
   return Math.max(last + 1, Math.floor(now / 1000))

@@ -33,8 +33,8 @@ const DesiredQuery = z.strictObject({
 })
 
 /**
- * Bytes of reports per environment in `REPORT_EVERY`. Chosen here: enough for 50 nodes with long reports; most reports
- * have a few kB.
+ * Maximum bytes of reports per environment in `REPORT_EVERY`. Chosen here: enough for 50 nodes with long reports; most
+ * reports are a few kB.
  */
 const MOST_REPORTED = 8 * 1024 * 1024
 
@@ -43,7 +43,10 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
   const { signing, desiredStates, waiting, packages, reports, limits } = parts
   const reported = new RateLimiterMemory({ points: MOST_REPORTED, duration: REPORT_EVERY / 1000 })
 
-  /** Counts the report's size for its environment before the body is read. @throws ERR_THROTTLED */
+  /**
+   * Counts the report's size towards its environment's limit before the body is read.
+   * @throws ERR_THROTTLED
+   */
   async function countReport(ctx: Context): Promise<void> {
     const bytes = Math.min(ctx.request.length ?? limits.JSON_BODY, limits.JSON_BODY)
     try {
@@ -110,7 +113,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
       },
       async ({ who: { id, organisation }, params: { sha256 }, ctx }) => {
         const { solutions } = await desiredStates.get(id)
-        // Only bundles in this environment's desired state: a token does not give access to all packages of the
+        // Only bundles in this environment's desired state: a token does not give access to all packages in the
         // organisation.
         const name = Object.keys(solutions).find((one) => solutions[one]?.sha256 === sha256)
         const bundle = name === undefined ? null : await packages.bundle(organisation, name, sha256)

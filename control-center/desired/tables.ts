@@ -1,7 +1,9 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
 type DesiredTables = {
-  /** The desired state of each environment. `content` is a `DesiredContent` as JSON, `statement` its signed form. */
+  /**
+   * The desired state of each environment. `content` is a `DesiredContent` as JSON, and `statement` is its signed form.
+   */
   desired_states: { environment: string; number: number; issued_at: number; content: string; statement: string }
 }
 

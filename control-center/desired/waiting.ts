@@ -1,31 +1,34 @@
 import { repeat } from '../../base/work/repeat.ts'
 
-/** Satellites waiting for a newer statement of their environment. One database query serves all of them. */
+/**
+ * Satellites that wait for a newer statement of their environment (long polling). One database query serves all of
+ * them.
+ */
 export interface Waiting {
   /**
-   * Resolves when there may be a statement above `after`, when `patience` ends, when `signal` aborts, or when the
-   * service stops. The caller then checks for itself.
+   * Resolves when there may be a statement with a higher number than `after`, when `patience` ms have passed, when
+   * `signal` aborts, or when the service stops. The caller must then check for itself.
    * @param patience in ms
    */
   wait(environment: string, after: number, patience: number, signal: AbortSignal): Promise<void>
-  /** There is a new statement: wakes the Satellites that wait for it. */
+  /** Call this after a new statement: wakes the Satellites that wait for it. */
   changed(environment: string, number: number): void
   /** Wakes all waiting Satellites; later calls of `wait` return immediately. */
   stop(): void
 }
 
-/** Polling interval in ms while Satellites wait: other processes on the same database change states too. */
+/** Polling interval in ms while Satellites wait, because other processes on the same database also change states. */
 const POLL_EVERY = 1000
 
 /**
- * Per environment, so that a token can't hold open any number of requests. Beyond that, the oldest request is answered,
- * and its Satellite asks again.
+ * Maximum waiting requests per environment, so that a token can't hold open any number of them. Above it, the oldest
+ * request is answered, and its Satellite asks again.
  */
 const MOST_WAITING = 100
 
 type Waiter = { readonly after: number; readonly wake: () => void }
 
-/** @param numbers queries all environments in the database; retried if it fails */
+/** @param numbers queries all environments in the database; if it fails, it is retried */
 export function createWaiting(
   numbers: () => Promise<ReadonlyMap<string, number>>,
   pollEvery: number = POLL_EVERY,
@@ -42,7 +45,7 @@ export function createWaiting(
     for (const [environment, number] of await numbers()) changed(environment, number)
   }
 
-  // If the database is unreachable, requests that time out query it themselves and report the error.
+  // If the database is unreachable, each request queries it itself after its timeout, and reports the error.
   const stopPolling = repeat(pollEvery, poll, () => {})
 
   return {

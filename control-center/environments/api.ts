@@ -13,7 +13,7 @@ export type EnvironmentApiParts = {
   readonly environmentStates: EnvironmentStates
 }
 
-/** Per environment: a desired state can't name more. */
+/** Maximum solutions per environment: a desired state can't name more. */
 const MOST_SOLUTIONS = 200
 
 const NewEnvironment = z
@@ -106,7 +106,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
   ]
 }
 
-/** Routes for the solutions whose users an environment's tokens may sign in. */
+/** Routes for managing the solutions whose users may sign in through an environment's token. */
 function solutionRoutes(environments: Environments): MemberRoute[] {
   return [
     route(

@@ -1,7 +1,7 @@
 import { createTokens, type StoredToken } from '../../base/api/tokens.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** A remote environment token (guide 5.4), without the token itself. Times are epoch ms. */
+/** A remote environment token (guide 5.4), without the token itself. Times are epoch milliseconds. */
 export type EnvironmentToken = Omit<StoredToken, 'expiresAt'> & {
   /** The environment's id. */
   readonly environment: string
@@ -10,19 +10,22 @@ export type EnvironmentToken = Omit<StoredToken, 'expiresAt'> & {
 
 /** The tokens that an environment's Satellites send, set in `REMOTE_ENVIRONMENT_TOKEN`. */
 export interface EnvironmentTokens {
-  /** `token` is returned only here: 256 random bits, of which a hash is stored. */
+  /** `token` is returned only here: 256 random bits. Only its hash is stored. */
   create(environment: string, name: string): Promise<EnvironmentToken & { readonly token: string }>
   /** Oldest first. */
   list(environment: string): Promise<readonly EnvironmentToken[]>
   /** The tokens of all environments of an organisation, sorted by the environment's name, then oldest first. */
   ofOrganisation(organisation: string): Promise<readonly (EnvironmentToken & { readonly environmentName: string })[]>
-  /** Revokes the token, effective with the next request. @returns false when there is no such token */
+  /**
+   * Revokes the token; this applies from the next request.
+   * @returns false if there is no such token
+   */
   remove(environment: string, id: string): Promise<boolean>
   /** Called for every request of a Satellite; null for an unknown or revoked token. */
   find(token: string): Promise<EnvironmentToken | null>
 }
 
-/** The last use is recorded at most this often, in ms. */
+/** Minimum interval in ms between two updates of a token's last use. */
 const NOTE_EVERY = 60_000
 
 /** @param now the clock, in epoch milliseconds */

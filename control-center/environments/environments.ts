@@ -6,8 +6,8 @@ import { z } from '../../runtime/zod.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * The purpose of an environment. `onprem` is a Satellite, called "Remote (On-Premise)" before release 2026.03 (guide
- * 9).
+ * The type of an environment. `onprem` is a Satellite, which was called "Remote (On-Premise)" before release 2026.03
+ * (guide 9).
  */
 export const ENVIRONMENT_TYPES = ['dev', 'uat', 'preprod', 'prod', 'onprem'] as const
 export type EnvironmentType = (typeof ENVIRONMENT_TYPES)[number]
@@ -16,7 +16,7 @@ export const EnvironmentName = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and hyphens')
 
-/** A place where solutions of an organisation run. `organisation` is its id. */
+/** A place where solutions of an organisation run. `organisation` is the organisation's id. */
 export type Environment = {
   readonly id: string
   readonly organisation: string
@@ -26,25 +26,30 @@ export type Environment = {
 }
 
 export interface Environments {
-  /** @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID if the organisation already has the maximum number */
+  /**
+   * @throws ERR_NAME_EXISTS, or ERR_REQUEST_INVALID if the organisation already has the maximum number of environments
+   */
   create(organisation: string, wanted: Pick<Environment, 'name' | 'type'>): Promise<Environment>
   /** Sorted by name. */
   list(organisation: string): Promise<readonly Environment[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, name: string): Promise<Environment>
   byId(id: string): Promise<Environment | null>
-  /** Also deletes its tokens and all its stored data. @throws ERR_NOT_FOUND */
+  /**
+   * Also deletes the environment's tokens and all its stored data.
+   * @throws ERR_NOT_FOUND
+   */
   remove(organisation: string, name: string): Promise<void>
-  /** The solutions that its token may read, and sign users in to. */
+  /** The solutions that the environment's token may read and sign users in to. */
   solutions(id: string): Promise<readonly string[]>
   addSolution(id: string, solution: string): Promise<void>
-  /** @returns false when it was not one of them */
+  /** @returns false if the solution was not one of them */
   removeSolution(id: string, solution: string): Promise<boolean>
 }
 
 /**
- * Per organisation. Chosen here: as many as a rollout can have. Without it, limits per environment would not limit an
- * organisation.
+ * Maximum environments per organisation. Chosen here: as many as a rollout can have. Without it, limits per environment
+ * would not limit an organisation.
  */
 export const MOST_ENVIRONMENTS = 200
 

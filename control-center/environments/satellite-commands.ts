@@ -1,14 +1,14 @@
 import { isLoopback } from '../../base/config/host-names.ts'
 
 /**
- * The UID of the image's account (Dockerfile). A folder created by Docker belongs to root, and the host couldn't write
+ * The UID that the image runs as (Dockerfile). A folder created by Docker belongs to root, so the host couldn't write
  * to it.
  */
 const ACCOUNT = 10001
-/** The folder on a server that its container mounts for the platform's files. */
+/** The folder on the server that the container mounts for the platform's files. */
 export const UNIX_FOLDER = '/srv/solhost'
 
-/** Creates the folder that the container mounts. */
+/** Creates that folder with the right owner. */
 export const MAKE_UNIX_FOLDER = `sudo install -d -m 0700 -o ${ACCOUNT} -g ${ACCOUNT} ${UNIX_FOLDER}`
 
 export type SatelliteNeeds = {
@@ -16,16 +16,16 @@ export type SatelliteNeeds = {
   readonly cloudUrl: string
   /** The public key of desired state signatures. */
   readonly publicKey: string
-  /** The control center's version: a Satellite of the same version is a good start. */
+  /** The control center's version. The commands install a Satellite of the same version. */
   readonly version: string
 }
 
 /**
- * The commands that start a Satellite, up to its token and after it, since the control center shows a token only once.
- * The same options are in docs/satellite.md.
+ * The commands that start a Satellite, split before and after its token, because the control center shows a token only
+ * once. The same options are in docs/satellite.md.
  */
 export function satelliteCommands({ cloudUrl, publicKey, version }: SatelliteNeeds) {
-  // A container reaches a control center on the same machine only in the machine's own network.
+  // A container can reach a control center on the same machine only through the host network.
   const network = isLoopback(new URL(cloudUrl).hostname) ? '--network host' : '-p 8080:8080'
   const variables = [`CLOUD_URL=${cloudUrl}`, `CLOUD_PUBLIC_KEY=${publicKey}`]
   return {

@@ -19,7 +19,8 @@ export interface EnvironmentStates {
 }
 
 /**
- * In ms. Satellites report at least every 30 s; an environment that has been silent this long counts as disconnected.
+ * In ms. Satellites report at least every 30 s; an environment that has sent no report for this long counts as
+ * disconnected.
  */
 const CONNECTED = 120_000
 

@@ -3,7 +3,7 @@ import type { Steps } from '../../base/database/migrations.ts'
 type EnvironmentTables = {
   /** `name` is unique in its organisation; `type` is one of `ENVIRONMENT_TYPES`. */
   environments: { id: string; organisation: string; name: string; type: string; created_at: number }
-  /** The last state that an environment's Satellites reported. `health` is JSON. */
+  /** The last state that an environment's Satellites reported, as JSON in `health`. */
   environment_states: {
     environment: string
     last_seen_at: number
@@ -20,8 +20,8 @@ type EnvironmentTables = {
     last_used_at: number | null
   }
   /**
-   * The solutions that an environment's token may read, and sign users in to: those that were rolled out to it, and
-   * those that an operator adds.
+   * The solutions that an environment's token may read and sign users in to: those that were rolled out to the
+   * environment, and those that an operator added.
    */
   environment_solutions: { environment: string; solution: string; added_at: number }
 }

@@ -11,7 +11,7 @@ export type EnvironmentTokenApiParts = {
   readonly environmentTokens: EnvironmentTokens
 }
 
-/** Per environment. */
+/** Maximum tokens per environment. */
 const MOST_TOKENS = 50
 
 const NewEnvironmentToken = z
@@ -32,8 +32,8 @@ type OfEnvironment = { readonly who: Member; readonly params: { readonly environ
 type OfToken = OfEnvironment & { readonly params: { readonly id: string } }
 
 /**
- * Remote environment tokens. They have a separate right, because anyone who sees a token can act as the environment's
- * Satellite.
+ * Routes for remote environment tokens. They have a separate right, because anyone who has a token can act as the
+ * environment's Satellite.
  */
 type Found = { readonly environment: Environment; readonly token: StoredToken }
 

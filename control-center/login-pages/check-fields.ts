@@ -1,11 +1,10 @@
 import type { Design } from './design.ts'
 
 /**
- * Whether the values entered in a page's additional fields allow the sign-in: required fields are filled in, a choice
- * is one of the options, and a tenant field matches one of the user's tenant values.
- *
- * Chosen here: no script runs when a user signs in with PLATFORM_CLOUD, so this check gives the fields their effect. It
- * runs after the password check, and a refusal looks the same as for a wrong password.
+ * Checks whether the values entered in a page's additional fields allow the sign-in: required fields are filled in, a
+ * choice is one of the options, and a tenant field matches one of the user's tenant values. Chosen here: PLATFORM_CLOUD
+ * sign-ins run no script, so this check gives the fields their effect. It runs after the password check, and the
+ * response to a failure is the same as for a wrong password.
  */
 export function fitsFields(
   { fields }: Pick<Design, 'fields'>,

@@ -10,7 +10,7 @@ export function contrastOf(one: Colour, other: Colour): number {
   return (light + 0.05) / (dark + 0.05)
 }
 
-/** Black or white, whichever has the higher contrast with `colour`: at least 4.58. */
+/** Black or white, whichever has the higher contrast to `colour`: always at least 4.58. */
 export function readableOn(colour: Colour): Colour {
   return contrastOf(colour, WHITE) >= contrastOf(colour, BLACK) ? WHITE : BLACK
 }
@@ -19,7 +19,7 @@ export function isDark(colour: Colour): boolean {
   return readableOn(colour) === WHITE
 }
 
-/** @param share of the other colour, 0 to 1 */
+/** @param share the other colour's share, 0 to 1 */
 export function mixed(one: Colour, other: Colour, share: number): Colour {
   const [from, to] = [channelsOf(one), channelsOf(other)]
   const channels = from.map((value, at) => Math.round(value + ((to[at] as number) - value) * share))
@@ -27,8 +27,7 @@ export function mixed(one: Colour, other: Colour, share: number): Colour {
 }
 
 /**
- * A colour between background and text: the least conspicuous one that still has the contrast `ratio` to the
- * background.
+ * A mix of background and text colour: the least conspicuous one that still has the contrast `ratio` to the background.
  */
 export function quietest(background: Colour, text: Colour, ratio: number): Colour {
   for (let share = 0.1; share < 1; share += 0.05) {

@@ -10,11 +10,11 @@ export const LARGEST_LOGO = 160_000
 /** WCAG 2.2, 1.4.3 (AA), for text of any size. */
 const LEAST_CONTRAST = 4.5
 
-/** The text tables: `default`, used when a language has no text, and one per language. */
+/** The keys of the text tables: `default`, for languages without a text, and one per language. */
 export const TEXT_LOCALES = ['default', ...PLATFORM_LOCALES] as const
 export type TextLocale = (typeof TEXT_LOCALES)[number]
 
-/** The texts of the page, and their maximum lengths in characters. */
+/** The texts on the page, and their maximum lengths in characters. */
 export const TEXT_LENGTHS = {
   title: 200,
   intro: 2000,
@@ -84,7 +84,7 @@ const Logo = z
     if (fault !== null) addIssue(fault)
   })
 
-/** The appearance and texts of a login page. Nothing in it is markup or CSS: see template.ts. */
+/** The appearance and texts of a login page. It contains no markup or CSS: see template.ts. */
 export const Design = z
   .strictObject({
     logo: Logo.nullable().default(null).describe('a PNG, JPEG or WebP as a data: URL'),
@@ -111,7 +111,7 @@ export const Design = z
         const ratio = contrastOf(palette[colour], palette.background)
         if (ratio >= LEAST_CONTRAST) continue
         const path = ['colours', scheme, colour]
-        // Rounded down: 4.4999 is not 4.5.
+        // Round down: a ratio of 4.4999 must not count as 4.5.
         const shown = (Math.floor(ratio * 100) / 100).toFixed(2)
         const message = `has a contrast ratio of ${shown} to the background; at least ${LEAST_CONTRAST} is required (WCAG AA)`
         addIssue({ code: 'custom', path, message })
@@ -133,7 +133,7 @@ export const Design = z
   .meta({ id: 'LoginPageDesign' })
 export type Design = z.infer<typeof Design>
 
-/** The design before anyone changes it: the look of the platform's own page. */
+/** The design before anyone changes it, which looks like the platform's own page. */
 export const FIRST_DESIGN: Design = {
   logo: null,
   colours: {
@@ -144,7 +144,7 @@ export const FIRST_DESIGN: Design = {
   fields: [],
 }
 
-/** How each of the image formats starts. SVG is excluded, since it can contain scripts. */
+/** The first bytes of each allowed image format. SVG is excluded, since it can contain scripts. */
 const STARTS: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
   png: (bytes) => bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex')),
   jpeg: (bytes) => bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex')),

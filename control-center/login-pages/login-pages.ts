@@ -6,7 +6,7 @@ import { type Design, FIRST_DESIGN } from './design.ts'
 
 /** A published version, without its design. */
 export type LoginPageVersion = {
-  /** Starts at 1 and rises. */
+  /** Starts at 1 and increases with each publication. */
   readonly number: number
   readonly publishedAt: number
   /** `user:{name}` or `token:{id}`. */
@@ -15,7 +15,7 @@ export type LoginPageVersion = {
 
 /** The login pages of solutions that use PLATFORM_CLOUD. */
 export interface LoginPages {
-  /** The page that users see; number 0: the first design, which nobody has changed yet. */
+  /** The page that users see. If nothing was published yet, it has number 0 and the first design. */
   published(place: Place): Promise<{ readonly number: number; readonly design: Design }>
   /** The last ten versions, newest first. */
   history(place: Place): Promise<readonly LoginPageVersion[]>
@@ -30,7 +30,7 @@ export interface LoginPages {
   draft(place: Place, person: string): Promise<Design | null>
   keepDraft(place: Place, person: string, design: Design): Promise<void>
   dropDraft(place: Place, person: string): Promise<void>
-  /** Removes drafts that have not changed for a month. */
+  /** Removes drafts that haven't changed for a month. */
   sweep(): Promise<void>
 }
 

@@ -25,7 +25,7 @@ export type LoginPagePageParts = {
   readonly settings: Pick<ServiceSettings, 'publicUrl'>
 }
 
-/** The states of a login page that a design affects. */
+/** The states of a login page that the design affects. */
 const STATES = ['first', 'refused', 'throttled'] as const
 
 const PreviewQuery = z.object({
@@ -68,7 +68,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     }
   })
 
-  // Shown in a frame of the page above, with an opaque origin, like the host's own preview.
+  // Shown in an iframe on the page above, with an opaque origin, like the host's own preview.
   router.get(`/o/:organisation${path}/preview`, async (ctx) => {
     if (callerOf(ctx)?.kind !== 'person' || !isFrameOfOurs(ctx)) {
       throw new PlatformError(
@@ -78,7 +78,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     }
     const { member, place } = await ofSolution(ctx, access, 'login-pages')
     const design = (await loginPages.draft(place, personOf(member))) ?? (await loginPages.published(place)).design
-    // As Satellites get it: if no mails are sent, there is no link for a forgotten password.
+    // The same page as Satellites get: without a mail server, it has no link for a forgotten password.
     const forgot = `${publicOriginOf(ctx, settings)}/forgot-password/${member.organisation.name}/${place.solution}`
     const solution = compileDesign(design, mail.isSetUp ? forgot : null)
     const { locale, state } = PreviewQuery.parse(ctx.query)
@@ -95,8 +95,8 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
 }
 
 /**
- * The page has no media, but the policy needs a source, and no other file is at this address. IPv6: see
- * host/login-pages/preview-pages.ts.
+ * The page contains no media, but the policy requires a source, so use an address that serves no other file. For IPv6,
+ * see host/login-pages/preview-pages.ts.
  */
 function sourceOf(ctx: Context): string {
   const origin = originOf(ctx)

@@ -1,7 +1,7 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
 type LoginPageTables = {
-  /** Published designs, the last ten per solution. `number` rises; `design` is JSON. */
+  /** Published designs, the last ten per solution. `number` increases; `design` is JSON. */
   login_pages: {
     organisation: string
     solution: string
@@ -10,7 +10,7 @@ type LoginPageTables = {
     published_at: number
     published_by: string
   }
-  /** The last draft of each person for each solution, for the preview. */
+  /** Each person's last draft for each solution, used by the preview. */
   login_page_drafts: {
     organisation: string
     solution: string

@@ -11,18 +11,18 @@ import { isDark, mixed, quietest, readableOn } from './contrast.ts'
 import { type Design, type Palette, TEXT_LOCALES, type TextLocale, type TextName } from './design.ts'
 
 /*
- * Converts a design into a login template under the rules of design section 8. Texts become i18n keys, so that the
- * platform that shows the page inserts what people wrote as text, once. The markup itself contains only the design's
- * colours, names and image, each in a form that has no other meaning in HTML or CSS.
+ * Converts a design into a login template that follows the rules in design section 8. Texts become i18n keys, so that
+ * the platform that shows the page escapes them as plain text, exactly once. The markup itself contains only the
+ * design's colours, names and image, each in a form that has no special meaning in HTML or CSS.
  */
 
 const templates = loadTemplates([SHARED_PAGES, new URL('template/', import.meta.url)])
 
-/** The style and script that a designed page shares with the platform's own page. */
+/** The style and script that designed pages share with the platform's own page. */
 const PLATFORM_STYLES = partOf('style')
 const PLATFORM_SCRIPT = partOf('script')
 
-/** The i18n key of each text. Keys of the platform's own page fall back to its texts if the design has none. */
+/** The i18n key of each text. If the design lacks a text, the platform's own text with the same key is used. */
 const KEYS: Readonly<Record<TextName, string>> = {
   title: 'platform.logindialog.title',
   username: 'platform.logindialog.label.name',
@@ -36,15 +36,15 @@ const KEYS: Readonly<Record<TextName, string>> = {
   logo: 'cloud.login.logo',
 }
 
-/** Texts that exist only in a design, and are omitted if it has none. */
+/** Texts without a default: they are left out if the design has none. */
 const OWN: readonly TextName[] = ['intro', 'help', 'logo']
 
-/** Characters in a template (design section 3, and the contract with Satellites). */
+/** Maximum characters in a template (design section 3, and the contract with Satellites). */
 const LONGEST_TEMPLATE = 256 * 1024
 
 type Texts = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** @param forgot address of the page to request a new password; null: none, since no mails are sent */
+/** @param forgot address of the page for requesting a new password; null if no mails are sent */
 export function renderDesign(design: Design, forgot: string | null): LoginPageAnswer {
   const has = (name: TextName) => TEXT_LOCALES.some((locale) => textOf(design, locale, name) !== undefined)
   const template = templates.render('login-page', {
@@ -124,7 +124,7 @@ function textOf({ texts }: Design, locale: TextLocale, name: TextName): string |
   return text === undefined || text.trim() === '' ? undefined : text
 }
 
-/** `default` has every key that the template uses and the platform's own texts lack. */
+/** The table `default` has every key that the template uses and the platform's own texts lack. */
 function textsOf(design: Design): Texts {
   const tables = TEXT_LOCALES.map((locale) => [locale, new Map<string, string>()] as const)
   for (const [locale, table] of tables) {
@@ -144,7 +144,7 @@ function textsOf(design: Design): Texts {
 
 function fallback(design: Design, locale: TextLocale, name: TextName): string | undefined {
   if (name === 'forgot') {
-    // The designer's default text takes precedence over our own text in a language.
+    // In each language, the designer's default text takes precedence over the platform's text.
     const forAll = textOf(design, 'default', name)
     if (locale !== 'default')
       return forAll === undefined ? CENTER_TEXTS.text(locale, 'loginpage.forgot.link') : undefined

@@ -5,7 +5,8 @@ import type { MailSettings } from './mail-settings.ts'
 export type MailText = { readonly to: string; readonly subject: string; readonly text: string }
 
 /**
- * The result of handing a mail to the mail server. `refused`: the rejection is permanent, so the mail is not retried.
+ * The result of handing a mail to the mail server. `refused`: the server rejected the mail permanently, so it is not
+ * retried.
  */
 export type HandedOver =
   | { readonly outcome: 'sent' }
@@ -15,7 +16,7 @@ export const HAND_OVER_TIME = 60_000
 /** Timeouts in ms: to connect and receive the greeting, between two replies, and in total. */
 const TIMES = { connect: 10_000, answer: 20_000, all: HAND_OVER_TIME }
 
-/** Hands mails to the mail server, with a new connection for each, since there are few. */
+/** Hands mails to the mail server. It opens a new connection for each, since there are few. */
 export function createHandOver(
   settings: Omit<MailSettings, 'hourly'>,
   times = TIMES,

@@ -1,8 +1,8 @@
 import { z } from '../../runtime/zod.ts'
 
 /**
- * An address that mails are sent to. Chosen here: the form that all mail servers agree on, so that nothing in it can be
- * read as a second address or as a header.
+ * An address to send mails to. Chosen here: only addresses that all mail servers parse the same way, so that no part
+ * can be interpreted as a second address or as a header.
  */
 export const MailAddress = z
   .email('must be an e-mail address such as anna@example.org')

@@ -17,7 +17,7 @@ export type MailSettings = {
 type Values = ValuesOf<typeof MAIL_PROPERTIES>
 type Server = Omit<MailSettings, 'from' | 'hourly'>
 
-/** Chosen here: enough to invite a whole company in a morning, too few for spam. */
+/** Chosen here: enough to invite a whole company in one morning, but too few for spam. */
 export const MAILS_HOURLY = 500
 
 /** RFC 8314, section 3.3: submission with implicit TLS, and with STARTTLS. */
@@ -45,7 +45,7 @@ export const MAIL_PROPERTIES = {
   },
 } as const satisfies Record<string, Property>
 
-/** Null: no mails are sent. A server without a sender is an error, which `mailFaults` reports. */
+/** Null: no mails are sent. A mail server without a sender is an error, which `mailFaults` reports. */
 export function mailSettingsOf(values: Values): MailSettings | null {
   const { SMTP_URL: server, MAIL_FROM: from } = values
   return server === null || from === null ? null : { ...server, from, hourly: values.MAILS_HOURLY }

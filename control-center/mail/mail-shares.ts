@@ -4,21 +4,21 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * Who a mail is sent for. `organisation`: its id. `askedBy`: one of its members, or anyone at one of its login pages.
- * Each has its own hourly limit, so that strangers at a login page can't use up the mails that members need for
- * invitations.
+ * Who a mail is sent for. `organisation` is its id. `askedBy` is one of its members, or anyone at one of its login
+ * pages. Each has a separate hourly limit, so that strangers at a login page can't use up the mails that members need
+ * for invitations.
  */
 export type MailOrigin = { readonly organisation: string; readonly askedBy: 'member' | 'anybody' }
 
-/** How much each organisation may send: all of them share the mail server and its reputation. */
+/** Limits how much each organisation may send, because all of them share the mail server and its reputation. */
 export interface MailShares {
-  /** @throws ERR_THROTTLED when too many mails of the organisation are queued, or it has sent too many in this hour */
+  /** @throws ERR_THROTTLED if too many mails of the organisation are queued, or it has sent too many in this hour */
   need(origin: MailOrigin): Promise<void>
-  /** Like `need`, and counts one mail. */
+  /** Does the same as `need`, and counts one mail. */
   take(origin: MailOrigin): Promise<void>
 }
 
-/** Queued mails per organisation: a tenth of the whole queue. */
+/** Maximum queued mails per organisation: a tenth of the whole queue. */
 const MOST_WAITING = 1000
 /** Retry-After in seconds when an organisation's queue is full. */
 const AGAIN = 600
@@ -34,7 +34,7 @@ export function createMailShares(
   hourly: number,
   now: () => number,
 ): MailShares {
-  /** The hour in which the log last reported that an organisation used up its limit. */
+  /** The hour in which an organisation's exhausted limit was last logged. */
   const said = new Map<string, number>()
 
   async function needPlace(organisation: string): Promise<void> {
@@ -102,7 +102,7 @@ export function createMailShares(
       const anew = await ofOrigin.set({ hour, count: 1 }).where('hour', '<', hour).executeTakeFirst()
       if (anew.numUpdatedRows > 0n) return
       if (await insertOnce(db, 'mail_counts', { organisation, asked_by: askedBy, hour, count: 1 })) return
-      // Another request created the row for this hour, or the limit is reached.
+      // Either another request has created the row for this hour, or the limit is reached.
       if ((await further()).numUpdatedRows === 0n) throw usedUp(origin, hour)
     },
   }

@@ -10,43 +10,47 @@ import { MAILS_HOURLY } from './mail-settings.ts'
 import { createMailShares, type MailOrigin } from './mail-shares.ts'
 import type { MailTables } from './tables.ts'
 
-/** Mails of the control center: invitations, password reset links, confirmations. */
+/** Sends the control center's mails: invitations, password reset links and confirmations. */
 export interface Mail {
   /** Whether `SMTP_URL` is set. If not, links are shown instead of mailed. */
   readonly isSetUp: boolean
   /**
    * Resolves when the mail is stored in the database. It is sent from there, and retried for three days.
-   * @param origin who it is sent for; without it, the mail is the control center's own
+   * @param origin who the mail is sent for; if omitted, the control center itself
    * @throws ERR_MAIL_UNAVAILABLE if no mail server is set up, or too many mails are queued
    * @throws ERR_THROTTLED as `needShare`
    */
   send(mail: MailText, origin?: MailOrigin): Promise<void>
   /**
    * Call this before creating something that is only useful if a mail about it is sent.
-   * @throws ERR_THROTTLED when too many mails of the organisation are queued, or it has sent too many in this hour
+   * @throws ERR_THROTTLED if too many mails of the organisation are queued, or it has sent too many in this hour
    */
   needShare(origin: MailOrigin): Promise<void>
 }
 
 export type MailQueue = Mail & {
-  /** Sends the mails that are due now. Resolves when each has been tried once. */
+  /** Sends the mails that are due now. Resolves when each has been attempted once. */
   deliverDue(): Promise<void>
-  /** Starts sending in the background. @returns a function that stops it and waits for mails being sent */
+  /**
+   * Starts sending in the background.
+   * @returns a function that stops sending and waits for the mails in progress
+   */
   start(): () => Promise<void>
 }
 
-/** Queued mails of all organisations; further mails are refused. */
+/** Maximum queued mails of all organisations; further mails are refused. */
 const MOST_WAITING = 10_000
 const AT_ONCE = 4
 /**
- * Retry delays in ms: the first delay is doubled up to the longest. After `GIVEN_UP`, the mail is dropped and logged.
+ * Retry delays in ms: the delay starts at the first value and doubles up to the longest. After `GIVEN_UP`, the mail is
+ * dropped, which is logged.
  */
 const FIRST_WAIT = 10_000
 const LONGEST_WAIT = 3_600_000
 const GIVEN_UP = 3 * 24 * 3_600_000
-/** How long a node reserves a mail while handing it over, in ms. */
+/** How long a node reserves a mail while it hands the mail over, in ms. */
 const TAKEN = 2 * HAND_OVER_TIME
-/** Polling interval in ms, for mails that other nodes queued or left behind when they died. */
+/** Polling interval in ms, for mails that other nodes queued, or left unsent when they crashed. */
 const LOOK_EVERY = 30_000
 
 export type MailParts = {
@@ -119,7 +123,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     return Math.min(Math.max((next?.next_at ?? Number.POSITIVE_INFINITY) - now(), 1_000), LOOK_EVERY)
   }
 
-  /** Only the database can fail here, and then other work fails too: the next run retries. */
+  /** Only the database can fail here, in which case other work fails too. The next run retries. */
   async function deliverAndSchedule(): Promise<void> {
     clearTimeout(timer)
     const wait = await deliverDue()
@@ -182,5 +186,5 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
 
 type Row = MailTables['mails']
 
-/** The service does not start with a wrong platform key, so this row was edited by hand: it is dropped. */
+/** The service does not start with a wrong platform key, so this row must have been edited by hand: drop it. */
 const unreadable: HandedOver = { outcome: 'refused', reason: 'it cannot be decrypted' }

@@ -3,8 +3,8 @@ import type { Steps } from '../../base/database/migrations.ts'
 export type MailTables = {
   /**
    * Queued mails, stored so that a restart loses none of them. `sealed` is the mail's content, encrypted because its
-   * links grant access. `next_at` is the time of the next attempt. `organisation` is the id of the organisation it is
-   * sent for; '': the control center itself.
+   * links grant access. `next_at` is the time of the next attempt. `organisation` is the id of the organisation that
+   * the mail is sent for, or '' for the control center itself.
    */
   mails: {
     id: string
@@ -15,8 +15,8 @@ export type MailTables = {
     attempts: number
   }
   /**
-   * The number of mails that an organisation has sent since `hour` began, in epoch ms. `asked_by` is that of
-   * `MailOrigin`.
+   * The number of mails that an organisation has sent since `hour` (the start of the hour, in epoch ms). `asked_by` has
+   * the same values as in `MailOrigin`.
    */
   mail_counts: {
     organisation: string

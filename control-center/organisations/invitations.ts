@@ -9,10 +9,10 @@ import type { CenterDatabase } from '../database/tables.ts'
 /** A person who was invited and has not answered yet. Times are epoch ms. */
 export type Invitation = {
   readonly id: string
-  /** Lower case; becomes the user name of the account that is created for it. */
+  /** In lower case. It becomes the user name of the account that accepting creates. */
   readonly email: string
   readonly role: Role
-  /** As in the audit. */
+  /** The actor's name, as in the audit log. */
   readonly invitedBy: string
   readonly createdAt: number
   readonly expiresAt: number
@@ -25,9 +25,9 @@ export type OpenInvitation = Invitation & {
 
 export interface Invitations {
   /**
-   * `token` appears only in the link: 256 random bits, of which a hash is stored. An earlier invitation of the same
+   * `token` appears only in the link: 256 random bits, of which a hash is stored. An earlier invitation to the same
    * address is invalidated.
-   * @throws ERR_REQUEST_INVALID when too many are open
+   * @throws ERR_REQUEST_INVALID if too many are open
    */
   create(
     organisation: string,
@@ -35,9 +35,9 @@ export interface Invitations {
   ): Promise<Invitation & { readonly token: string }>
   /** Open invitations, newest first. */
   list(organisation: string): Promise<readonly Invitation[]>
-  /** @returns null when there is no such invitation */
+  /** @returns null if there is no such invitation */
   remove(organisation: string, id: string): Promise<Invitation | null>
-  /** Null if it is unknown, expired, revoked or already accepted. */
+  /** Null if the invitation is unknown, expired, revoked or already accepted. */
   find(token: string): Promise<OpenInvitation | null>
   /**
    * Deletes the invitation and adds the person as a member; existing members keep their role.
@@ -51,7 +51,7 @@ export interface Invitations {
 const FORM = tokenForm('sci_')
 /** In ms: 7 days. */
 const LIFETIME = 7 * 86_400_000
-/** Per organisation. */
+/** Maximum open invitations per organisation. */
 const MOST_OPEN = 200
 
 /** @param now the clock, in epoch milliseconds */
@@ -116,7 +116,7 @@ export function createInvitations(db: CenterDatabase, now: () => number = Date.n
       if (invitation === null) return null
       const { id, role, organisation } = invitation
       return db.transaction().execute(async (transaction) => {
-        // If two requests accept at the same time, one of them finds it gone.
+        // If two requests accept the invitation at the same time, only one of them deletes it.
         if (!(await deletedAny(transaction.deleteFrom('invitations').where('id', '=', id)))) return null
         await insertOnce(transaction, 'members', { organisation: organisation.id, uid, role, created_at: now() })
         return invitation

@@ -62,7 +62,7 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
       'DELETE /organisations/:organisation/members/:uid',
       {
         summary: 'Remove a member, or leave; one owner must remain',
-        // Any member may leave.
+        // No right is needed for your own membership: any member may leave.
         right: 'read',
         before: ({ who, params, ctx }) => (who.uid === params.uid ? undefined : access.need(ctx, 'members')),
         act: 'member-remove',
@@ -106,7 +106,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
       throw new PlatformError('ERR_NAME_EXISTS', `"${wanted.email}" is already a member.`)
     }
     const origin = { organisation: organisation.id, askedBy: 'member' } as const
-    // Check this first: if the organisation has no mails left, it must not get to see links instead.
+    // Check this first: an organisation that has used up its mail quota must not get links to show instead.
     if (mail.isSetUp) await mail.needShare(origin)
     const { token, ...invitation } = await invitations.create(organisation.id, { ...wanted, invitedBy: name })
     // The token is in the fragment, so that it does not appear in the logs of servers and proxies.
@@ -115,8 +115,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
     const subject = text('center.invitation.mail.subject', organisation.title)
     const body = text('center.invitation.mail.text', organisation.title, link)
     const isMailed = mail.isSetUp && (await trySend({ to: invitation.email, subject, text: body }, origin))
-    // Anyone who sees the link can create the account for that address, so a mailed link is shown only to its
-    // recipient.
+    // Anyone who sees the link can create the account for that address, so a mailed link is shown only in the mail.
     return { ...invitation, ...(isMailed ? {} : { link }), isMailed }
   }
 

@@ -6,12 +6,12 @@ import type { Memberships, Organisation } from '../access/organisation.ts'
 import type { Role } from '../access/roles.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** Part of addresses. Chosen here: the form of a solution's name, without the rules for host names. */
+/** Part of addresses. Chosen here: the same syntax as solution names, but without the rules for host names. */
 export const OrganisationName = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and hyphens')
 
-/** Limited to one line, since it also appears in mails. */
+/** A single line, since it also appears in mails. */
 export const OrganisationTitle = z
   .string()
   .trim()
@@ -20,7 +20,10 @@ export const OrganisationTitle = z
   .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line')
 
 export interface Organisations extends Memberships {
-  /** Its creator is its first owner. @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID if the user owns too many */
+  /**
+   * The creator becomes the first owner.
+   * @throws ERR_NAME_EXISTS, or ERR_REQUEST_INVALID if the user owns too many organisations
+   */
   create(wanted: { readonly name: string; readonly title: string }, uid: string): Promise<Organisation>
   /** Sorted by title. */
   ofMember(uid: string): Promise<readonly (Organisation & { readonly role: Role })[]>
@@ -33,7 +36,7 @@ export interface Organisations extends Memberships {
   removeMember(id: string, uid: string): Promise<void>
 }
 
-/** `since` in epoch ms. */
+/** `since` is in epoch ms. */
 export type ListedMember = {
   readonly uid: string
   readonly username: string
@@ -41,7 +44,10 @@ export type ListedMember = {
   readonly since: number
 }
 
-/** Chosen here: without it, anyone could bypass the limits per organisation by creating more organisations. */
+/**
+ * Maximum organisations that a user may own. Chosen here: without it, anyone could bypass the limits per organisation
+ * by creating more organisations.
+ */
 const MOST_OWNED = 50
 
 /** @param now the clock, in epoch milliseconds */

@@ -5,13 +5,13 @@ type OrganisationTables = {
   organisations: { id: string; name: string; title: string; created_at: number }
   /** `uid` references the table `users`. */
   members: { organisation: string; uid: string; role: string; created_at: number }
-  /** Open invitations; accepting one deletes it. Only a hash of the link's token is stored. */
+  /** Open invitations. Accepting an invitation deletes it. Only a hash of the link's token is stored. */
   invitations: {
     id: string
     organisation: string
     email: string
     role: string
-    /** As in the audit. */
+    /** The actor's name, as in the audit log. */
     invited_by: string
     token_hash: string
     created_at: number

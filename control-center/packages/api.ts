@@ -48,12 +48,12 @@ const UPLOADED = { 200: UploadedPackage, 201: UploadedPackage } as const
 type Asked = { readonly who: Member; readonly body: Buffer; readonly names: Names; readonly ctx: Context }
 
 export function packageRoutes({ packages, bundleChecks, limits }: PackageApiParts): MemberRoute[] {
-  /** Called before the body is read. */
+  /** Call this before reading the body. */
   function needRoom({ ctx }: { readonly ctx: Context }): void {
     bundleChecks.needRoom(Math.min(ctx.request.length ?? limits.BUNDLE_SIZE, limits.BUNDLE_SIZE))
   }
 
-  /** @param name null: the one in the manifest */
+  /** @param name null: use the name in the manifest */
   async function upload({ who, body, names, ctx }: Asked, name: string | null) {
     names.target = name ?? (await bundleChecks.nameOf(body))
     const keep = () => packages.upload(who.organisation.id, body, name, who.name)

@@ -13,38 +13,50 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { createSupervisor, type Supervisor } from '../../runtime/supervisor.ts'
 
-/** The result of checking a bundle; `bundle` is null if it has errors. */
+/** The result of checking a bundle; `bundle` is null if the bundle has errors. */
 export type BundleFindings = {
   readonly bundle: Bundle | null
   readonly faults: readonly Fault[]
   readonly warnings: readonly Warning[]
 }
 
-/** Checks bundles as a host checks an upload: zip and manifests here, the rest in a sandbox process. */
+/**
+ * Checks bundles in the same way as a host checks an upload: the ZIP file and manifests here, the rest in a sandbox
+ * process.
+ */
 export interface BundleChecks {
-  /** @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY when too many checks are queued */
+  /** @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY if too many checks are queued */
   check(packed: Uint8Array): Promise<BundleFindings>
-  /** The name in its manifest; '' if it can't be read. @throws as `check` */
+  /**
+   * The name in the bundle's manifest; '' if it can't be read.
+   * @throws as `check`
+   */
   nameOf(packed: Uint8Array): Promise<string>
-  /** The manifest of a stored bundle; null if it can't be read any more, since limits were lowered. @throws as `check` */
+  /**
+   * The manifest of a stored bundle; null if it can no longer be read because limits were lowered.
+   * @throws as `check`
+   */
   manifestOf(packed: Uint8Array): Promise<Manifest | null>
   /**
-   * What differs between two stored bundles.
-   * @param byLine false: only which files differ, which takes little time
-   * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY, ERR_BUNDLE_REFUSED since limits were lowered
+   * The differences between two stored bundles.
+   * @param byLine false: only which files differ, which is fast
+   * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY; ERR_BUNDLE_REFUSED if limits were lowered since the upload
    */
   compare(from: Uint8Array, to: Uint8Array, byLine: boolean): Promise<VersionDifference>
-  /** Call this before reading that many bytes. @throws ERR_MEMORY_FULL */
+  /**
+   * Call this before reading a body of that many bytes.
+   * @throws ERR_MEMORY_FULL
+   */
   needRoom(bytes: number): void
   stop(): void
 }
 
-/** Lines are not compared, only files. */
+/** Compares whole files only, not their lines. */
 const NO_TIME = { one: 0, all: 0 }
 
 /**
- * Limits and plugins are those of a host with default settings. The supervisor always keeps a spare process, so it is
- * created when the first bundle arrives: a control center without bundles does not need it.
+ * Uses the limits and plugins of a host with default settings. The supervisor always keeps a spare process. So the
+ * supervisor is created when the first bundle arrives, and a control center without bundles has no extra process.
  * @param memory in bytes, `RUNTIME_XMS` and `RUNTIME_XMX`
  */
 export function createBundleChecks(
@@ -53,7 +65,7 @@ export function createBundleChecks(
 ): BundleChecks {
   const needRoom: Supervisor['needRoom'] = (bytes) => needMade().supervisor.needRoom(bytes)
   const inTurn = createBundleTurns('bundles', needRoom, limits)
-  // Separate, so that viewing pages does not delay uploads.
+  // A separate supervisor for pages, so that viewing them does not delay uploads.
   const inTurnToRead = createBundleTurns('bundles', needRoom, limits)
   let created: ReturnType<typeof make> | null = null
   let isStopped = false

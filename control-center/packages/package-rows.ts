@@ -11,14 +11,14 @@ export type PackageVersion = {
   readonly title: string
   readonly authenticator: string
   readonly bytes: number
-  /** Build information from the version's last pipeline run; null: none. */
+  /** Build information from the version's last pipeline run, or null. */
   readonly stamp: BuildStamp | null
   readonly uploadedAt: number
-  /** As in the audit: `user:{name}` or `token:{id}`. */
+  /** The actor, as in the audit log: `user:{name}` or `token:{id}`. */
   readonly uploadedBy: string
 }
 
-/** A solution's package; `newest` is the version that was uploaded last, null when no version is left. */
+/** A solution's package. `newest` is the version that was uploaded last; null if no version is left. */
 export type PackageSummary = { readonly name: string; readonly newest: PackageVersion | null }
 
 export type Package = {
@@ -33,16 +33,16 @@ export interface PackageRows {
   list(organisation: string): Promise<readonly PackageSummary[]>
   find(organisation: string, name: string): Promise<Package | null>
   findVersion(organisation: string, name: string, sha256: string): Promise<PackageVersion | null>
-  /** The bytes as uploaded; null when there is no such version. */
+  /** The bytes as uploaded; null if there is no such version. */
   bundle(organisation: string, name: string, sha256: string): Promise<Uint8Array | null>
   stamp(organisation: string, name: string, sha256: string, stamp: BuildStamp): Promise<void>
-  /** @returns false when the version already existed */
+  /** @returns false if the version already exists */
   add(organisation: string, bundle: Bundle, packed: Uint8Array, by: string): Promise<boolean>
   /**
    * Deletes a version, and the package with its last version.
-   * @param check called once the version is locked, so that nothing new can come to need it; if it throws, the version
-   *   is kept
-   * @returns false when there is no such version
+   * @param check called once the version is locked, so that nothing can start to need the version in the meantime; if
+   *   it throws, the version is kept
+   * @returns false if there is no such version
    */
   remove(
     organisation: string,
@@ -52,7 +52,7 @@ export interface PackageRows {
   ): Promise<boolean>
 }
 
-/** Chosen here: keeps a page or an answer readable; older versions can be found by their SHA-256. */
+/** Chosen here: keeps pages and responses readable; older versions can be found by their SHA-256. */
 export const MOST_LISTED = 500
 
 const COLUMNS = ['sha256', 'version', 'title', 'authenticator', 'bytes', 'stamp', 'uploaded_at', 'uploaded_by'] as const
@@ -66,7 +66,7 @@ export function createPackageRows(db: CenterDatabase, now: () => number = Date.n
 
   return {
     async list(organisation) {
-      // Joins each package with its newest versions; few are uploaded in the same millisecond.
+      // Joins each package with its newest version, or with several if they were uploaded in the same millisecond.
       const rows = await db
         .selectFrom('packages')
         .leftJoin('package_versions', (join) =>
@@ -123,7 +123,7 @@ export function createPackageRows(db: CenterDatabase, now: () => number = Date.n
       db.transaction().execute(async (transaction) => {
         const { name, version, title, authenticator } = manifest
         const row = { organisation, name, created_at: now() }
-        // A concurrent delete of the last version may remove the package: then it is created again.
+        // A concurrent delete of the last version may remove the package. If so, create it again.
         while (!(await insertOnce(transaction, 'packages', row))) {
           if (await lockPackage(transaction, organisation, name)) break
         }

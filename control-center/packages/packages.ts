@@ -13,13 +13,13 @@ export type UploadedPackage = {
   readonly version: string
   readonly sha256: string
   readonly warnings: readonly Warning[]
-  /** False when the same bundle was already uploaded. */
+  /** False if the same bundle was already uploaded. */
   readonly isNew: boolean
 }
 
 /**
- * Describes what needs a version; null: nothing does. Anything that starts to need a version stores that in a
- * transaction that calls `lockVersion` first.
+ * Describes what needs a version; null if nothing does. Code that stores a new need for a version must first call
+ * `lockVersion` in the same transaction.
  * @param db the transaction that deletes the version
  */
 export type VersionHolder = (
@@ -29,18 +29,18 @@ export type VersionHolder = (
   sha256: string,
 ) => Promise<string | null>
 
-/** The packages of organisations. The first argument of all methods is the organisation's id. */
+/** The packages of all organisations. The first argument of every method is the organisation's id. */
 export type Packages = Pick<PackageRows, 'list' | 'find' | 'findVersion' | 'bundle' | 'stamp'> & {
   /**
-   * Checks a bundle as a host does, and stores it.
-   * @param expectedName the name in the address; null: the one in the bundle's manifest
+   * Checks a bundle in the same way as a host, and stores it.
+   * @param expectedName the name in the address; null: the name in the bundle's manifest
    * @throws ERR_NAME_DIFFERS, ERR_BUNDLE_TOO_LARGE, ERR_BUNDLE_REFUSED with every error, ERR_MEMORY_FULL,
    *   ERR_SANDBOX_BUSY
    */
   upload(organisation: string, packed: Uint8Array, expectedName: string | null, by: string): Promise<UploadedPackage>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, name: string): Promise<Package>
-  /** Registers another source of needed versions, such as the desired states of environments. */
+  /** Registers a function that reports which versions are needed, for example by the desired states of environments. */
   heldBy(holder: VersionHolder): void
   /** Also deletes the package if this was its last version. @throws ERR_VERSION_NOT_FOUND, ERR_VERSION_IN_USE */
   removeVersion(organisation: string, name: string, sha256: string): Promise<void>

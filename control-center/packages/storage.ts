@@ -8,7 +8,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 export interface Storage {
   /**
    * Call this before storing something. Concurrent uploads don't see each other, so together they can exceed the limit
-   * by their size.
+   * by up to their own size.
    * @throws ERR_STORAGE_FULL
    */
   needRoom(organisation: string, bytes: number): Promise<void>

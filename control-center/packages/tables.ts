@@ -1,11 +1,11 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
 type PackageTables = {
-  /** A solution's bundles. `name` is the solution's name, unique within the organisation. */
+  /** The bundles of a solution. `name` is the solution's name, unique within the organisation. */
   packages: { organisation: string; name: string; created_at: number }
   /**
-   * `stamp` is JSON, the build information from the version's last pipeline run; null: none. `uploaded_by` as in the
-   * audit.
+   * `stamp` is the build information from the version's last pipeline run, as JSON, or null. `uploaded_by` is an
+   * actor's name as in the audit log.
    */
   package_versions: {
     organisation: string

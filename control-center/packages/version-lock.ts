@@ -2,8 +2,9 @@ import { versionNotFound } from '../../base/bundles/version-not-found.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * Locks the package until the transaction ends, so that others can't add, delete or start to need one of its versions.
- * @returns false when there is no such package
+ * Locks the package until the transaction ends. Until then, other transactions can't add or delete its versions, or
+ * start to need one.
+ * @returns false if there is no such package
  */
 export async function lockPackage(transaction: CenterDatabase, organisation: string, name: string): Promise<boolean> {
   const { numUpdatedRows } = await transaction
@@ -16,9 +17,9 @@ export async function lockPackage(transaction: CenterDatabase, organisation: str
 }
 
 /**
- * Protects a version from deletion until the transaction, which stores what needs the version, has ended. A concurrent
- * delete waits, and then finds the new entry (`VersionHolder`).
- * @throws ERR_VERSION_NOT_FOUND when it no longer exists
+ * Protects a version from deletion until the end of the transaction, which stores the new need for it. A concurrent
+ * delete waits, and then finds what was stored (`VersionHolder`).
+ * @throws ERR_VERSION_NOT_FOUND if the version no longer exists
  */
 export async function lockVersion(
   transaction: CenterDatabase,

@@ -4,7 +4,7 @@ import type { PageFrame } from '../../base/web/render-page.ts'
 import { callerOf, memberOf } from '../access/access.ts'
 import { htmlOf, textFor } from './page.ts'
 
-/** An error page. For users who are signed in it keeps the header, and within an organisation the navigation. */
+/** An error page. Users who are signed in still get the header and, within an organisation, the navigation. */
 export function centerErrorPage(ctx: Context, frame: PageFrame, model: ErrorModel): string {
   if (callerOf(ctx)?.kind !== 'person') return errorPage(frame, model)
   const heading = textFor(ctx)(`platform.error.${model.kind}.title`)

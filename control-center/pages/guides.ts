@@ -1,4 +1,4 @@
-/** The guide that explains each page: a page of `docs/` and a heading in it. */
+/** The guide for each page: a file in `docs/`, and a heading in that file. */
 export const CENTER_GUIDES = {
   account: 'control-center#accounts-and-passwords',
   analysis: 'analysis',
@@ -14,7 +14,7 @@ export const CENTER_GUIDES = {
   'forgot-password': 'control-center#accounts-and-passwords',
   invitation: 'control-center#accounts-and-passwords',
   'invitation-void': 'control-center#accounts-and-passwords',
-  // End users see these too, who have no use for the guides of operators.
+  // These pages are also shown to end users, who don't need the guides for operators.
   'link-opened': null,
   'link-password': null,
   'link-said': null,

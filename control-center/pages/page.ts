@@ -28,13 +28,13 @@ export type ShownPage = {
   readonly frames?: boolean
 }
 
-/** A template without the surrounding page, and its data. */
+/** A template that is rendered without the surrounding page, and its data. */
 export type RenderedPart = Pick<ShownPage, 'heading' | 'model'> & { readonly template: string }
 
 /** A text in the reader's language. */
 export type PageText = (key: string, ...values: readonly (string | number)[]) => string
 
-/** Adds pages. All of them require a sign-in. */
+/** Adds pages, all of which require a sign-in. */
 export interface PageRouter {
   /** A page outside any organisation. */
   get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>): void
@@ -49,7 +49,7 @@ export interface PageRouter {
   ): void
 }
 
-/** Redirects visitors who are not signed in to the sign-in page, and back afterwards. */
+/** Redirects visitors who are not signed in to the sign-in page, which sends them back afterwards. */
 export function createPageRouter(router: Router, access: Access): PageRouter {
   function isSignedIn(ctx: Context): boolean {
     requireNavigation(ctx)
@@ -88,7 +88,7 @@ export function sendPage(ctx: Context, page: ShownPage, member: Member | null): 
   sendHtml(ctx, page.status ?? 200, htmlOf(ctx, page, member, nonce))
 }
 
-/** Renders a template without the surrounding page, for parts that an open page polls. */
+/** Renders a template without the surrounding page, for a part that an open page polls. */
 export function renderPart(ctx: Context, { template, heading, model }: RenderedPart): string {
   return centerPage(template, frameOf(ctx, null, ''), heading, model)
 }

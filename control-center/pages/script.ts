@@ -6,7 +6,7 @@ const script = makeScript(new URL('../web/scripts/main.ts', import.meta.url))
 
 export const centerScriptPath = `/center.js?${script.hash}`
 
-/** The script of all pages. */
+/** Serves the script that all pages share. */
 export function addScriptRoute(router: Router): void {
   router.get('/center.js', (ctx) => sendScript(ctx, script))
 }

@@ -137,7 +137,7 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
   }
 
   return [
-    // Chosen here: anyone who can read pipelines can see their registries, but never the credentials.
+    // Chosen here: anyone who can read pipelines can see which registries they use, but never the credentials.
     route(
       'GET /organisations/:organisation/pipeline-registries',
       {

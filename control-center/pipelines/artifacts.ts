@@ -15,7 +15,7 @@ export type Artifact = {
   /** Hash of the version's bundle. */
   readonly sha256: string
   readonly version: string
-  /** The pipeline's name; `run` is the run's number in it. */
+  /** The pipeline's name; `run` is the run's number in that pipeline. */
   readonly pipeline: string
   readonly run: number
   /** Size of the context; 0 for an image. */
@@ -24,12 +24,15 @@ export type Artifact = {
   readonly contentSha256: string | null
   /** The image with its tag; null for a context. */
   readonly reference: string | null
-  /** The registry's digest of the image (`sha256:…`); null for a context, or if the builder reported none. */
+  /**
+   * The digest that the registry assigned to the image (`sha256:…`); null for a context, or if the builder reported no
+   * digest.
+   */
   readonly digest: string | null
   readonly createdAt: number
 }
 
-/** The run and version that an artifact belongs to. `organisation` is an id. */
+/** The run and version that an artifact belongs to. `organisation` is the organisation's id. */
 export type ArtifactOrigin = Pick<Artifact, 'sha256' | 'version' | 'pipeline' | 'run'> & {
   readonly organisation: string
   readonly package: string

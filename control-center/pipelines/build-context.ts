@@ -1,7 +1,7 @@
 import { packFiles } from '../../base/bundles/pack.ts'
 import type { BuildStamp } from '../packages/build-stamp.ts'
 
-/** Folder of baked-in solutions in an image: the host's `SOLUTIONS_FOLDER` there. */
+/** The image folder for built-in solutions, which is the host's `SOLUTIONS_FOLDER` in the image. */
 export const SOLUTIONS_FOLDER = '/usr/local/solutions'
 
 export type ContextParts = {
@@ -15,7 +15,7 @@ export type ContextParts = {
   readonly bundle: Uint8Array
 }
 
-/** The files of a build context, by name. Output is deterministic. */
+/** Creates the files of a build context, by name. The output is deterministic. */
 export function contextFiles(parts: ContextParts): ReadonlyMap<string, Buffer> {
   const { solution, bundle } = parts
   return new Map([
@@ -30,7 +30,7 @@ export function packContext(files: ReadonlyMap<string, Buffer>): Promise<Buffer>
   return packFiles(files)
 }
 
-/** The content of the image's `build.json`. */
+/** The content of the `build.json` in the image. */
 function buildOf({ solution, title, version, sha256, stamp }: ContextParts) {
   return { solution, title, version, sha256, ...stamp }
 }

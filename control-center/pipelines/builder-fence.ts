@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 /**
- * The prefix for a builder's command that runs it in a separate network with a single exit (fenced-builder.ts).
- * Builders never use a proxy for loopback, whatever the proxy variables say. Without the fence, a registry could
- * redirect them to services on the control center's machine.
+ * The prefix for a builder's command that runs it in a separate network whose only exit is the builder's proxy
+ * (fenced-builder.ts). Builders never use a proxy for loopback, whatever the proxy variables say. So without the fence,
+ * a registry could redirect them to services on the control center's machine.
  */
 export type BuilderFence = readonly string[]
 
@@ -15,8 +15,9 @@ const PATIENCE = 10_000
 const NETWORK = '/proc/self/ns/net'
 
 /**
- * Finds a way to create a network: by this process, as root or with the capability SYS_ADMIN; else by the builder's own
- * `unshare`, which buildah and podman offer to accounts with subordinate ids. Requires the programs `unshare` and `ip`.
+ * Finds a way to create a network. As root or with the capability SYS_ADMIN, this process creates it. Otherwise the
+ * builder's own `unshare` does, which buildah and podman offer to accounts with subordinate UIDs. Requires the programs
+ * `unshare` and `ip`.
  * @param builder the command and its own options
  * @returns null if there is no way
  */
@@ -30,7 +31,7 @@ export async function findBuilderFence(builder: readonly string[]): Promise<Buil
   return null
 }
 
-/** Whether a command with this prefix runs in a network other than ours, with working loopback. */
+/** Whether a command with this prefix runs in a network namespace that differs from ours and has working loopback. */
 async function makesNetwork([program = '', ...options]: readonly string[]): Promise<boolean> {
   const look = ['sh', '-c', `ip link set lo up && readlink ${NETWORK}`]
   try {

@@ -11,15 +11,15 @@ import { readHostPort } from '../../runtime/host-port.ts'
 /** The hosts that pipelines may connect to: registries, and hosts that registries redirect a builder to. */
 export interface BuilderHosts {
   /**
-   * Resolves a host once and returns the addresses that may be connected to. A member of any organisation can name a
-   * host, so addresses of this machine and of private networks are refused unless the operator lists the host.
-   * @throws ERR_OUTBOUND_PRIVATE, with the entry the operator can list
-   * @throws the resolver's error if the name is not found here
+   * Resolves a host once and returns the addresses that a builder may connect to. Members of any organisation can name
+   * a host. So addresses of this machine and of private networks are refused unless the operator lists the host.
+   * @throws ERR_OUTBOUND_PRIVATE, with the entry that the operator can add to the list
+   * @throws the resolver's error if the name can't be resolved here
    */
   addresses(host: string, port: number): Promise<readonly Address[]>
   /**
-   * Checks a registry before a run connects to it, so that the run fails early with a clear error. A name that is not
-   * found here passes: the builder's proxy may use an upstream proxy that can resolve it.
+   * Checks a registry before a run connects to it, so that the run fails early with a clear error. A name that can't be
+   * resolved here passes: the builder's proxy may use an upstream proxy that can resolve it.
    * @param place `host` or `host:port`; the port defaults to 443
    * @throws ERR_OUTBOUND_PRIVATE
    */
@@ -68,7 +68,9 @@ export function createBuilderHosts(
   }
 }
 
-/** The registry in an image's name; null if the name has none and the builder uses its default. */
+/**
+ * The registry in an image's name; null if the name includes none, in which case the builder uses its default registry.
+ */
 export function registryOfImage(image: string): string | null {
   const [first = '', ...rest] = image.split('/')
   return rest.length > 0 && /[.:]|^localhost$/.test(first) ? first : null

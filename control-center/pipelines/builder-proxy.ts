@@ -16,8 +16,8 @@ import type { UpstreamProxy } from './upstream-proxy.ts'
 
 /**
  * An HTTP proxy on loopback for one builder while it runs. It resolves each name once, checks name, port and all
- * addresses as `BuilderHosts` does, and connects to the checked addresses. So neither a redirect nor DNS rebinding
- * gives the builder access to a private network. Requests without the proxy's password get no information.
+ * addresses as `BuilderHosts` does, and connects to the checked addresses. So neither a redirect nor DNS rebinding can
+ * give the builder access to a private network. Requests without the proxy's password are refused without a reason.
  */
 export type BuilderProxy = {
   /** Environment variables for the builder, replacing all other proxy variables. */
@@ -40,12 +40,12 @@ export type BuilderProxyOptions = {
   readonly fence: BuilderFence | null
 }
 
-/** Concurrent connections of one builder: buildah copies a few layers in parallel. */
+/** Maximum concurrent connections of one builder: buildah copies a few layers in parallel. */
 const MOST_CONNECTIONS = 64
 /** In ms: a registry may need time to process a layer it received. */
 const IDLE_TIME = 5 * 60_000
 const CONNECT_TIME = 30_000
-/** Maximum refusals reported: a hostile registry could flood the log. */
+/** Maximum number of refusals that are reported: a malicious registry could flood the log. */
 const MOST_REPORTED = 20
 
 /** Hop-by-hop headers. @see RFC 9110, 7.6.1 */
@@ -77,7 +77,10 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     say(line)
   }
 
-  /** Connects to a host after checking it. @throws PlatformError whose message may be shown */
+  /**
+   * Connects to a host after checking it.
+   * @throws PlatformError, whose message may be shown to users
+   */
   async function reach(host: string, port: number): Promise<Socket> {
     const through = upstream?.handles(host, port) ? upstream : null
     const addresses = await hosts.addresses(host, port).catch((error: unknown) => {
@@ -96,7 +99,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     return socket
   }
 
-  /** Returns the status to answer the builder with, and logs the reason in the run's log. */
+  /** Logs the reason of an error in the run's log, and returns the status of the response to the builder. */
   function refuse(error: unknown): number {
     if (!(error instanceof PlatformError)) return 502
     report(`The builder was not allowed to reach a host: ${error.message}`)
@@ -112,7 +115,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
       if (socket.destroyed) return void far.destroy()
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
       if (head.length > 0) far.write(head)
-      // `destroySoon` flushes data that one side sent before it closed.
+      // `destroySoon` still sends the data that one side wrote before it closed.
       socket.on('close', () => far.destroySoon())
       far.on('close', () => socket.destroySoon())
       socket.pipe(far).pipe(socket)
@@ -122,8 +125,9 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
   }
 
   /**
-   * Forwards a request without TLS. Chosen here: only to hosts that the operator lists, which the builder may be
-   * configured to use without TLS. To other hosts, anyone on the path could read a password or change a redirect.
+   * Forwards a request without TLS. Chosen here: only to hosts that the operator lists, because the operator may have
+   * configured the builder to use them without TLS. For other hosts, anyone on the network path could read a password
+   * or change a redirect.
    */
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isOurs(request, login)) return void response.writeHead(407, CHALLENGE).end()
@@ -147,7 +151,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
       })
       asked.on('error', () => response.destroy())
       asked.on('response', (answer) => pass(answer, response))
-      // No response arrived, such as after an unrequested 101.
+      // There was no response to forward, for example after an unrequested 101.
       asked.on('close', () => response.headersSent || response.destroy())
       response.on('close', () => far.destroy())
       request.pipe(asked)
@@ -158,12 +162,13 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
 
   const server = createServer((request, response) => void forward(request, response))
   server.maxConnections = MOST_CONNECTIONS
-  // A layer may take long; the step's timeout is the limit.
+  // Transferring a layer can take long, so only the timeout of the whole step applies.
   server.requestTimeout = 0
-  // Ignores failed accepts; a failed listen rejects below.
+  // Ignore failed accepts. A failed listen is reported below.
   server.on('error', () => {})
   server.on('connection', keep)
-  // The parser ends a CONNECT after its headers, so `socket` is the raw connection, whatever body was announced.
+  // The parser stops after the headers of a CONNECT request, so `socket` is the raw connection, even if the request
+  // announced a body.
   server.on('connect', (request, socket, head) => void tunnel(request, socket as Socket, head))
   const door = fence === null ? null : await openDoor(server)
   server.listen(0, '127.0.0.1')

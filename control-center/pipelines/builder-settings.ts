@@ -11,7 +11,7 @@ export const BUILDER_PROPERTIES = {
 } as const satisfies Record<string, Property>
 
 export type BuilderSettings = {
-  /** `BUILDER_COMMAND`: the command and its own options; null if none is set. */
+  /** `BUILDER_COMMAND`: the command and its own options; null if not set. */
   readonly builder: readonly string[] | null
   /** `REGISTRY_ALLOWED_HOSTS`: `host:port` entries. */
   readonly allowedRegistries: readonly string[]

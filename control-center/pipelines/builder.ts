@@ -6,7 +6,7 @@ import type { BuilderProxy } from './builder-proxy.ts'
 export type BuilderCall = {
   /** The command with its own options, then the subcommand and its arguments. */
   readonly words: readonly string[]
-  /** The run's own folder, as working directory and TMPDIR. */
+  /** The run's own folder, used as the working directory and TMPDIR. */
   readonly folder: string
   /**
    * Command prefix and additional environment variables for the builder's proxy; null for calls that need no network.
@@ -24,15 +24,15 @@ export type BuilderCall = {
 /** Time between SIGTERM and SIGKILL, in ms. */
 const GRACE = 3000
 /**
- * Environment variables passed to a builder. All others are withheld: they contain the control center's secrets, and
- * the operator's proxy, which only the builder's proxy may use.
+ * Environment variables passed to a builder. It gets no others: they may contain the control center's secrets, and the
+ * address of the operator's proxy, which only the builder's proxy may use.
  */
 const HANDED_ON =
   /^(?:PATH|HOME|USER|LANG|LC_ALL|TZ|XDG_\w+|SSL_CERT_(?:FILE|DIR)|STORAGE_\w+|CONTAINERS_\w+|BUILDAH_\w+|_CONTAINERS_\w+)$/i
 
 /**
- * Runs the builder once, without a shell, in a separate process group that is killed as a whole.
- * @throws ERR_BUILDER_FAILED if it can't be started, times out or fails
+ * Runs the builder once, without a shell, in a separate process group. At the end, the whole group is killed.
+ * @throws ERR_BUILDER_FAILED if the builder can't be started, times out or fails
  */
 export async function runBuilder(call: BuilderCall): Promise<void> {
   const { words, folder, wayOut, time, signal, say, secrets } = call
@@ -48,7 +48,7 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
   if ('failure' in started) throw failed(`"${command}" could not be started: ${(await started.failure).message}`)
   const { child } = started
   const ended = Promise.withResolvers<number | NodeJS.Signals>()
-  // For example, a signal that can't be delivered.
+  // For example, the signal could not be delivered.
   child.on('error', () => {})
   child.once('close', (code, by) => ended.resolve(code ?? by ?? -1))
   for (const stream of [child.stdout, child.stderr]) {
@@ -82,7 +82,7 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
   }
 }
 
-/** Longer lines are cut; in characters. */
+/** In characters; longer lines are cut. */
 const LONGEST_LINE = 2000
 
 /** Redacts secrets before a line is cut, because a partial secret would not be found. */

@@ -8,7 +8,7 @@ import type { Pipeline } from './pipelines.ts'
 export const SYSTEMS = ['unix', 'windows'] as const
 export type System = (typeof SYSTEMS)[number]
 
-/** The commands of one operating system. */
+/** The commands for one operating system. */
 export type Commands = {
   /** The path of the container runtime's `config.json`. */
   readonly configFile: string
@@ -20,7 +20,7 @@ export type Commands = {
 }
 
 /**
- * The deployment procedure of a package's image (guide 4.3), with namespace, region and repository filled in, for the
+ * The procedure for deploying a package's image (guide 4.3), with namespace, region and repository filled in, for the
  * Docker Information dialog.
  */
 export type DockerInformation = {
@@ -30,7 +30,8 @@ export type DockerInformation = {
   readonly dockerRepoName: string
   readonly image: string
   /**
-   * Whether the registry's provider has a tool that prints login passwords; if not, users enter user name and password.
+   * Whether the registry's provider has a tool that prints passwords for the login; otherwise, users enter a user name
+   * and password.
    */
   readonly isElastic: boolean
   /** The content of `config.json`; null if the registry needs no entry. */
@@ -94,7 +95,10 @@ export function imageOf(
   return `${host}/${namespace}/${repository}:${tag}`
 }
 
-/** @param next line continuation @param folder the machine's folder to mount for the platform's files */
+/**
+ * @param next the line continuation character
+ * @param folder the folder on the machine that is mounted for the platform's files
+ */
 function runCommand({ cloudUrl, cloudPublicKey }: InformationParts, image: string, next: string, folder: string) {
   const environment = [
     ['ENVIRONMENT', 'onprem'],
@@ -115,7 +119,7 @@ function runCommand({ cloudUrl, cloudPublicKey }: InformationParts, image: strin
   ].join(next)
 }
 
-/** Registries on loopback, as used in tests and trials, have no certificate. */
+/** Registries on loopback, which tests and trials use, have no certificate. */
 export function hasNoTls(host: string): boolean {
   return isLoopback(host.replace(/:\d+$/, ''))
 }

@@ -16,7 +16,10 @@ export type WayOut = {
   readonly port: number
   /** User name and password for the proxy, as base64. */
   readonly login: string
-  /** Registries on loopback that the operator lists, as `host:port`: builders don't use a proxy for them. */
+  /**
+   * Registries on loopback that the operator lists, as `host:port`. Each gets a separate relay, because builders don't
+   * use a proxy for loopback.
+   */
   readonly places: readonly string[]
 }
 
@@ -25,7 +28,7 @@ const [command = '', ...args] = process.argv.slice(2)
 if (import.meta.main) await runFenced(JSON.parse(WAY_OUT) as WayOut)
 
 async function runFenced({ socket: file, port, login, places }: WayOut): Promise<void> {
-  // Ignore SIGTERM and exit when the builder does: the builder may need to clean up.
+  // Ignore SIGTERM and exit with the builder, which may need time to clean up.
   process.on('SIGTERM', () => {})
   const up = spawnSync('ip', ['link', 'set', 'lo', 'up'], { encoding: 'utf8' })
   if (up.status !== 0) throw new Error(`"ip link set lo up" failed: ${up.stderr}`)
@@ -61,7 +64,7 @@ async function runFenced({ socket: file, port, login, places }: WayOut): Promise
 }
 
 function join(near: Socket, far: Socket): void {
-  // `destroySoon` flushes data that one side sent before it closed.
+  // `destroySoon` still sends the data that one side wrote before it closed.
   near.on('error', () => near.destroy()).on('close', () => far.destroySoon())
   far.on('error', () => far.destroy()).on('close', () => near.destroySoon())
   near.pipe(far).pipe(near)

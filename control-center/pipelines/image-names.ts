@@ -1,6 +1,6 @@
 import { z } from '../../runtime/zod.ts'
 
-/* Names of images as registries and builders write them (OCI distribution specification, "Pulling manifests"). */
+/* Image names in the syntax of registries and builders (OCI distribution specification, "Pulling manifests"). */
 
 const PART = '[a-z0-9]+(?:(?:\\.|_{1,2}|-+)[a-z0-9]+)*'
 const REPOSITORY = new RegExp(`^${PART}(?:/${PART})*$`)
@@ -8,11 +8,11 @@ const HOST = '[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?'
 const TAG = '[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}'
 const IMAGE = new RegExp(`^(?:${HOST}/)?${PART}(?:/${PART})*(?::${TAG})?(?:@sha256:[0-9a-f]{64})?$`)
 
-/** Sources that builders accept instead of a registry. They could expose someone else's files and images. */
+/** Sources that builders accept in place of a registry. They could expose other users' files and images. */
 const TRANSPORT =
   /^(?:atomic|containers-storage|dir|docker|docker-archive|docker-daemon|oci|oci-archive|ostree|sif|tarball):/
 
-/** The prefix of images that runs build on the control center's machine. Each run removes its own. */
+/** The prefix of images that runs build on the control center's machine. Each run removes its own images. */
 export const RUN_IMAGES = 'localhost/solhost-run-'
 
 /** `<docker-repo-name>` */
@@ -22,7 +22,7 @@ export const RepositoryName = z
   .max(200)
   .regex(REPOSITORY, 'must be parts of lower-case letters, digits, ".", "_" and "-", separated by "/"')
 
-/** The base image that a solution is baked into. */
+/** The base image that the solution is added to. */
 export const BaseImage = z
   .string()
   .trim()
@@ -31,7 +31,7 @@ export const BaseImage = z
   .refine((name) => !name.startsWith(RUN_IMAGES), 'must not be an image of another run')
   .refine((name) => !TRANSPORT.test(name), 'must be in a registry')
 
-/** A version as an image tag: tags can't contain "+" and some other characters. */
+/** A version as an image tag. Tags can't contain "+" and some other characters. */
 export function tagOf(version: string): string {
   const tag = version.replace(/[^A-Za-z0-9_.-]/g, '-').replace(/^[.-]+/, '')
   return tag.slice(0, 128) || 'untagged'

@@ -18,7 +18,7 @@ export type PipelinePageParts = {
   readonly dockerInformation: InformationFinder
 }
 
-/** The page's model of a Docker Information dialog. */
+/** The data that the page needs for a Docker Information dialog. */
 export type ShownDialog = {
   /** The pipeline's name. */
   readonly pipeline: string
@@ -110,7 +110,7 @@ export function addPipelinePages(pages: PageRouter, parts: PipelinePageParts): v
   })
 }
 
-/** Dialogs for the pipelines whose registry still exists. */
+/** Creates dialogs for the pipelines whose registry still exists. */
 export async function dialogsOf(
   ctx: Context,
   pipelines: readonly Pipeline[],

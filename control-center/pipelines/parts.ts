@@ -34,10 +34,7 @@ export type PipelineNeeds = {
   readonly publicKey: string
 }
 
-/**
- * Creates the parts of pipelines. From then on, versions that a running run uses or that have artifacts can't be
- * deleted.
- */
+/** Creates the parts of pipelines, and protects versions from deletion while a run uses them or they have artifacts. */
 export async function createPipelineParts(needs: PipelineNeeds): Promise<PipelineParts> {
   const { db, settings, log, packages, storage, bundleChecks, registries, publicKey } = needs
   const artifacts = createArtifacts(db, storage)

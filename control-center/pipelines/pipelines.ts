@@ -11,7 +11,7 @@ export type Pipeline = {
   readonly name: string
   /** The package's name. */
   readonly package: string
-  /** A registry's id in the organisation; the registry may have been deleted. */
+  /** The registry's id; the registry may have been deleted. */
   readonly registry: string
   /** `<docker-repo-name>` */
   readonly repository: string
@@ -37,7 +37,10 @@ export interface Pipelines {
   need(organisation: string, name: string): Promise<Pipeline>
   /** @throws ERR_NOT_FOUND */
   change(organisation: string, name: string, settings: PipelineSettings): Promise<Pipeline>
-  /** Deletes the pipeline with its runs and their logs; artifacts stay. @throws ERR_NOT_FOUND */
+  /**
+   * Deletes the pipeline with its runs and their logs. Artifacts are kept.
+   * @throws ERR_NOT_FOUND
+   */
   remove(organisation: string, name: string): Promise<void>
 }
 

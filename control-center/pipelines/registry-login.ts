@@ -12,7 +12,8 @@ const Answer = z.object({
 })
 
 /**
- * Amazon ECR exchanges the access keys for a temporary password. All other registries get the credentials as entered.
+ * Gets credentials for a login. Amazon ECR exchanges the access keys for a temporary password; for all other
+ * registries, the credentials are used as entered.
  * @param send replaces `fetch`
  * @throws ERR_REGISTRY_LOGIN
  */

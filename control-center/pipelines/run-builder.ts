@@ -11,24 +11,24 @@ import { logInToRegistry } from './registry-login.ts'
 import type { RunTask } from './run-task.ts'
 import type { UpstreamProxy } from './upstream-proxy.ts'
 
-/** The builder's commands in one run. */
+/** Runs the builder's commands for one run. */
 export interface RunBuilder {
   /**
-   * Runs `work` with the run's folder, the registry login in a file that only this account can read, and a proxy for
+   * Calls `work` with the run's folder, the registry login in a file that only this account can read, and a proxy for
    * the builder.
    */
   withLogin<T>(work: (registry: Registry, options: string[], secrets: string[]) => Promise<T>): Promise<T>
   /**
-   * Pulls the base image and returns its id. An image with ONBUILD instructions is refused: they would run here, on our
-   * network, and anyone who may name an image could supply them.
-   * @returns null for local images, which are the operator's own, and for `scratch`
+   * Pulls the base image and returns its id. An image with ONBUILD instructions is refused: its instructions would run
+   * here, on our network, and anyone who may choose the base image could supply them.
+   * @returns null for `scratch` and for local images, which belong to the operator
    */
   pullBase(options: readonly string[], secrets: readonly string[]): Promise<string | null>
   /**
-   * Runs the builder with these words.
+   * Runs the builder with these arguments.
    * @param time timeout in ms
-   * @param secrets hidden in the log
-   * @param more other values than the run's own, for clean-up and to read what the builder prints
+   * @param secrets redacted in the log
+   * @param more values that replace the run's own, for clean-up and to read what the builder prints
    */
   build(
     words: readonly string[],
@@ -40,7 +40,7 @@ export interface RunBuilder {
 
 export type BuilderParts = {
   readonly registries: Pick<Registries, 'find' | 'secret'>
-  /** `BUILDER_COMMAND`: the command and its own options; null if none is set. */
+  /** `BUILDER_COMMAND`: the command and its own options; null if not set. */
   readonly builder: readonly string[] | null
   readonly builderHosts: BuilderHosts
   /** The operator's upstream proxy; null if there is none. */
@@ -100,12 +100,12 @@ export function createRunBuilder(
       if (/^[0-9a-f]{64}$/.test(line)) id = line
       else say(line)
     }
-    // Always pull from the registry with the pipeline's own login, so that no run builds on an image that another run
-    // left behind.
+    // Always pull from the registry with the pipeline's own login, so that no run uses an image that another run left
+    // behind.
     await build(['pull', '--quiet', '--policy=always', ...options, baseImage], BUILD_TIME, secrets, { say: hear })
     if (id === undefined)
       throw new PlatformError('ERR_BUILDER_FAILED', 'The builder did not print the id of the image that it pulled.')
-    // In the printed JSON, each key starts a line and no string value can.
+    // In the printed JSON, every key starts a line, and a string value can't.
     const found: string[] = []
     const look = (line: string) => {
       if (/^\s*"OnBuild":/.test(line)) found.push(line)

@@ -6,14 +6,14 @@ import type { RunLine } from './run-states.ts'
 
 export type RunEvent = { readonly line: RunLine } | { readonly run: Pick<Run, 'state' | 'steps'> }
 
-/** A listener of a run's progress. `onEnd` is called once, after the last event. */
+/** A listener for a run's progress. `onEnd` is called once, after the last event. */
 export type Follower = { readonly onEvent: (event: RunEvent) => void; readonly onEnd: () => void }
 
-/** Poll interval for runs of other control centers, in ms. */
+/** Polling interval in ms for runs that other control centers perform. */
 const LOOK_EVERY = 1000
 
 /**
- * Follows a run by polling the database: a run that has ended, or that another control center performs.
+ * Follows a run by polling the database. It is for runs that have ended, or that another control center performs.
  * @param after only lines with a higher number
  * @returns a function that stops following, without calling `onEnd`
  */

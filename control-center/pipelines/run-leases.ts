@@ -3,37 +3,43 @@ import { firstRows, insertOnce } from '../../base/database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * Leases that show which control center on the database performs which run, and which run has a place to work. A lease
- * that isn't renewed expires: its process has exited, and any other process may mark its runs as interrupted.
+ * Leases show which control center on the database performs a run, and which runs have a slot to work. A lease that
+ * isn't renewed expires. Its process has then exited, and any other process may mark its runs as interrupted.
  */
 export interface RunLeases {
-  /** Serialises the start of runs: blocks until concurrent transactions that start one have ended. */
+  /** Serialises the start of runs: waits until concurrent transactions that start a run have ended. */
   lockPlaces(transaction: CenterDatabase): Promise<void>
   /** Leases a run to this process. */
   add(transaction: CenterDatabase, run: string): Promise<void>
-  /** Releases the lease and the place of a run that has ended. */
+  /** Releases the lease and the slot of a run that has ended. */
   remove(transaction: CenterDatabase, run: string): Promise<void>
   /** Removes an expired lease. @returns false if the lease is still valid */
   removeEnded(transaction: CenterDatabase, run: string): Promise<boolean>
-  /**
-   * Expires all leases; for a database without other processes, where nobody performs the runs an earlier process left.
-   */
+  /** Expires all leases, including those of an earlier process. Only for a database that no other process uses. */
   endAll(): Promise<void>
   /**
-   * Renews the leases this process still has. @returns its leased runs, and whether someone requested to cancel them
+   * Renews the leases that this process still has.
+   * @returns its leased runs, and whether someone requested to cancel them
    */
   renew(runs: readonly string[]): Promise<ReadonlyMap<string, { readonly isCancelled: boolean }>>
-  /** Asks the process that performs the run to cancel it. @returns false if no process does */
+  /**
+   * Asks the process that performs the run to cancel it.
+   * @returns false if no process performs it
+   */
   askToCancel(run: string): Promise<boolean>
   /**
-   * Takes a place to work, in order of the runs' start. @returns false if it isn't this run's turn or no place is free
+   * Takes a slot to work. Runs get slots in the order in which they were started.
+   * @returns false if it isn't this run's turn or no slot is free
    */
   takePlace(run: string): Promise<boolean>
 }
 
-/** Lease duration in ms. The machines' clocks must differ by less. */
+/** Duration of a lease in ms. The clocks of the machines must not differ by more. */
 export const LEASE = 60_000
-/** Concurrent runs on all machines together: builders are heavy, so other runs queue. */
+/**
+ * Maximum runs that work at the same time on all machines together. Builders need a lot of resources, so other runs are
+ * queued.
+ */
 const PLACES = 1
 
 /** @param now the clock, in epoch milliseconds */
@@ -41,7 +47,7 @@ export async function createRunLeases(db: CenterDatabase, now: () => number = Da
   const node = randomUUID()
   for (let place = 1; place <= PLACES; place++) await insertOnce(db, 'run_places', { place, run: null, until: 0 })
 
-  /** The oldest run that has a lease but no place. */
+  /** The oldest run that has a lease but no slot. */
   async function firstWaiting(): Promise<string | undefined> {
     const waiting = db
       .selectFrom('run_leases')

@@ -5,7 +5,7 @@ import type { RunLine, RunStep } from './run-states.ts'
 /** The log of a running run: buffered in memory for followers, and written to the database as lines arrive. */
 export interface RunLog {
   say(step: RunStep, text: string): void
-  /** Passes all lines after number `after`, then each new line, until the returned function is called. */
+  /** Sends all lines after number `after`, then each new line, until the returned function is called. */
   follow(after: number, onLine: (line: RunLine) => void): () => void
   /** Resolves when all lines are in the database. */
   flush(): Promise<void>
@@ -42,7 +42,7 @@ export function createRunLog(
   function writeSoon(): void {
     writing ??= write()
       .catch((error: Error) => {
-        // The run continues without these lines: its result matters more.
+        // If the lines can't be stored, the run continues without them: its result matters more.
         written = lines.length
         log.error({ run, message: error.message }, 'lines of a pipeline run could not be written')
       })

@@ -12,7 +12,7 @@ import { isOpen, type RunState, readSteps, type Step, stepsOf } from './run-stat
 /** A run of a pipeline. Times are epoch ms. */
 export type Run = {
   readonly id: string
-  /** The run's number in its pipeline, from 1. */
+  /** The number of the run in its pipeline, starting at 1. */
   readonly number: number
   readonly sha256: string
   readonly version: string
@@ -25,13 +25,13 @@ export type Run = {
   readonly startedBy: string
 }
 
-/** The runs of all control centers on the database. */
+/** The runs of all control centers that use the database. */
 export interface RunRows {
   /**
-   * Creates a run, leased to this process. Runs that start concurrently, here or on other processes, are added in
-   * sequence.
+   * Creates a run, leased to this process. If several runs start at the same time, here or in other processes, they are
+   * added sequentially.
    * @throws ERR_RUN_GOING_ON if a run of the pipeline is running, ERR_SANDBOX_BUSY if too many are queued,
-   * ERR_VERSION_NOT_FOUND if the version was deleted in the meantime
+   *   ERR_VERSION_NOT_FOUND if the version was deleted in the meantime
    */
   add(pipeline: Pipeline, version: PackageVersion, stamp: GivenStamp, by: string): Promise<Run>
   /** Newest first, at most `MOST_KEPT`. */
@@ -44,7 +44,7 @@ export interface RunRows {
   find(id: string): Promise<Run | null>
   /** Stores a run's progress, so that other processes can show it. */
   note(id: string, steps: readonly Step[]): Promise<void>
-  /** Ends a run; a run that another process has already marked as interrupted stays as it is. */
+  /** Ends a run. If another process has already marked the run as interrupted, this has no effect. */
   end(id: string, state: RunState, steps: readonly Step[]): Promise<void>
   /** Marks running runs without a valid lease as interrupted. */
   interruptLost(): Promise<void>
@@ -54,10 +54,10 @@ export interface RunRows {
   uses(db: CenterDatabase, organisation: string, name: string, sha256: string): Promise<boolean>
 }
 
-/** Runs stored per pipeline; above this number, a new run deletes the oldest. */
+/** Maximum runs stored per pipeline; a further run deletes the oldest. */
 const MOST_KEPT = 100
 const MOST_WAITING = 20
-/** Maximum active and queued runs per organisation, so that other organisations get their turn. */
+/** Maximum active and queued runs per organisation, so that every organisation gets its turn. */
 const MOST_OF_ORGANISATION = 5
 
 /** @param now the clock, in epoch milliseconds */
@@ -166,7 +166,7 @@ export function createRunRows(db: CenterDatabase, leases: RunLeases, now: () => 
       for (const { id, steps, run } of lost) {
         const left = readSteps(steps).map((step): Step => (isOpen(step.state) ? { ...step, state: 'skipped' } : step))
         await db.transaction().execute(async (transaction) => {
-          // The process that performs it may only have been late and have renewed the lease.
+          // The process that performs the run may only have been slow, and may have renewed the lease by now.
           if (run !== null && !(await leases.removeEnded(transaction, id))) return
           await leases.remove(transaction, id)
           await change(transaction, id, { state: 'interrupted', steps: JSON.stringify(left), ended_at: now() })

@@ -32,5 +32,5 @@ export function readSteps(text: string): readonly Step[] {
   return z.array(Step).parse(JSON.parse(text))
 }
 
-/** A line of a run's log. `number` counts from 1 per run; `time` is epoch ms. */
+/** A line of a run's log. `number` counts up from 1 in each run; `time` is in epoch ms. */
 export type RunLine = { readonly number: number; readonly time: number; readonly step: RunStep; readonly text: string }

@@ -16,7 +16,7 @@ import type { RunTask } from './run-task.ts'
 /** Creates the functions that perform one run's steps. */
 export type StepWork = (task: RunTask) => {
   isSetUp(step: RunStep): boolean
-  /** @throws PlatformError whose message says why the step failed */
+  /** @throws PlatformError, whose message says why the step failed */
   perform(step: RunStep): Promise<void>
   /** Deletes the run's files and its image in the builder's storage. Never rejects. */
   tidyUp(): Promise<void>
@@ -26,7 +26,7 @@ export type StepParts = BuilderParts & {
   readonly packages: Pick<Packages, 'bundle' | 'stamp'>
   readonly checks: Pick<BundleChecks, 'check'>
   readonly artifacts: Pick<Artifacts, 'keepContext' | 'noteImage'>
-  /** Parent folder of the runs' files; files of an earlier process have been deleted. */
+  /** The parent folder of the runs' files. Files of an earlier process have already been deleted. */
   readonly folder: string
 }
 
@@ -55,7 +55,7 @@ function stepsOf(parts: StepParts, task: RunTask, folder: string): Record<RunSte
   }
   /** A random name, so that no other run can build on this run's image. */
   const local = `${RUN_IMAGES}${randomUUID()}`
-  /** Clean-up also runs after a cancel: a leftover image does no harm, but takes up space. */
+  /** Clean-up also runs after a cancel. If it fails, the leftover image only takes up space. */
   const quietly = { signal: new AbortController().signal, say: () => {} }
   let isBuilding = false
   let bundle: Uint8Array = new Uint8Array()
@@ -138,7 +138,7 @@ function stepsOf(parts: StepParts, task: RunTask, folder: string): Record<RunSte
   }
 }
 
-/** Creates an empty folder for the files of runs: an earlier process may have left some. */
+/** Creates an empty folder for the files of runs, deleting any that an earlier process left. */
 export async function emptyRunFolder(home: string): Promise<string> {
   const folder = join(home, 'pipeline-runs')
   await rm(folder, { recursive: true, force: true })

@@ -1,12 +1,12 @@
-/** Waits of runs that are queued, or that another control center cancels. */
+/** Wakes code that waits for a queued run, or for another control center to cancel a run. */
 export interface RunWaits {
-  /** Waits until a run ends here, `signal` aborts, or `WAIT_EVERY` ms have passed. */
+  /** Waits until a run ends in this process, `signal` aborts, or `WAIT_EVERY` ms have passed. */
   wait(signal: AbortSignal): Promise<void>
-  /** A run ended here: ends all waits. */
+  /** Call this when a run has ended in this process: ends all waits. */
   wake(): void
 }
 
-/** Poll interval in ms while a run is queued, or while another control center cancels one. */
+/** Polling interval in ms while a run is queued, or while another control center cancels a run. */
 const WAIT_EVERY = 500
 
 export function createRunWaits(): RunWaits {

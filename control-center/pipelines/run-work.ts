@@ -19,13 +19,16 @@ export type RunAtWork = {
 export type RunWorkParts = {
   readonly work: StepWork
   readonly log: Pick<Logger, 'error'>
-  /** Resolves when the run may begin, or was aborted while queued. */
+  /** Resolves when the run may begin, or when it is aborted while queued. */
   readonly waitForTurn: (at: RunAtWork) => Promise<void>
   /** Called when a step begins or is done. */
   readonly onStep: (at: RunAtWork) => Promise<void>
 }
 
-/** Performs the steps of a run in order. @returns the run's final state; by then all steps have their final states */
+/**
+ * Performs the steps of a run in order.
+ * @returns the run's final state; by then, all steps have their final states, too
+ */
 export async function performRun(at: RunAtWork, { work, log, waitForTurn, onStep }: RunWorkParts): Promise<RunState> {
   const { signal, states, log: runLog, pipeline, run } = at
   let now: RunStep = 'check'
@@ -59,7 +62,7 @@ export async function performRun(at: RunAtWork, { work, log, waitForTurn, onStep
   return end
 }
 
-/** Unexpected errors are for the operator: their details stay in the control center's own log. */
+/** Unexpected errors concern only the operator, so their details appear only in the control center's own log. */
 function whyNot(error: unknown, { id }: Run, log: Pick<Logger, 'error'>): string {
   if (error instanceof PlatformError) return error.message
   log.error({ run: id, stack: error instanceof Error ? error.stack : String(error) }, 'a pipeline run failed')

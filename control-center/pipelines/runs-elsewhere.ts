@@ -5,17 +5,17 @@ import type { RunLeases } from './run-leases.ts'
 import type { Run, RunRows } from './run-rows.ts'
 import type { RunWaits } from './run-waits.ts'
 
-/** Runs that this control center doesn't perform: others do, or they have ended. */
+/** Runs that this control center doesn't perform, because another one does or they have ended. */
 export interface RunsElsewhere {
   /**
-   * The process that performs the run sees the request at its next renewal; if there is none anymore, the lease
-   * expires.
+   * Requests a cancel. The process that performs the run sees the request when it next renews the lease. If that
+   * process has exited, the lease expires.
    * @throws ERR_RUN_ENDED
    */
   cancel(run: Run): Promise<void>
   /** Follows a run in the database. @returns a function that stops following, without calling `onEnd` */
   follow(run: string, after: number, follower: Follower): Promise<() => void>
-  /** Ends all followers. Those that follow a run from now on are ended immediately. */
+  /** Ends all followers. From then on, new followers are ended immediately. */
   stop(): void
 }
 
@@ -27,11 +27,14 @@ export type RunsElsewhereParts = {
   readonly now: () => number
 }
 
-/** Maximum wait in ms for another control center to cancel a run; if that one has died, its lease expires later. */
+/**
+ * Maximum wait in ms for another control center to cancel a run. If that control center has crashed, the lease expires
+ * later.
+ */
 const CANCEL_TIME = 20_000
 
 export function createRunsElsewhere({ db, leases, rows, waits, now }: RunsElsewhereParts): RunsElsewhere {
-  /** Unsubscribe function to end callback. */
+  /** Keys are the functions that stop following, values are the `end` callbacks. */
   const following = new Map<() => void, () => void>()
   let isStopped = false
 

@@ -12,12 +12,12 @@ import { performRun, type RunAtWork } from './run-work.ts'
 
 /** The runs that this control center performs. */
 export interface RunsHere {
-  /** Undefined: another control center performs the run, or it has ended. */
+  /** Undefined if another control center performs the run, or it has ended. */
   find(run: string): ActiveRun | undefined
   begin(pipeline: Pipeline, run: Run): ActiveRun
-  /** Renews the leases, and aborts runs that lost theirs or that someone cancelled. */
+  /** Renews the leases, and aborts runs that have lost their lease or that someone cancelled. */
   renew(): Promise<void>
-  /** Aborts runs whose leases could not be renewed. Also works if the database doesn't answer at all. */
+  /** Aborts runs whose leases could not be renewed, even if the database doesn't respond at all. */
   giveUpLate(): Promise<void>
   /** Aborts all runs. @returns once they have ended */
   interruptAll(): Promise<void>
@@ -43,7 +43,7 @@ export type RunsHereParts = {
 }
 
 /**
- * In ms. A run whose lease wasn't renewed for this long is aborted: other processes may be about to mark it as
+ * In ms. If a lease isn't renewed for this long, its run is aborted, because other processes may soon mark the run as
  * interrupted.
  */
 const GIVEN_UP = LEASE * 0.75
@@ -60,7 +60,7 @@ export function createRunsHere({ db, leases, rows, waits, work, log, now }: Runs
     }
   }
 
-  /** Notifies local followers; those on other control centers poll the database. */
+  /** Notify local followers. Followers on other control centers poll the database. */
   function notify(going: ActiveRun): void {
     for (const { onEvent } of going.followers) onEvent({ run: { state: going.state, steps: stepsOf(going.states) } })
   }

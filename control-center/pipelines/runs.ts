@@ -25,13 +25,13 @@ export type Runs = Pick<RunRows, 'list' | 'last' | 'need' | 'isGoingOn' | 'uses'
   /** The log so far, after line number `after`. */
   log(run: string, after: number): Promise<readonly RunLine[]>
   /**
-   * Passes the log after line number `after` and the run's progress, now and on each change. `onEnd` is called once,
-   * after the last event; immediately for a run that has ended.
+   * Sends the log after line number `after` and the run's progress, first as they are now and then on each change.
+   * `onEnd` is called once, after the last event, or immediately for a run that has ended.
    */
   follow(run: Run, after: number, onEvent: (event: RunEvent) => void, onEnd: () => void): Promise<() => void>
   /**
-   * Cancels a running run on any control center; its remaining steps are skipped. If that control center has died, the
-   * run may show as running for another minute.
+   * Cancels a running run on any control center; the run's remaining steps are skipped. If that control center has
+   * crashed, the run may show as running for another minute.
    * @throws ERR_RUN_ENDED
    */
   cancel(run: Run): Promise<void>
@@ -41,7 +41,7 @@ export type Runs = Pick<RunRows, 'list' | 'last' | 'need' | 'isGoingOn' | 'uses'
 
 /** Interval in ms for renewing leases and checking for cancel requests. */
 const RENEW_EVERY = 1000
-/** Poll interval for runs with expired leases, in ms. */
+/** Interval in ms for finding runs whose leases have expired. */
 const LOOK_EVERY = 5000
 
 export type RunsParts = {
@@ -49,7 +49,8 @@ export type RunsParts = {
   readonly work: StepWork
   readonly log: Pick<Logger, 'error'>
   /**
-   * Whether other processes may use the database; if not, leases left by an earlier process are expired at the start.
+   * Whether other processes may use the database. If not, all leases are left over from an earlier process and expire
+   * at startup.
    */
   readonly isShared: boolean
   /** The clock, in epoch milliseconds. */

@@ -1,7 +1,10 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
 type PipelineTables = {
-  /** `name` is unique in its organisation; `registry` is an id in the table `registries`, whose row may be deleted. */
+  /**
+   * `name` is unique in its organisation. `registry` is an id in the table `registries`; that row may have been
+   * deleted.
+   */
   pipelines: {
     id: string
     organisation: string
@@ -27,20 +30,20 @@ type PipelineTables = {
     started_by: string
   }
   /**
-   * Running runs; `node` is the process that performs each, valid until `until`. `cancelled` is 1 after a cancel
-   * request.
+   * Running runs. `node` is the process that performs the run; its lease is valid until `until`. `cancelled` is 1 after
+   * a cancel request.
    */
   run_leases: { run: string; node: string; until: number; cancelled: number }
   /**
-   * One row per run that may work concurrently, on all control centers together. A place belongs to `run` until
+   * One row per run that may work concurrently, on all control centers together. The slot belongs to `run` until
    * `until`.
    */
   run_places: { place: number; run: string | null; until: number }
-  /** `number` counts per run; `step` is the step's name. */
+  /** `number` counts up in each run; `step` is the step's name. */
   pipeline_log: { run: string; number: number; time: number; step: string; text: string }
   /**
-   * Results of runs. They outlive pipeline and run. `content` and `content_sha256` are set for a context, `reference`
-   * and `digest` for an image.
+   * Results of runs. They are kept when their pipeline or run is deleted. `content` and `content_sha256` are set for a
+   * context, `reference` and `digest` for an image.
    */
   artifacts: {
     id: string

@@ -68,8 +68,8 @@ function connectThrough(url: URL, place: string, time: number): Promise<Socket> 
 }
 
 /**
- * Whether a `NO_PROXY` entry matches a host: `*`, a name with its subdomains, `.name`, an address or a network, each
- * with an optional port.
+ * Whether a `NO_PROXY` entry matches a host. An entry is `*`, a name (which includes its subdomains), `.name`, an
+ * address or a network, each with an optional port.
  */
 function isNamed(entry: string, host: string, port: number): boolean {
   if (entry === '' || entry === '*') return entry === '*'

@@ -7,12 +7,15 @@ import type { NewRegistry, Registries, RegistryKeys } from './registries.ts'
 export type RegistryApiParts = { readonly registries: Registries }
 
 const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:[1-9][0-9]{0,4})?$/
-/** The form of repository names (OCI distribution specification, "name"). */
+/** The syntax of repository names (OCI distribution specification, "name"). */
 const NAMESPACE = /^[a-z0-9]+([._-]+[a-z0-9]+)*(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/
 
-/** Characters that HTTP's Basic scheme sends unchanged; a user name ends at the first colon (RFC 7617, section 2). */
+/**
+ * Characters that HTTP's Basic scheme transmits unchanged. The user name can't contain a colon, because a colon ends it
+ * (RFC 7617, section 2).
+ */
 const USERNAME = /^[\x21-\x39\x3b-\x7e]{1,255}$/
-/** Tokens are one word; a service account's key can be JSON with several lines. */
+/** Tokens are a single word, but a service account's key can be JSON with several lines. */
 const PASSWORD = /^[\t\n\r\x20-\x7e]{1,8192}$/
 
 const RegistryInput = z

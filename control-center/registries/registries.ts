@@ -10,7 +10,7 @@ import type { RegistryTables } from './tables.ts'
 export type Registry = {
   readonly id: string
   readonly name: string
-  /** `{registry_host}` of the deployment procedure (guide 4.3), including the region. */
+  /** `{registry_host}` in the deployment procedure (guide 4.3), including the region. */
   readonly host: string
   /** `<region-name>`; '' for registries other than Amazon ECR. */
   readonly region: string
@@ -18,34 +18,37 @@ export type Registry = {
   readonly namespace: string
   /** Null for Amazon ECR. */
   readonly username: string | null
-  /** The last characters of the access key's id, to tell keys apart. Null for registries other than Amazon ECR. */
+  /** The last characters of the access key ID, to tell keys apart. Null for registries other than Amazon ECR. */
   readonly keyEnd: string | null
   readonly createdAt: number
   readonly changedAt: number
 }
 
-/** For Amazon ECR. */
+/** Credentials for Amazon ECR. */
 export type AccessKeys = { readonly accessKeyId: string; readonly secretAccessKey: string }
-/** For any other registry: a user, robot account or deploy token, with its password or token. */
+/** Credentials for any other registry: a user, robot account or deploy token, with its password or token. */
 export type RegistryLogin = { readonly username: string; readonly password: string }
 export type RegistryKeys = AccessKeys | RegistryLogin
 
 export type NewRegistry = Pick<Registry, 'name' | 'host' | 'namespace'> & { readonly keys: RegistryKeys }
 
-/** The registries that pipelines push images to and Satellites pull them from. `organisation` is always an id. */
+/**
+ * The registries that pipelines push images to and that Satellites pull them from. `organisation` is always the
+ * organisation's id.
+ */
 export interface Registries {
   /** Sorted by name. */
   list(organisation: string): Promise<readonly Registry[]>
   find(organisation: string, id: string): Promise<Registry | null>
   /**
-   * Only for connections to the registry; never put it in an answer, a page or a log. Null when there is no such
-   * registry.
+   * Only for connections to the registry; never include the result in a response, a page or a log. Null if there is no
+   * such registry.
    */
   secret(organisation: string, id: string): Promise<RegistryKeys | null>
-  /** @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID when there are too many */
+  /** @throws ERR_NAME_EXISTS, or ERR_REQUEST_INVALID if there are too many registries */
   create(organisation: string, wanted: NewRegistry): Promise<Registry>
   /**
-   * Chosen here: the credentials are always required. Otherwise anyone who may change the host could have the stored
+   * Chosen here: the credentials are always required. Otherwise, anyone who may change the host could have the stored
    * credentials sent to their own server.
    * @throws ERR_NOT_FOUND, ERR_NAME_EXISTS
    */
@@ -55,7 +58,7 @@ export interface Registries {
 }
 
 const SHOWN = 4
-/** Per organisation. */
+/** Maximum registries per organisation. */
 const MOST_REGISTRIES = 100
 
 /** @param now the clock, in epoch milliseconds */

@@ -2,8 +2,8 @@ import type { Steps } from '../../base/database/migrations.ts'
 
 export type RegistryTables = {
   /**
-   * Image registries with the credentials that an operator entered. `region` and `key_end`, the last characters of the
-   * access key's id, are only for Amazon ECR.
+   * Image registries with the credentials that an operator entered. `region` and `key_end` (the last characters of the
+   * access key ID) are only set for Amazon ECR.
    */
   registries: {
     id: string
@@ -13,7 +13,10 @@ export type RegistryTables = {
     region: string
     namespace: string
     key_end: string
-    /** Both encrypted with the platform key; they contain user name and password if the registry is not Amazon ECR. */
+    /**
+     * Both are encrypted with the platform key. For registries other than Amazon ECR, they contain the user name and
+     * the password.
+     */
     access_key_id: string
     secret_access_key: string
     created_at: number

@@ -4,11 +4,11 @@ import type { BundleChecks } from '../packages/bundle-checks.ts'
 import type { Packages } from '../packages/packages.ts'
 import type { DesiredVersion } from './version-before.ts'
 
-/** A version as shown; `uploadedAt` in epoch ms, null if it is no longer stored. */
+/** A version as shown on the page. `uploadedAt` is in epoch ms; null if the version is no longer stored. */
 export type ShownVersion = DesiredVersion & { readonly uploadedAt: number | null }
 
 /**
- * What a rollout changes in environments that have the same version before.
+ * What a rollout changes in environments that currently have the same version.
  *
  * `first`: they have no version yet. `same`: they already have this one. `gone`: one of the versions is no longer
  * stored. `busy`: the versions can't be compared now. `many`: there are too many different versions.
@@ -18,9 +18,9 @@ export type RolloutChange = {
   readonly from: ShownVersion | null
   readonly to: ShownVersion
   readonly state: 'first' | 'same' | 'gone' | 'busy' | 'many' | 'compared'
-  /** Without lines of texts; null unless `compared`. */
+  /** Names the files that differ, without their lines; null unless the state is `compared`. */
   readonly difference: VersionDifference | null
-  /** Whether the new version was uploaded before the other one. */
+  /** Whether the new version was uploaded before the current one. */
   readonly isOlder: boolean
 }
 
@@ -32,10 +32,10 @@ export type ChangeParts = {
 export type WantedVersion = DesiredVersion & { readonly organisation: string; readonly package: string }
 export type EnvironmentBefore = { readonly name: string; readonly before: DesiredVersion | null }
 
-/** Different versions that are compared for one page, so that it takes little time. */
+/** Maximum number of different versions that are compared for one page, so that the page loads quickly. */
 const MOST_COMPARED = 5
 
-/** In the order of the environments. */
+/** In the order of the given environments. */
 export async function changesOf(
   { packages, bundleChecks }: ChangeParts,
   { organisation, package: name, sha256, version }: WantedVersion,

@@ -1,11 +1,14 @@
 import type { NodeReport } from '../satellites/reports.ts'
 import type { StepFailure } from './rollouts.ts'
 
-/** The version of a solution that an environment should run; `sha256` null: no version in particular (any more). */
+/**
+ * The version of a solution that an environment should run. If `sha256` is null, no particular version is requested, or
+ * no longer.
+ */
 export type Asked = {
   readonly solution: string
   readonly sha256: string | null
-  /** Number of the desired state that requests it. */
+  /** Sequence number of the desired state that requests it. */
   readonly number: number
   /** Epoch ms. */
   readonly since: number
@@ -15,8 +18,8 @@ export type Asked = {
 export type Verdict = 'done' | StepFailure | null
 
 /**
- * The verdict from the reports of an environment's live nodes. One failed node fails the environment; it is done when
- * every node has tried this number or a later one.
+ * The verdict from the reports of an environment's running nodes. One failed node fails the environment. The
+ * environment is done when every node has tried this sequence number or a later one.
  */
 export function judge(asked: Asked, nodes: readonly NodeReport[]): Verdict {
   for (const node of nodes) {
@@ -27,8 +30,8 @@ export function judge(asked: Asked, nodes: readonly NodeReport[]): Verdict {
 }
 
 /**
- * In ms. A refusal reported earlier can still be about an older statement: by this time the node has fetched this one,
- * since it polls every minute.
+ * In ms. A refusal that was reported earlier than this may be about an older statement. After this time, the node has
+ * fetched the current one, since it polls every minute.
  */
 const REFUSED_AFTER = 90_000
 
@@ -50,7 +53,7 @@ export const CHANGED: StepFailure = {
   faults: [],
 }
 
-/** The failure of an environment that did not answer in time, with its own reason if it reported one. */
+/** The failure of an environment that did not answer in time, with the environment's own reason if it reported one. */
 export function silence(nodes: readonly NodeReport[]): StepFailure {
   const words = nodes.map(({ reason }) => reason).find((reason) => reason !== undefined)
   const message =

@@ -24,7 +24,7 @@ export type RolloutPageParts = ChangeParts & {
   readonly rollouts: Rollouts
 }
 
-/** Per package, in the list to choose from. */
+/** Maximum versions per package in the list to choose from. */
 const MOST_VERSIONS = 20
 
 export function addRolloutPages(pages: PageRouter, router: Router, parts: RolloutPageParts): void {
@@ -42,7 +42,7 @@ export function addRolloutPages(pages: PageRouter, router: Router, parts: Rollou
 
   pages.ofOrganisation('/rollouts/new', 'rollouts', (ctx, text, member) => choicePage(ctx, text, member, null))
 
-  // The choice is in the address, so that it can be changed with the browser's own means.
+  // The choice is in the address, so that users can change it by going back in the browser.
   pages.ofOrganisation('/rollouts/review', 'rollouts', async (ctx, text, member) => {
     const { organisation } = member
     const asked = versionOf(oneOf(ctx.query.version))
@@ -76,7 +76,7 @@ export function addRolloutPages(pages: PageRouter, router: Router, parts: Rollou
     return { template: 'rollout', ...page, model }
   })
 
-  // The open page polls this.
+  // The open page polls this route.
   router.get('/o/:organisation/rollouts/:rollout/progress.json', async (ctx) => {
     requireDataRequest(ctx)
     if (callerOf(ctx)?.kind !== 'person') throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in first.')
@@ -94,7 +94,7 @@ export function addRolloutPages(pages: PageRouter, router: Router, parts: Rollou
     return { heading: `${rollout.package} ${rollout.version}`, part: 'rollouts' as const, model }
   }
 
-  /** The environments that the rollout changed or will change, each with its version before. */
+  /** The environments that the rollout has changed or will change, each with its version before the rollout. */
   async function beforeOf(rollout: Rollout): Promise<EnvironmentBefore[]> {
     const changed = rollout.steps.filter(({ before, state }) => before !== null || state !== 'left')
     return Promise.all(

@@ -6,8 +6,8 @@ import type { VersionHolder } from '../packages/packages.ts'
 import { lockVersion } from '../packages/version-lock.ts'
 
 /**
- * `halted`: an environment failed; the remaining ones wait for a decision. `cancelled`: environments that were changed
- * stay changed, the rest are left alone. `rolling-back`, then `rolled-back`: changed environments get their previous
+ * `halted`: an environment failed; the remaining ones wait for a decision. `cancelled`: changed environments keep the
+ * new version, the others are not changed. `rolling-back`, then `rolled-back`: changed environments get their previous
  * version back.
  */
 export const ROLLOUT_STATES = ['running', 'halted', 'done', 'cancelled', 'rolling-back', 'rolled-back'] as const
@@ -33,14 +33,14 @@ export type StepFailure = {
   }[]
 }
 
-/** The version that an environment should have run before; null: none was requested. */
+/** The version that the environment was supposed to run before the rollout; null if none was requested. */
 export type Before = {
   readonly desired: { readonly sha256: string; readonly version: string } | null
 }
 
 export type RolloutStep = {
   readonly position: number
-  /** Id of the environment; `name` is its name. */
+  /** The environment's id; `name` is its name. */
   readonly environment: string
   readonly name: string
   readonly state: StepState
@@ -71,7 +71,7 @@ export type NewRolloutRows = Pick<
   'organisation' | 'package' | 'sha256' | 'version' | 'pace' | 'patience' | 'createdBy'
 > & { readonly environments: readonly string[] }
 
-/** The actions that users can take on a rollout, and the states that allow them. */
+/** The actions that users can perform on a rollout, and the states in which each is allowed. */
 export const MOVES = {
   continue: ['halted'],
   cancel: ['running', 'halted'],
@@ -82,26 +82,28 @@ export type Move = keyof typeof MOVES
 export type StepChange = Partial<Pick<RolloutStep, 'state' | 'number' | 'startedAt' | 'endedAt' | 'before' | 'failure'>>
 
 /**
- * Stored rollouts. Each change names the state it starts from, so that only one of two concurrent changes takes effect.
+ * Stores rollouts. Every change specifies the state that it starts from, so that only one of two concurrent changes
+ * takes effect.
  */
 export interface Rollouts {
   /**
-   * @throws ERR_ROLLOUT_RUNNING while another rollout of the package is unfinished in one of the environments,
-   *   ERR_VERSION_NOT_FOUND when the version was deleted in the meantime
+   * @throws ERR_ROLLOUT_RUNNING if another rollout of the package is unfinished in one of the environments,
+   *   ERR_VERSION_NOT_FOUND if the version was deleted in the meantime
    */
   create(wanted: NewRolloutRows): Promise<Rollout>
   /** Newest first. @param most defaults to `MOST_LISTED` */
   list(organisation: string, most?: number): Promise<readonly Rollout[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, id: string): Promise<Rollout>
-  /** Rollouts of all organisations that proceed automatically. */
+  /** The rollouts of all organisations that continue automatically. */
   active(): Promise<readonly Rollout[]>
-  /** @returns false when the state has changed in the meantime */
+  /** @returns false if the state has changed in the meantime */
   move(id: string, from: readonly RolloutState[], to: RolloutState): Promise<boolean>
-  /** @returns false when the state has changed in the meantime */
+  /** @returns false if the state has changed in the meantime */
   changeStep(id: string, position: number, from: readonly StepState[], change: StepChange): Promise<boolean>
   /**
-   * Describes the unfinished rollout that may still need a version; null: none. Checked before a version is deleted.
+   * Describes an unfinished rollout that may still need a version; null if there is none. Checked before a version is
+   * deleted.
    */
   readonly holder: VersionHolder
 }

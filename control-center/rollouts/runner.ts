@@ -10,7 +10,7 @@ import { versionBefore } from './version-before.ts'
 /** Advances rollouts, and resumes them after a restart of the control center. */
 export interface RolloutRunner {
   start(): void
-  /** Something may have changed: checks all active rollouts immediately. */
+  /** Call this after something may have changed: checks all active rollouts immediately. */
   wake(): void
   stop(): Promise<void>
 }
@@ -23,7 +23,7 @@ export type RunnerParts = {
   readonly log: Pick<Logger, 'error'>
 }
 
-/** Polling interval in ms, to notice timeouts and reports that other processes received. */
+/** Polling interval in ms, to notice timeouts, and reports that other processes received. */
 const LOOK_EVERY = 1000
 
 /** @param now the clock, in epoch milliseconds */
@@ -37,7 +37,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
 
   async function lookAtAll(): Promise<void> {
     for (const rollout of await rollouts.active()) {
-      // A rollout that fails to advance does not block the others.
+      // If one rollout fails to advance, the others still do.
       await takeForward(rollout).catch((error: Error) =>
         log.error({ rollout: rollout.id, stack: error.stack }, 'a rollout could not be continued'),
       )
@@ -91,7 +91,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     if (await rollouts.changeStep(rollout.id, step.position, [step.state], change)) await giveBack(rollout, step)
   }
 
-  /** Keeps a version that someone else requested in the meantime. */
+  /** Keeps the version if someone else requested a different one in the meantime. */
   async function giveBack(rollout: Rollout, { position, environment, before }: RolloutStep): Promise<void> {
     const had = before?.desired ?? null
     let isOthers = false
@@ -108,17 +108,17 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     await rollouts.changeStep(rollout.id, position, ['undoing'], change)
   }
 
-  /** Ends a step when its nodes have answered, or when it times out. */
+  /** Ends a step when its nodes have reported, or when it times out. */
   async function settle(rollout: Rollout, step: RolloutStep, done: StepState, failed: StepState): Promise<void> {
     const { number, environment } = step
     const isBack = done === 'undone'
-    // The process ended between storing the step and changing the desired state.
+    // The process ended after storing the step and before changing the desired state.
     if (number === null) return isBack ? giveBack(rollout, step) : ask(rollout, step)
     const nodes = await reports.live(environment)
     const since = step.startedAt ?? 0
     const sha256 = isBack ? (step.before?.desired?.sha256 ?? null) : rollout.sha256
     const verdict = judge({ solution: rollout.package, sha256, number, since }, nodes)
-    // Satellites can't report while the control center is down, so downtime does not count.
+    // Satellites can't report while the control center is down, so its downtime doesn't count towards the timeout.
     const isLate = now() > Math.max(since, startedAt) + rollout.patience
     const failure: StepFailure | null = verdict === 'done' ? null : (verdict ?? (isLate ? silence(nodes) : null))
     if (verdict === null && failure === null) return
@@ -168,7 +168,10 @@ function isToUndo({ state, before }: RolloutStep): boolean {
   return before !== null && state !== 'undoing' && state !== 'undone' && state !== 'not-undone'
 }
 
-/** Returns new content even if the version is already requested: the number rises, and the Satellite tries again. */
+/**
+ * Returns new content even if this version was already requested: the higher sequence number makes the Satellite try
+ * again.
+ */
 function withVersion(
   { solutions, settings }: Desired,
   name: string,

@@ -2,7 +2,7 @@ import type { Steps } from '../../base/database/migrations.ts'
 
 type RolloutTables = {
   /**
-   * A version of a package that is deployed to several environments. `state` is one of `ROLLOUT_STATES`, `patience` in
+   * A deployment of a package version to several environments. `state` is one of `ROLLOUT_STATES`, and `patience` is in
    * ms.
    */
   rollouts: {
@@ -24,11 +24,14 @@ type RolloutTables = {
     position: number
     environment: string
     state: string
-    /** Number of the desired state that the Satellite must answer; null: the desired state was not changed. */
+    /**
+     * Sequence number of the desired state that the Satellite must report on; null if the desired state was not
+     * changed.
+     */
     number: number | null
     started_at: number | null
     ended_at: number | null
-    /** The previous version, as JSON; null: the environment was not changed. */
+    /** The previous version, as JSON; null if the environment was not changed. */
     before: string | null
     /** Why it failed: a `StepFailure` as JSON. */
     failure: string | null

@@ -1,23 +1,23 @@
 import { ENVIRONMENT_TYPES, type Environment } from '../environments/environments.ts'
 
-/** An environment to choose for a rollout. `position` counts from 1. */
+/** An environment that can be chosen for a rollout. `position` counts from 1. */
 export type Target = Pick<Environment, 'id' | 'name' | 'type'> & {
   readonly position: number
   readonly isChosen: boolean
   readonly isProduction: boolean
 }
 
-/** The query parameters of the page on which a rollout is chosen, as parsed by koa. */
+/** The query parameters of the page that shows the chosen environments, as parsed by koa. */
 export type TargetQuery = Readonly<Record<string, string | string[] | undefined>>
 
 const PRODUCTION = /(^|-)prod(uction)?(-|$)/
 
-/** Whether an environment is for production, by its type or its name. */
+/** Whether an environment is used for production, judged by its type or its name. */
 export function isProduction({ name, type }: Pick<Environment, 'name' | 'type'>): boolean {
   return type === 'prod' || (type !== 'preprod' && PRODUCTION.test(name))
 }
 
-/** The environments in a usual order of rollouts: from development to production, then by name. */
+/** Sorts the environments in the usual order of a rollout: from development to production, then by name. */
 export function usualOrder<One extends Pick<Environment, 'name' | 'type'>>(
   environments: readonly One[],
 ): readonly One[] {
@@ -26,9 +26,9 @@ export function usualOrder<One extends Pick<Environment, 'name' | 'type'>>(
 }
 
 /**
- * The environments in the order of the query: `environment` names each chosen one, `position-{name}` its position.
- * Environments without a position keep their usual order, after those that have one.
- * @param suggested the environments that are chosen if the query names none. Those for production never are.
+ * Sorts the environments as the query specifies: `environment` names each chosen one, `position-{name}` its position.
+ * Environments without a position follow those that have one, in their usual order.
+ * @param suggested the environments to choose if the query names none. Production environments are never among them.
  */
 export function targetsIn(
   query: TargetQuery,

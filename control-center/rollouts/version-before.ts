@@ -4,9 +4,8 @@ import type { Reports } from '../satellites/reports.ts'
 export type DesiredVersion = { readonly sha256: string; readonly version: string }
 
 /**
- * The version of a package that an environment has before a rollout changes it; null: none.
- *
- * Chosen here: if no version was requested for an environment yet, it is the one its Satellite reports.
+ * The version of a package that an environment has before a rollout changes it; null if it has none. Chosen here: if no
+ * version was requested for the environment yet, use the one that its Satellite reports.
  */
 export async function versionBefore(
   { desiredStates, reports }: { readonly desiredStates: DesiredStates; readonly reports: Pick<Reports, 'live'> },

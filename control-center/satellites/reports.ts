@@ -2,24 +2,24 @@ import { firstRows, put } from '../../base/database/portable.ts'
 import { REPORT_EVERY, type Report } from '../../base/protocol/protocol.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 
-/** The last report of a node; `seenAt` is when it arrived, in epoch ms. */
+/** A node's last report. `seenAt` is the time it arrived, in epoch ms. */
 export type NodeReport = Report & { readonly seenAt: number }
 
-/** Stored reports of Satellites. */
+/** Stores the reports of Satellites. */
 export interface Reports {
   /** Stores the report of a node, and updates its environment's state from the reports of all nodes. */
   take(environment: string, report: Report): Promise<void>
-  /** An environment's nodes that count as running, the latest report first. */
+  /** An environment's nodes that count as running, sorted by their last report, newest first. */
   live(environment: string): Promise<readonly NodeReport[]>
   /** Deletes reports that are older than a day. */
   sweep(): Promise<void>
 }
 
-/** A node counts as running until it has missed three reports. */
+/** In ms. A node counts as running until it has missed three reports. */
 const LIVE_FOR = 3 * REPORT_EVERY
 /**
- * Chosen here: far more nodes than one database serves. It stops anyone with a token from filling our database with
- * made-up nodes.
+ * Maximum nodes per environment. Chosen here: far more nodes than one database can serve. It stops anyone with a token
+ * from filling our database with made-up nodes.
  */
 const MOST_NODES = 50
 const KEPT = 24 * 60 * 60_000
@@ -49,7 +49,7 @@ export function createReports(
     return firstRows(db, query, MOST_NODES).execute()
   }
 
-  /** Deletes the reports of the nodes that have been silent longest. */
+  /** Deletes the reports of the nodes that have not reported for the longest time. */
   async function makeRoom(environment: string): Promise<void> {
     const rows = await db
       .selectFrom('satellite_reports')
@@ -75,7 +75,7 @@ export function createReports(
       await put(db, 'satellite_reports', ['environment', 'node'], row)
       await makeRoom(environment)
       const state = { environment, last_seen_at: seen, version: report.version }
-      // Reads these columns only: the reports of all nodes can be megabytes, and one token can send many.
+      // Select only these columns: the reports of all nodes can be megabytes, and one token can send many.
       const health = JSON.stringify(healthOf(await rowsOf(environment, ['health', 'findings'])))
       await put(db, 'environment_states', ['environment'], { ...state, health })
       taken(environment)
@@ -89,7 +89,7 @@ export function createReports(
   }
 }
 
-/** The content of `environment_states.health`: the worst health of the nodes, and the findings of all of them. */
+/** The content of `environment_states.health`: the worst health among the nodes, and the findings of all of them. */
 export type EnvironmentHealth = {
   readonly health: Report['health']
   readonly findings: readonly string[]
@@ -98,7 +98,7 @@ export type EnvironmentHealth = {
 }
 
 const MOST_FINDINGS = 20
-/** Characters of a finding in the environment's state; the whole text is in the node's report. */
+/** Maximum characters of a finding in the environment's state; the node's report has the whole text. */
 const LONGEST_FINDING = 500
 
 function healthOf(nodes: readonly Pick<CenterTables['satellite_reports'], 'health' | 'findings'>[]): EnvironmentHealth {

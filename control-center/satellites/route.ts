@@ -4,7 +4,9 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Environment } from '../environments/environments.ts'
 import { environmentOf } from './satellite-access.ts'
 
-/** A request by a Satellite, for the environment of its token. The token is the only authorization needed. */
+/**
+ * A route for Satellites. It acts for the environment of the request's token, which is the only authorization needed.
+ */
 export type SatelliteRoute = Route<Environment, null, never, object>
 
 export const satelliteRoute = routesOf<Environment, null, never, object>()

@@ -31,8 +31,8 @@ export function requireSatellite(environments: Environments, tokens: Environment
 }
 
 /**
- * Call this after a long wait that follows `requireSatellite`. @throws ERR_UNAUTHENTICATED when the token was revoked
- * in the meantime
+ * Call this if there was a long wait after `requireSatellite`.
+ * @throws ERR_UNAUTHENTICATED if the token was revoked in the meantime
  */
 export async function requireStillAllowed(ctx: Context, parts: SatelliteAccessParts): Promise<void> {
   const environment = await findEnvironment(ctx, parts.environments, parts.environmentTokens)
@@ -65,7 +65,10 @@ function refusal(ctx: Context): PlatformError {
 
 type State = { environment?: Environment }
 
-/** The environment of the request's token. @throws TypeError before `requireSatellite` */
+/**
+ * The environment of the request's token.
+ * @throws TypeError if called before `requireSatellite`
+ */
 export function environmentOf(ctx: Context): Environment {
   const { environment } = ctx.state as State
   if (environment === undefined) throw new TypeError('requireSatellite was not called for this request')

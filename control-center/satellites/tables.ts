@@ -3,7 +3,7 @@ import type { Steps } from '../../base/database/migrations.ts'
 type SatelliteTables = {
   /**
    * The last report of each node of an environment: a `Report` as JSON, and the fields that determine the environment's
-   * health, with the findings as JSON. These fields are null in reports from earlier versions.
+   * health, including the findings as JSON. These fields are null in reports that earlier versions stored.
    */
   satellite_reports: {
     environment: string

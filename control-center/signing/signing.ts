@@ -6,19 +6,19 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** Signs the desired states for Satellites (design section 9). */
+/** Signs desired states for Satellites (design section 9). */
 export interface Signing {
-  /** Ed25519, 32 bytes in base64url: a Satellite pins it in `CLOUD_PUBLIC_KEY`. */
+  /** The Ed25519 public key: 32 bytes in base64url. A Satellite pins it in `CLOUD_PUBLIC_KEY`. */
   readonly publicKey: string
   /**
-   * A compact JWS (RFC 7515) with the algorithm EdDSA (RFC 8037) and the type `DESIRED_TYPE`. Equal states produce
-   * equal statements.
-   * @throws ERR_REQUEST_INVALID above `LONGEST_STATEMENT`
+   * Returns a compact JWS (RFC 7515) with the algorithm EdDSA (RFC 8037) and the type `DESIRED_TYPE`. The same state
+   * always produces the same statement.
+   * @throws ERR_REQUEST_INVALID if it is longer than `LONGEST_STATEMENT`
    */
   sign(state: DesiredState): Promise<string>
 }
 
-/** The key's row in the table `platform`, and its encryption purpose. */
+/** The key's row in the table `platform`; also the purpose of its encryption. */
 const PLACE = 'center_signing_key'
 
 const PrivateKey = z.object({
@@ -29,9 +29,9 @@ const PrivateKey = z.object({
 })
 
 /**
- * The key is created at the first start, and stored encrypted with the platform key: a copy of the database alone can't
- * sign anything.
- * @throws ERR_PLATFORM_KEY when the stored key can't be read
+ * Creates the key at the first start, and stores it encrypted with the platform key. So someone who only has a copy of
+ * the database can't sign anything.
+ * @throws ERR_PLATFORM_KEY if the stored key can't be decrypted
  */
 export async function openSigning(db: CenterDatabase, key: PlatformKey): Promise<Signing> {
   const jwk = (await kept(db, key)) ?? (await make(db, key))

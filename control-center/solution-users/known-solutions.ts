@@ -6,7 +6,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 export type KnownSolution = {
   readonly name: string
   readonly users: number
-  /** Version number of the published login page; null: the default page. */
+  /** Version number of the published login page; null for the default page. */
   readonly loginPage: number | null
 }
 
@@ -14,11 +14,11 @@ export type KnownSolution = {
 export interface KnownSolutions {
   /** Sorted by name. */
   list(organisation: string): Promise<readonly KnownSolution[]>
-  /** Names a solution that has no package yet. */
+  /** Adds a solution that has no package yet. */
   add(place: Place): Promise<void>
-  /** Null: the organisation was deleted. */
+  /** Null if the organisation was deleted. */
   organisation(id: string): Promise<Organisation | null>
-  /** Deletes the solution's users, roles, login page and name. */
+  /** Deletes the solution's users, roles, login page and entry. */
   remove(place: Place): Promise<void>
 }
 

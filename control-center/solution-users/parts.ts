@@ -42,8 +42,8 @@ export type CloudNeeds = {
 
 /**
  * Failed attempts per Satellite in THROTTLE_WINDOW, as a multiple of THROTTLE_NETWORK. Chosen here: a Satellite can
- * report any client address, so all its attempts together need a limit. It is high enough that a single network reaches
- * its own limit first.
+ * report any client address, so all its attempts together need a limit. The limit is so high that a single network
+ * reaches its own limit first.
  */
 const NETWORKS_OF_SATELLITE = 20
 

@@ -47,7 +47,10 @@ export type PublicUserPageParts = {
   readonly log: Logger
 }
 
-/** Pages for users of solutions, who have no account here: they arrive through a link in a mail or on a login page. */
+/**
+ * Pages for users of solutions. They have no account in the control center: they follow a link in a mail or on a login
+ * page.
+ */
 export function addPublicUserPages(router: Router, parts: PublicUserPageParts): void {
   const { userLinks, loginPages, solutionUsers, passwordRequests, throttle, audit, limits } = parts
 

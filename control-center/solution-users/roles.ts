@@ -14,9 +14,12 @@ export type SolutionRole = {
 export interface SolutionRoles {
   /** Sorted by name. */
   list(place: Place): Promise<readonly SolutionRole[]>
-  /** @throws ERR_REQUEST_INVALID when the solution already has the maximum number of roles */
+  /** @throws ERR_REQUEST_INVALID if the solution already has the maximum number of roles */
   put(place: Place, name: string, permissions: readonly string[]): Promise<SolutionRole>
-  /** Also removes the role from all users. @returns false when there is no such role */
+  /**
+   * Also removes the role from all users.
+   * @returns false if there is no such role
+   */
   remove(place: Place, name: string): Promise<boolean>
 }
 

@@ -37,12 +37,15 @@ export type SolutionUserSatelliteParts = {
   readonly knownSolutions: KnownSolutions
   readonly mail: Mail
   readonly throttle: Throttle
-  /** Counts all attempts of one Satellite, whatever client addresses it reports. */
+  /** Counts all attempts from one Satellite together, whatever client addresses it reports. */
   readonly satelliteThrottle: Throttle
   readonly settings: Pick<ServiceSettings, 'publicUrl'>
 }
 
-/** PLATFORM_CLOUD, for Satellites: a solution's login page, and whether a user may sign in to it. */
+/**
+ * PLATFORM_CLOUD routes for Satellites. They return a solution's login page, and decide whether a user may sign in to
+ * the solution.
+ */
 export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): SatelliteRoute[] {
   const { solutionUsers, loginPages, throttle, satelliteThrottle, mail } = parts
   const isNews = createNews()
@@ -73,7 +76,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
     return satelliteThrottle.succeeded(ofSatellite(id), true)
   }
 
-  /** Unknown user names are not recorded: people type passwords into that field. */
+  /** Don't record unknown user names: people type passwords into that field. */
   async function note(
     ctx: Context,
     { environment, place }: Asked,
@@ -113,7 +116,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
         if (ctx.fresh) ctx.status = 304
         else {
           ctx.type = 'application/json'
-          // Rendered and serialised once, then cached.
+          // The page is rendered and serialised once, then cached.
           ctx.body = body
         }
         return SENT
@@ -132,7 +135,8 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
         const asked = await askedFor(given, parts)
         const { environment, place } = asked
         const { username, password, custom = {}, address } = given.body
-        // Counted per environment: the addresses and names that a Satellite reports can't lock anyone out elsewhere.
+        // Attempts are counted per environment, so that the addresses and names that a Satellite reports can't lock
+        // anyone out in another one.
         const from = {
           source: `cloud ${environment.id} ${place.solution}`,
           address: `${environment.id} ${networkOf(address)}`,
@@ -169,7 +173,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
         await countAll(given.ctx, asked, async () => null)
         const signedIn = await solutionUsers.recheck(asked.place, uid, since)
         if (signedIn.user !== null) await giveBack(asked.environment.id)
-        // Recorded once a minute per user, since requests about existing users are not throttled.
+        // Recorded at most once a minute per user, since requests about existing users are not throttled.
         const isNew = signedIn.outcome === 'refused' && isNews(`${asked.environment.id} ${asked.place.solution} ${uid}`)
         if (isNew) await note(given.ctx, asked, 'solution-refresh', signedIn)
         return answerOf(signedIn)

@@ -5,8 +5,8 @@ import { z } from '../../runtime/zod.ts'
 import { MailAddress } from '../mail/mail-address.ts'
 
 /*
- * Chosen here: a user has at most 20 roles with 40 permissions each, plus 200 direct permissions, so that all of a
- * user's permissions always fit into an answer to a Satellite (1,000).
+ * Chosen here: a user has at most 20 roles with 40 permissions each, plus 200 direct permissions. So all of a user's
+ * permissions always fit into a response to a Satellite, which has at most 1,000.
  */
 const MOST_ROLES_OF_USER = 20
 const MOST_PERMISSIONS_OF_ROLE = 40

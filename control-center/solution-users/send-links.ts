@@ -6,7 +6,7 @@ import { CENTER_TEXTS } from '../web/render.ts'
 import type { LinkKind, UserLinks } from './user-links.ts'
 import type { SolutionUser } from './user-rows.ts'
 
-/** Who a link is for. `origin`: where they reach the control center. */
+/** Who a link is for. `origin` is the origin under which they reach the control center. */
 export type Recipient = {
   readonly organisation: Pick<Organisation, 'id' | 'title'>
   readonly solution: string
@@ -14,7 +14,7 @@ export type Recipient = {
   readonly origin: string
 }
 
-/** `link` if it could not be mailed: the operator passes it on. */
+/** `link` is set if the link could not be mailed: the operator must pass it on. */
 export type SentLink =
   | { readonly mailedTo: string; readonly expiresAt: number }
   | { readonly link: string; readonly expiresAt: number }
@@ -22,28 +22,28 @@ export type SentLink =
 export interface SendLinks {
   /**
    * Call this before creating a user who is invited in the same request.
-   * @param email null: nothing is mailed
-   * @throws ERR_THROTTLED when the organisation has sent too many mails
+   * @param email null: no mail is sent
+   * @throws ERR_THROTTLED if the organisation has sent too many mails
    */
   needShare(organisation: Pick<Organisation, 'id'>, email: string | null): Promise<void>
   /**
-   * A link created by an operator. It replaces earlier links of the same kind.
-   * @throws ERR_REQUEST_INVALID if the link makes no sense for this user, ERR_MAIL_UNAVAILABLE when too many mails are
+   * Creates a link for an operator. It replaces earlier links of the same kind.
+   * @throws ERR_REQUEST_INVALID if the link makes no sense for this user, ERR_MAIL_UNAVAILABLE if too many mails are
    *   queued
-   * @throws ERR_THROTTLED when the organisation has sent too many mails
+   * @throws ERR_THROTTLED if the organisation has sent too many mails
    */
   fromOperator(kind: LinkKind, recipient: Recipient): Promise<SentLink>
   /**
-   * A link that anyone can request on a login page. It is only ever mailed, with at most three open at a time, and not
-   * sent when the organisation's mail quota is used up.
+   * Creates a link that anyone can request on a login page. It is only ever mailed. At most three are open at a time,
+   * and none is sent once the organisation has used up its mail quota.
    */
   fromUser(kind: 'reset' | 'verification', recipient: Recipient): Promise<void>
 }
 
 const HOUR = 3_600_000
-/** In ms, for links that operators create. */
+/** Lifetime in ms of links that operators create. */
 const LIFETIMES = { invitation: 7 * 24 * HOUR, reset: 24 * HOUR, verification: 3 * 24 * HOUR } as const
-/** In ms, for links that anyone can request. */
+/** Lifetime in ms of links that anyone can request. */
 const ASKED_FOR = { reset: HOUR, verification: 24 * HOUR } as const
 
 /** Path of the page that a link opens. */
@@ -103,7 +103,7 @@ export function createSendLinks(links: UserLinks, mail: Mail): SendLinks {
       try {
         await mailAskedFor(kind, recipient)
       } catch (error) {
-        // The requester gets the same answer either way; the log reports that the mail quota is used up.
+        // The response doesn't reveal that the mail quota is used up; only the log does.
         if (!(error instanceof PlatformError) || error.code !== 'ERR_THROTTLED') throw error
       }
     },

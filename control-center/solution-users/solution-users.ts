@@ -35,15 +35,21 @@ export interface SolutionUsers extends UserSignIns {
   ): Promise<{ readonly items: readonly SolutionUser[]; readonly next?: string }>
   /** @throws ERR_USER_NOT_FOUND */
   need(place: Place, uid: string): Promise<SolutionUser>
-  /** Users with this user name; if there are none, users with this e-mail address, at most five. */
+  /** Returns the users with this user name. If there are none, returns users with this e-mail address, at most five. */
   findByNameOrMail(place: Place, text: string): Promise<readonly SolutionUser[]>
   /** @throws ERR_REQUEST_INVALID, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY */
   create(place: Place, wanted: NewUser): Promise<SolutionUser>
-  /** A new e-mail address must be confirmed again. @throws as `create`, and ERR_USER_NOT_FOUND */
+  /**
+   * A new e-mail address must be confirmed again.
+   * @throws the errors of `create`, and ERR_USER_NOT_FOUND
+   */
   change(place: Place, uid: string, change: Change): Promise<SolutionUser>
   /** @throws ERR_USER_NOT_FOUND */
   remove(place: Place, uid: string): Promise<void>
-  /** Why a password is not accepted, or null. @throws ERR_PASSWORDS_BUSY */
+  /**
+   * Returns why a password is not accepted, or null.
+   * @throws ERR_PASSWORDS_BUSY
+   */
   passwordFault(uid: string, password: string): Promise<PasswordFault | null>
 }
 
@@ -112,7 +118,7 @@ export function createSolutionUsers(
   }
 }
 
-/** Escapes with `!`, which means the same on all database servers; a backslash does not. */
+/** Uses `!` as the escape character, because a backslash doesn't have the same meaning on all database servers. */
 function likeOf(prefix: string): string {
   return `${prefix.replace(/[!%_[\]]/g, '!$&')}%`
 }

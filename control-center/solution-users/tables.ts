@@ -1,11 +1,9 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
 type SolutionUserTables = {
-  /** Solutions that an operator named here, with or without a package. */
+  /** Solutions that an operator added to this list, with or without a package. */
   named_solutions: { organisation: string; solution: string; created_at: number }
-  /**
-   * Users of an organisation's solutions. `tenant` is JSON, null: none; `locale` is the language of mails to the user.
-   */
+  /** Users of an organisation's solutions. `tenant` is JSON or null; `locale` is the language of mails to the user. */
   solution_users: {
     uid: string
     organisation: string
@@ -25,15 +23,15 @@ type SolutionUserTables = {
     last_login_at: number | null
     created_at: number
   }
-  /** Permissions that a user has in addition to those of the roles. */
+  /** Permissions that a user has in addition to the permissions of their roles. */
   solution_user_permissions: { uid: string; name: string }
   /** `permissions` is a JSON array. */
   solution_roles: { organisation: string; solution: string; name: string; permissions: string }
   solution_user_roles: { uid: string; role: string }
   /**
-   * Links that were mailed or shown; only a hash of the token is stored. `state` is a hash of the values that must not
-   * change while the link is valid. `proves` is the address that the link was mailed to; null: the link was shown to an
-   * operator.
+   * Links that were mailed or shown. Only a hash of the token is stored. `state` is a hash of the values that must not
+   * change while the link is valid. `proves` is the address that the link was mailed to; null if the link was shown to
+   * an operator.
    */
   solution_user_links: {
     token_hash: string

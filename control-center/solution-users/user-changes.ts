@@ -15,7 +15,7 @@ import { mailKey, type SolutionUserRow } from './user-rows.ts'
 export type NewUser = Omit<z.infer<typeof NewSolutionUser>, 'invite'>
 export type Change = Omit<z.infer<typeof SolutionUserChange>, 'username'> & { readonly username?: string | undefined }
 
-/** Checks and writes new users and changes to users. */
+/** Validates and stores new users, and changes to users. */
 export interface UserChanges {
   /** @throws ERR_REQUEST_INVALID, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY */
   create(place: Place, wanted: NewUser): Promise<SolutionUserRow>

@@ -20,16 +20,15 @@ export type MadeLink = { readonly token: string; readonly expiresAt: number }
 
 /**
  * Links that let a user choose a password or confirm an address. A token has 256 random bits, and only its hash is
- * stored. A link can be used once, and is invalidated when the values it depends on change, such as when a new password
- * is set.
+ * stored. A link can be used once, and is invalidated when a value that it depends on changes, such as the password.
  */
 export interface UserLinks {
   /**
-   * @param wanted.proves the address that the link is mailed to: using the link proves access to that mailbox; null: it
-   *   is shown
+   * @param wanted.proves the address that the link is mailed to: using the link proves access to that mailbox; null if
+   *   the link is shown
    * @param wanted.lifetime in ms
-   * @returns null when three links of this kind are open, so that nobody can flood a mailbox with mails that anyone can
-   *   request
+   * @returns null if three links of this kind are already open. Otherwise anyone could flood the mailbox by requesting
+   *   mails.
    */
   create(
     uid: string,
@@ -42,7 +41,10 @@ export interface UserLinks {
    * link, because mail scanners open links too.
    */
   find(token: string): Promise<FoundLink | null>
-  /** @returns false if the link was just used by another request. @throws ERR_PASSWORDS_BUSY */
+  /**
+   * @returns false if another request has just used the link
+   * @throws ERR_PASSWORDS_BUSY
+   */
   choosePassword(token: string, password: string): Promise<boolean>
   /** @returns false as `choosePassword` */
   confirmAddress(token: string): Promise<boolean>

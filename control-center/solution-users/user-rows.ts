@@ -20,18 +20,18 @@ export type SolutionUser = {
   readonly enabled: boolean
   readonly tenant: TenantValue | null
   readonly roles: readonly string[]
-  /** In addition to those of the roles. */
+  /** Permissions in addition to those of the user's roles. */
   readonly permissions: readonly string[]
-  /** Null: the user has not chosen a password yet. */
+  /** Null until the user has chosen a password. */
   readonly passwordChangedAt: number | null
   readonly lastLoginAt: number | null
   readonly createdAt: number
 }
 
-/** Longer user names are not looked up, in characters. */
+/** In characters. Longer user names are not looked up. */
 export const LONGEST_ASKED = 400
 
-/** Selects the users of one solution. */
+/** A condition that selects the users of one solution. */
 export function rowsOf(db: CenterDatabase, { organisation, solution }: Place) {
   return db
     .selectFrom('solution_users')
@@ -40,7 +40,10 @@ export function rowsOf(db: CenterDatabase, { organisation, solution }: Place) {
     .where('solution', '=', solution)
 }
 
-/** How the password check reads and updates the users of solutions. @param now the clock, in epoch milliseconds */
+/**
+ * How the password check reads and updates users of solutions.
+ * @param now the clock, in epoch milliseconds
+ */
 export function rowsWithPassword(db: CenterDatabase, now: () => number): AccountRows<SolutionUserRow> {
   const withHash = ({ uid, password_hash }: SolutionUserRow) =>
     db.updateTable('solution_users').where('uid', '=', uid).where('password_hash', '=', password_hash)
@@ -92,7 +95,7 @@ export async function usersOfRows(db: CenterDatabase, rows: readonly SolutionUse
   }))
 }
 
-/** Lookup key: mail servers may treat addresses as case-sensitive, but people don't. */
+/** The key for looking up an address: mail servers may treat addresses as case-sensitive, but people don't. */
 export function mailKey(address: string): string {
   return address.toLowerCase()
 }

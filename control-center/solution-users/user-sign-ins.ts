@@ -8,21 +8,24 @@ export type SignedIn =
   | { readonly outcome: 'accepted'; readonly user: SolutionUser; readonly permissions: readonly string[] }
   | { readonly outcome: 'refused'; readonly reason: 'credentials' | 'verify'; readonly user: SolutionUser | null }
 
-/** Decides whether a user may sign in, and with which permissions. */
+/** Decides whether a user may sign in, and which permissions they get. */
 export interface UserSignIns {
   /**
    * Unknown users, disabled users and users without a password take as long as a wrong password.
    * @throws ERR_PASSWORDS_BUSY
    */
   authenticate(place: Place, username: string, password: string): Promise<SignedIn>
-  /** Whether a user who entered the password at `since` (epoch ms) may still sign in, and with which permissions. */
+  /**
+   * Decides whether a user who entered the password at `since` (epoch ms) may still sign in, and which permissions they
+   * get.
+   */
   recheck(place: Place, uid: string, since: number): Promise<SignedIn>
 }
 
 export function createUserSignIns(db: CenterDatabase, check: PasswordCheck<SolutionUserRow>): UserSignIns {
   const refused = { outcome: 'refused', reason: 'credentials' } as const
 
-  /** From roles and direct permissions, without duplicates. */
+  /** Permissions from roles and direct permissions, without duplicates. */
   async function permissionsOf({ organisation, solution }: Place, user: SolutionUser): Promise<readonly string[]> {
     const roles =
       user.roles.length === 0

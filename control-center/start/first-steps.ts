@@ -1,10 +1,10 @@
 import { mayDo, type Right, ROLES, type Role } from '../access/roles.ts'
 
-/** What an organisation has. The first steps are derived from it, so they are never out of date. */
+/** What an organisation already has. The first steps are derived from this, so they are never out of date. */
 export type Progress = {
   readonly environments: number
   readonly tokens: number
-  /** Environments whose Satellites have connected at least once. */
+  /** The number of environments whose Satellites have connected at least once. */
   readonly connected: number
   readonly packages: number
   readonly rollouts: number
@@ -13,16 +13,16 @@ export type Progress = {
 export type FirstStep = {
   readonly name: keyof typeof STEPS
   readonly isDone: boolean
-  /** Below the organisation's address. */
+  /** The path below the organisation's address. */
   readonly path: string
-  /** Who can do it, if this member can't; null: this member can. */
+  /** The roles that can do this step; null if this member can. */
   readonly roles: readonly Role[] | null
 }
 
-/** In this order. */
+/** The steps, in display order. */
 const STEPS = {
   environment: { path: '/environments', right: 'environments', done: ({ environments }) => environments > 0 },
-  // A Satellite that has connected had a token, even if it was revoked since.
+  // A Satellite that has connected must have had a token, even if the token was revoked since.
   token: { path: '/credentials', right: 'credentials', done: ({ tokens, connected }) => tokens + connected > 0 },
   satellite: { path: '/credentials', right: 'credentials', done: ({ connected }) => connected > 0 },
   package: { path: '/packages', right: 'packages', done: ({ packages }) => packages > 0 },
@@ -32,7 +32,7 @@ const STEPS = {
   { readonly path: string; readonly right: Right; readonly done: (progress: Progress) => boolean }
 >
 
-/** @returns an empty list when all are done */
+/** @returns an empty list if all steps are done */
 export function firstSteps(progress: Progress, role: Role): readonly FirstStep[] {
   const steps = (Object.keys(STEPS) as (keyof typeof STEPS)[]).map((name) => {
     const { path, right, done } = STEPS[name]

@@ -19,12 +19,12 @@ export type StartPageParts = {
   readonly telemetry: Pick<Telemetry, 'logs'>
 }
 
-/** How many of each kind the page shows; it links to all of them. */
+/** Maximum items of each kind on the page; the page links to the full lists. */
 const MOST_SHOWN = { environments: 10, rollouts: 5, errors: 5 }
 
 type ShownEnvironment = Environment & { readonly state: EnvironmentState | null }
 
-/** The page that members see after signing in: what runs, what was changed last, and what needs attention. */
+/** The page that members see after signing in. It shows what runs, what was changed last, and what needs attention. */
 export function addStartPage(pages: PageRouter, parts: StartPageParts): void {
   const { environments, environmentStates, environmentTokens, packages, rollouts, telemetry } = parts
 
@@ -77,7 +77,7 @@ export function addStartPage(pages: PageRouter, parts: StartPageParts): void {
   })
 }
 
-/** Environments that need attention come first. */
+/** Sort environments that need attention first. */
 function urgency({ state }: ShownEnvironment): number {
   if (state === null) return 0
   if (!state.isConnected) return 4

@@ -3,12 +3,12 @@ import type { Chart, Figures } from './analysis.ts'
 import { RANGES } from './ranges.ts'
 import { SLOW } from './trace-store.ts'
 
-/** A chart for the page: its lines, summary numbers per line, and the rows of its table. */
+/** A chart on the page, with its lines, summary values per line, and the rows of its table. */
 export type ShownChart = Pick<Chart, 'key' | 'unit' | 'lines' | 'isOfSolution'> & {
   readonly isEmpty: boolean
-  /** Per line: the sum of a count; for a gauge, its last known value and its maximum. */
+  /** One entry per line: for a count, its sum; for a gauge, its last known value and its maximum. */
   readonly sums: readonly { readonly total: number; readonly last: number | null; readonly largest: number | null }[]
-  /** Newest first, without slots whose values are all null or 0. */
+  /** Newest first. Slots in which all values are null or 0 are omitted. */
   readonly rows: readonly { readonly at: number; readonly values: readonly (number | null)[] }[]
   readonly drawn: Drawn & Pick<Chart, 'unit'>
 }
@@ -20,7 +20,7 @@ export function analysisModel({ range, times, charts, entries, errors }: Figures
 }
 
 function shownChart({ key, unit, lines, isOfSolution }: Chart, times: readonly number[], step: number): ShownChart {
-  // A gauge that is reported has a `last`, even if it is 0; a count of 0 means no data.
+  // A reported gauge has a `last`, even if that is 0, whereas a count of 0 means that there is no data.
   const isEmpty = lines.every(
     ({ values, last }) => last === null && values.every((value) => value === null || value === 0),
   )
@@ -35,7 +35,7 @@ function shownChart({ key, unit, lines, isOfSolution }: Chart, times: readonly n
   const rows = times.map((at, index) => ({ at, values: lines.map(({ values }) => values[index] ?? null) }))
   const filled = rows.filter(({ values }) => values.some((value) => value !== null && value !== 0))
   const mark = unit === 'ms' ? { mark: SLOW } : {}
-  // Satellites report gauges less often than once per slot of a short range.
+  // Over a short range, Satellites report gauges less often than once per slot, so connect the line across gaps.
   const data = { from: times[0] ?? 0, step, lines, unit, fold: 'highest', joinsGaps: true, ...mark } as const
   const drawn = { unit, ...lineChart(data) }
   return { key, unit, lines, isOfSolution, isEmpty, sums, rows: filled.toReversed(), drawn }

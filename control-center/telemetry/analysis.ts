@@ -12,13 +12,13 @@ export type Chart = {
   readonly key: 'sessions' | 'logins' | 'scripts' | 'memory' | 'kills'
   readonly unit: 'count' | 'ms' | 'bytes'
   readonly lines: readonly ChartLine[]
-  /** Whether the solution filter applies to this chart; if false, it always covers all solutions. */
+  /** Whether the solution filter applies to this chart. If false, the chart always covers all solutions. */
   readonly isOfSolution: boolean
 }
 
 export type Figures = {
   readonly range: Range
-  /** Slot starts, in epoch ms; the last slot is still being filled. */
+  /** The start of each slot, in epoch ms. The last slot is still being filled. */
   readonly times: readonly number[]
   readonly charts: readonly Chart[]
   readonly entries: readonly EntryTimes[]
@@ -87,7 +87,7 @@ export function createAnalysis(reading: TelemetryDatabase, logs: LogStore, now: 
   }
 }
 
-/** One line per gauge name; `last` is the current value summed over all environments. */
+/** Draws one line per gauge name. `last` is the current value, summed over all environments. */
 function gaugeLines(
   gauges: readonly Gauge[],
   nameOf: (attributes: Attributes) => string,

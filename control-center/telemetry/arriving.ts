@@ -5,12 +5,15 @@ import { repeat } from '../../base/work/repeat.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Owner, Shares } from './shares.ts'
 
-/** Reads bodies whose sender may be slow: the bytes received count, not the announced length. */
+/**
+ * Reads request bodies. Senders may be slow, so the limits apply to the bytes received so far, not to the announced
+ * length.
+ */
 export interface Arriving {
   /**
-   * Runs `work` with a body. Each byte counts towards its owner's share from its arrival until `work` is done.
+   * Calls `work` with a body. Each byte counts towards the sender's share from its arrival until `work` is done.
    * @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BODY_SLOW; ERR_BAD_REQUEST for a body that ends early; the errors
-   * of `Shares`
+   *   of `Shares`
    */
   read<T>(ctx: Context, owner: Owner, work: (body: Buffer) => Promise<T>): Promise<T>
 }
@@ -20,12 +23,12 @@ export type ArrivingParts = {
   readonly types: readonly string[]
   /** Maximum size of one body, in bytes. */
   readonly most: number
-  /** Minimum average in bytes per second, enforced after `grace` ms. */
+  /** Minimum average rate in bytes per second, enforced after `grace` ms. */
   readonly rate: number
   readonly grace: number
 }
 
-/** Initial buffer size in bytes; the buffer doubles when it is full. */
+/** Initial size of the buffer in bytes; it doubles when it is full. */
 const FIRST = 16 * 1024
 
 export function createArriving({ shares, types, most, rate, grace }: ArrivingParts): Arriving {
@@ -36,7 +39,7 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
       `The body arrives too slowly. Send at least ${rate} bytes per second, or send smaller bodies.`,
     )
 
-  /** One buffer, because a list of chunks as small as one byte would use many times the memory. */
+  /** Use a single buffer: a list of chunks, each as small as one byte, would take many times the memory. */
   function createHeld(owner: Owner) {
     let memory = Buffer.alloc(0)
     let size = 0
@@ -81,7 +84,7 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
     return promise.finally(() => {
       void stopChecking()
       req.off('data', take).off('end', resolve).off('error', cut).off('close', cut)
-      // An error without a listener would terminate the process, and nothing handles this one anymore.
+      // An error without a listener would terminate the process, and by now nothing else handles this one.
       req.on('error', () => {})
     })
   }
@@ -90,7 +93,7 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
     async read(ctx, owner, work) {
       needType(ctx, types)
       if ((ctx.request.length ?? 0) > most) throw tooLarge()
-      // Without room, don't even read the first bytes.
+      // If there is no room, don't even read the first bytes.
       shares.need(owner, FIRST)
       const held = createHeld(owner)
       try {

@@ -5,7 +5,7 @@ import { RANGES } from './ranges.ts'
 import type { LogQuery } from './schemas.ts'
 import type { TracedRequest } from './trace-store.ts'
 
-/** The environments a member's request covers: all of the organisation, or one of them. */
+/** The environments that a member's request covers: all in the organisation, or one. */
 export type Asked = {
   readonly ids: readonly string[]
   /** The names of all environments in the organisation. */
@@ -37,7 +37,7 @@ export function filterFor({ ids }: Asked, query: LogQuery, now = Date.now()): Lo
 
 export type ShownLine = ReturnType<typeof shownLine>
 
-/** Empty fields are omitted. */
+/** Omits empty fields. */
 export function shownLine(one: StoredLine, { nameOf }: Asked) {
   const { id, time, level, message, environment, solution, scope, code, file, line, correlation, trace, attributes } =
     one

@@ -1,21 +1,21 @@
 import type { Attributes } from './otlp/values.ts'
 
-/** `values` has one entry per time of the chart: the slot's maximum for a gauge, null without data. */
+/** `values` has one entry per slot of the chart: for a gauge, the slot's maximum; null if the slot has no data. */
 export type ChartLine = {
   readonly name: string
   readonly values: readonly (number | null)[]
-  /** A gauge's last reported value; null without data, or if the line is not a gauge. */
+  /** A gauge's last reported value; null if it has no data, or if the line is not a gauge. */
   readonly last: number | null
 }
 
 /** A metric's values for these attributes, by slot start. */
 export type ReportedValues = { readonly attributes: Attributes; readonly values: ReadonlyMap<number, number> }
 
-/** Maximum lines per chart; the rest are summed up as `others`. */
+/** Maximum lines per chart; the others are summed up as `others`. */
 const MOST_LINES = 6
 
 /**
- * Sums values with the same name into one line, largest total first.
+ * Sums values with the same name into one line, and sorts the lines by total, largest first.
  * @param empty value of a slot without data: 0 for a count, null for a gauge
  */
 export function linesOf(

@@ -2,12 +2,12 @@ import type { Owner } from './shares.ts'
 
 /**
  * A queue for work that is done one item at a time. The next item belongs to the organisation that used the least time
- * recently and, within it, to the environment that used the least: those that send a lot wait behind those that send
+ * recently and, within it, to the environment that used the least. So those that send a lot wait behind those that send
  * little.
  */
 export interface FairQueue<T extends { readonly owner: Owner }> {
   add(item: T): void
-  /** Removes and returns the next item; null if the queue is empty or the next item is not `wanted`. */
+  /** Removes and returns the next item; null if the queue is empty or `wanted` rejects the next item. */
   next(wanted?: (item: T) => boolean): T | null
   /** @param time in ms */
   used(owner: Owner, time: number): void
@@ -15,7 +15,7 @@ export interface FairQueue<T extends { readonly owner: Owner }> {
   clear(): readonly T[]
 }
 
-/** Used time is halved each time this many ms pass. */
+/** Every time this many ms pass, the recorded usage is halved. */
 const HALF_LIFE = 60_000
 
 /** @param now the clock, in epoch milliseconds */
@@ -58,7 +58,7 @@ export function createFairQueue<T extends { readonly owner: Owner }>(now: () => 
       if (first === null || item === undefined || !wanted(item)) return null
       first.items.shift()
       lanes.delete(first.owner.id)
-      // Among equals, the one that has waited longest is next.
+      // Among equals, the one that has waited longest comes first.
       if (first.items.length > 0) lanes.set(first.owner.id, first)
       return item
     },

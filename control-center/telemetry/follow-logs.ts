@@ -4,9 +4,9 @@ import type { Follower } from './followers.ts'
 import type { LogFilter, StoredLine } from './log-store.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** Minimum interval between two reads of new lines, in ms. */
+/** Minimum interval between two queries for new lines, in ms. */
 const AT_MOST = 300
-/** Lines per query; more lines take further queries. */
+/** Maximum lines per query; if there are more, further queries follow. */
 const LINES = 500
 
 /**

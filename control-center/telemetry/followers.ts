@@ -1,6 +1,8 @@
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** A client that follows a log: a person or an API token (`who`), and the ids of the environments shown. */
+/**
+ * A client that follows a log. `who` is a person or an API token; `environments` has the ids of the environments shown.
+ */
 export type Follower = {
   readonly who: string
   readonly environments: readonly string[]
@@ -9,10 +11,10 @@ export type Follower = {
   end(): void
 }
 
-/** The clients that follow logs now. Each one polls the database, so their number is limited. */
+/** The clients that are following logs. Each one polls the database, so their number is limited. */
 export interface Followers {
   /**
-   * @returns a function that releases the place; calling it again is a no-op
+   * @returns a function that frees the slot; calling it again is a no-op
    * @throws ERR_THROTTLED if the client follows too many logs, or too many clients follow one environment
    * @throws ERR_STOPPING after `stop`
    */
@@ -21,7 +23,7 @@ export interface Followers {
   stop(): void
 }
 
-/** Chosen here: a person has a page or two open, and a team watches one environment. */
+/** Chosen here: a person has one or two pages open, and a whole team may watch one environment. */
 const MOST_OF_ONE = 10
 const MOST_OF_ENVIRONMENT = 50
 /** `Retry-After` in seconds. */

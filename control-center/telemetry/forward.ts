@@ -5,7 +5,9 @@ import { createSender, type Sender } from '../../base/outbound/sender.ts'
 import { type BatchQueue, createBatchQueue } from '../../base/work/batch-queue.ts'
 import { type Format, messageAnswer } from './otlp/messages.ts'
 
-/** Forwards Satellite telemetry to an OpenTelemetry collector, with the names of organisation and environment added. */
+/**
+ * Forwards Satellite telemetry to an OpenTelemetry collector, and adds the names of the organisation and environment.
+ */
 export interface Forward {
   /** The format in which a signal is forwarded; null if it is not forwarded. */
   formatOf(signal: Signal): Format | null
@@ -21,12 +23,12 @@ export interface Forward {
 export type ForwardParts = {
   readonly settings: ExportSettings
   readonly home: string
-  /** `TELEMETRY_QUEUE` in bytes; each signal gets a third. */
+  /** `TELEMETRY_QUEUE` is in bytes; each signal gets a third. */
   readonly bound: number
   readonly log: Logger
 }
 
-/** On stop, time to send what is still queued, in ms. */
+/** How long to keep sending queued data on stop, in ms. */
 const STOP_PATIENCE = 500
 
 export async function openForward({ settings, home, bound, log }: ForwardParts): Promise<Forward> {

@@ -7,27 +7,27 @@ import type { Attributes } from './otlp/values.ts'
 import type { Slots } from './ranges.ts'
 import { intervalOf, type State, totalOf } from './series-changes.ts'
 
-/** A gauge of one environment, summed over its processes. */
+/** A gauge in one environment, summed over its processes. */
 export type Gauge = ReportedValues & {
-  /** The last reported value; null if it is no longer reported. */
+  /** The last reported value; null if the gauge is no longer reported. */
   readonly last: number | null
 }
 
 /**
  * An environment's last value counts for this many of its report intervals, and for at least `LEAST_PATIENCE` ms.
- * Chosen here: environments report at different times, so a sum over only the values within one slot would jump. An
- * environment that has ended drops out afterwards.
+ * Chosen here: environments report at different times, so if a sum included only the values within one slot, it would
+ * jump. An environment that stops reporting is left out after that time.
  */
 const INTERVALS = 3
 const LEAST_PATIENCE = 120_000
 /**
- * Upper bound on an interval, in ms: a host reports at least hourly, and a process suspended overnight shouldn't count
- * as one that reports once a night.
+ * Upper limit for an interval, in ms. A host reports at least hourly, and a process that was suspended overnight must
+ * not be treated as one that reports once a night.
  */
 const LONGEST_INTERVAL = 3_600_000
 
 /**
- * Gauges with the maximum of each slot. A slot without data gets the last value before it, until that is too old.
+ * Gauges with the maximum per slot. A slot without data gets the previous value, unless that is too old.
  * @param environments ids
  * @param now in epoch ms
  */
@@ -51,7 +51,10 @@ export async function readGauges(
   })
 }
 
-/** `patience`: how long a last value counts, in ms. `reportedAt`: last report in epoch ms; 0 if unknown. */
+/**
+ * `patience` is how long a last value counts, in ms. `reportedAt` is the time of the last report in epoch ms; 0 if
+ * unknown.
+ */
 type Source = {
   readonly attributes: Attributes
   readonly patience: number
@@ -81,7 +84,7 @@ async function readSources(
   for (const { id: series, attributes, instance, time, every, value } of rows) {
     const one = found.get(series) ?? { attributes, states: new Map() }
     found.set(series, one)
-    // A process's last value is stored for a week, its points for longer.
+    // A process's last value is stored for a week, but its points for longer.
     if (instance === null || time === null || every === null || value === null) continue
     one.states.set(instance, { series, attributes, instance, time, every, value })
   }
@@ -139,7 +142,7 @@ async function readReported(
   return reported
 }
 
-/** By series: the last value before the first slot, at most `longest` ms older. */
+/** The last value before the first slot, by series. Values more than `longest` ms older are left out. */
 async function readBefore(
   reading: TelemetryDatabase,
   environments: readonly string[],
@@ -158,7 +161,7 @@ async function readBefore(
   return new Map(rows.map((row) => [row.series, reportedOf(row)]))
 }
 
-/** Rows written before schema 002-gauges have neither `highest` nor `last`; use their mean. */
+/** Rows written before schema 002-gauges have neither `highest` nor `last`, so use their mean. */
 function reportedOf({ time, highest, last, mean }: ReportedRow): Reported {
   return { time, highest: highest ?? mean, last: last ?? highest ?? mean }
 }

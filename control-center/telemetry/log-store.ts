@@ -7,7 +7,7 @@ import { queryOf, type Scope, scopeQuery, scopeWords, wordsOf } from './log-sear
 import { LEVELS, type Level, type LogLine, levelName } from './otlp/read-logs.ts'
 import type { Attributes } from './otlp/values.ts'
 
-/** A stored line. `environment` is an id. */
+/** A stored line. `environment` is the environment's id. */
 export type StoredLine = Omit<LogLine, 'level'> & {
   readonly id: number
   readonly environment: string
@@ -15,26 +15,26 @@ export type StoredLine = Omit<LogLine, 'level'> & {
 }
 
 export type LogFilter = {
-  /** Environment ids; lines of all others are excluded. */
+  /** Environment ids; lines of other environments are excluded. */
   readonly environments: readonly string[]
   /** The lowest level to include. */
   readonly level?: Level | undefined
   readonly solution?: string | undefined
   /** The line must contain all of these words; a word ending in `*` matches as a prefix. */
   readonly words?: string | undefined
-  /** Epoch ms; `to` is exclusive. */
+  /** In epoch ms; `to` is exclusive. */
   readonly from?: number | undefined
   readonly to?: number | undefined
 }
 
 export type LogPlace = {
   readonly limit: number
-  /** Line ids: only lines before or after that one. */
+  /** Line ids: only lines before or after that line are returned. */
   readonly before?: number | undefined
   readonly after?: number | undefined
 }
 
-/** Errors at one place in a script. `lastAt` and `lastMessage` are those of the newest error. */
+/** Errors at one place in a script. `lastAt` and `lastMessage` are from the newest error. */
 export type ErrorPlace = {
   readonly environment: string
   readonly solution: string
@@ -45,7 +45,7 @@ export type ErrorPlace = {
   readonly lastMessage: string
 }
 
-/** Log lines with ids in storage order: a line is visible before any line with a higher id. */
+/** Log lines. Their ids are in storage order: a line becomes visible before any line with a higher id. */
 export interface LogStore {
   /** Must be called within a transaction. */
   store(db: TelemetryDatabase, environment: string, lines: readonly SearchableLine[]): Promise<void>
@@ -66,17 +66,17 @@ export interface LogStore {
 }
 
 /**
- * For a word index that can't return lines by id order (PostgreSQL): how many of the newest lines to scan one by one,
- * in two stages, before using the index.
+ * For a word index that can't return lines in the order of their ids (PostgreSQL): how many of the newest lines to scan
+ * one by one, in two stages, before using the index.
  */
 const NEWEST = [5000, 50_000]
-/** Storage of a line in bytes besides its texts. */
+/** The storage that a line takes in addition to its texts, in bytes. */
 const OVERHEAD = 200
 
 export function createLogStore(reading: TelemetryDatabase, depths: readonly number[] = NEWEST): LogStore {
   const search = logSearchOf(reading)
 
-  /** Line ids of one environment, from the index alone. */
+  /** Line ids of one environment, read from the index alone. */
   async function idsOf(filter: LogFilter, environment: string, place: LogPlace): Promise<readonly number[]> {
     const { rows } = await sql<{ id: number }>`select id from log_lines
       where environment = ${environment} ${conditionsOf(filter, place, sql.ref('log_lines.id'))}
@@ -91,8 +91,8 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
     const scope: Scope = { environments: filter.environments, level, solution: filter.solution }
     const all = [...query, ...scopeQuery(scope)]
     if (search.hasByLine === null) return select(search.has(all), filter, place)
-    // An unordered index first finds all lines that contain a word and only then the newest. For a frequent word,
-    // scanning the newest lines one by one is faster.
+    // An unordered index first finds all lines that contain a word, and only then the newest of them. For a frequent
+    // word, scanning the newest lines one by one is faster.
     const { before: until = (await lastId()) + 1, after = 0, limit } = place
     const found: Row[] = []
     let before = until
@@ -103,8 +103,8 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
       if (found.length === limit || from === after) return found
       before = from + 1
     }
-    // `+ 0` turns the id into an expression, so the planner doesn't walk the id index, which for a rare word would be a
-    // walk over all lines.
+    // `+ 0` turns the id into an expression, so that the planner doesn't walk the id index. For a rare word, it would
+    // read all lines.
     const byWords = sql<number>`${search.id} + 0`
     found.push(...(await select(search.has(all), filter, { before, after, limit: limit - found.length }, byWords)))
     return found
@@ -144,7 +144,7 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
       const { environments, words } = filter
       if (environments.length === 0) return []
       if (words !== undefined && words.trim() !== '') return (await readByWords(filter, place, words)).map(lineOf)
-      // One query per environment uses the index order; a combined query would sort all lines.
+      // With one query per environment, the database can use the index order. A combined query would sort all lines.
       const ids: number[] = []
       for (const environment of environments) ids.push(...(await idsOf(filter, environment, place)))
       const newest = ids.sort((one, other) => other - one).slice(0, place.limit)
@@ -198,10 +198,10 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
 
 type Row = TelemetryTables['log_lines']
 
-/** Lines whose words are added per statement. */
+/** Number of lines per statement when adding words to the index. */
 const PAGE = 1000
 
-/** Rebuilds the word index for all lines: after a restore it is empty. Must be called within a transaction. */
+/** Rebuilds the word index for all lines, because it is empty after a restore. Must be called within a transaction. */
 export async function makeWords(db: TelemetryDatabase): Promise<void> {
   const search = logSearchOf(db)
   for (let last = 0; ; ) {
@@ -215,7 +215,7 @@ export async function makeWords(db: TelemetryDatabase): Promise<void> {
   }
 }
 
-/** A line with its words for the search index: extracting them costs far more than all other work on a line. */
+/** A line with its words for the search index. Extracting the words costs far more than all other work on a line. */
 export type SearchableLine = LogLine & { readonly words: string }
 
 export function searchableLine(environment: string, line: LogLine): SearchableLine {
@@ -290,7 +290,7 @@ export async function addUsage(
   )
 }
 
-/** @returns the lines actually removed: another control center may be removing the same ones */
+/** @returns the lines that were actually removed: another control center may be removing the same ones */
 export async function removeLines(
   db: TelemetryDatabase,
   search: LogSearch,
@@ -304,7 +304,7 @@ export async function removeLines(
     .execute()
 }
 
-/** The conditions of a filter other than its words. */
+/** The conditions of a filter, except its words. */
 function conditionsOf(
   { level, solution, from, to }: LogFilter,
   { before, after }: LogPlace,

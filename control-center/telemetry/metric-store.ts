@@ -5,14 +5,17 @@ import type { TelemetryDatabase } from './database/tables.ts'
 import type { MetricPoint } from './otlp/read-metrics.ts'
 import { changeOf, type State, totalOf } from './series-changes.ts'
 
-/** Slot lengths in seconds. Points are aggregated into all of them on arrival; each has its own retention. */
+/**
+ * Lengths of slots in seconds. On arrival, points are aggregated into slots of every length; each length has a separate
+ * retention.
+ */
 export const STEPS = { raw: 10, minute: 60, hour: 3600 } as const
 export type Step = (typeof STEPS)[keyof typeof STEPS]
 
-/** Retention of each step, in ms. */
+/** Retention per slot length, in ms. */
 export type KeptSteps = Readonly<Record<keyof typeof STEPS, number>>
 
-/** The `bucket` of a point's own values, as opposed to its histogram buckets. */
+/** The `bucket` for a point's own values, as opposed to its histogram buckets. */
 export const WHOLE = -1
 
 export type StoredPoints = { readonly rejected: number; readonly why: string }
@@ -29,18 +32,19 @@ type Series = { readonly id: number; lastAt: number }
 
 /** Minimum interval between two updates of a series' `last_at`, in ms. */
 const NOTE_EVERY = 3_600_000
-/** Maximum cached series; above it the cache is cleared. */
+/** Maximum cached series; when there are more, the cache is cleared. */
 const MOST_REMEMBERED = 100_000
 
 /**
- * @param most maximum series per environment: further new ones are rejected
+ * @param most maximum series per environment; further new ones are rejected
  * @param now the clock, in epoch milliseconds
  */
 export function createMetricStore(kept: KeptSteps, most: number, now: () => number = Date.now): MetricStore {
   const remembered = new Map<string, Series>()
 
   /**
-   * Adds the existing series to `found`, by hash. `found` is separate from the cache, which may be cleared meanwhile.
+   * Adds the existing series to `found`, by hash. `found` is separate from the cache, which may be cleared in the
+   * meantime.
    */
   async function look(
     db: TelemetryDatabase,
@@ -237,7 +241,7 @@ function createSlots(kept: KeptSteps, now: number) {
         slot.sum += sum
       }
     },
-    /** Must be called in time order per series. */
+    /** For each series, call this in the order of time. */
     addGauge(series: number, time: number, value: number) {
       for (const slot of slotsOf(series, time, WHOLE)) {
         slot.count += 1

@@ -15,7 +15,7 @@ export type TelemetryPageParts = { readonly environments: Environments; readonly
 export function addTelemetryPages(pages: PageRouter, { environments, telemetry }: TelemetryPageParts): void {
   const { analysis, logs, traces } = telemetry
 
-  /** The options of the pages' filters. */
+  /** The options for the filters on the pages. */
   async function choices({ ids, names }: Asked) {
     return { environments: names, solutions: await analysis.solutions(ids), ranges: RANGE_NAMES }
   }
@@ -106,7 +106,7 @@ function endOf({ start, duration, parts }: Timed): number {
   return Math.max(start + duration, ...parts.map(endOf))
 }
 
-/** The defined values as a URL query string. */
+/** Builds a URL query string from the values that are defined. */
 function addressOf(query: Readonly<Record<string, string | number | undefined>>): string {
   const pairs = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
   const text = new URLSearchParams(pairs).toString()

@@ -1,6 +1,8 @@
 import { STEPS, type Step } from './metric-store.ts'
 
-/** Time ranges of figures: total length and slot length in ms, and the step that slots are aggregated from. */
+/**
+ * Time ranges for metrics: the total length and the slot length in ms, and the step from which slots are aggregated.
+ */
 export const RANGES = {
   '15m': { length: 15 * 60_000, slot: 10_000, step: STEPS.raw },
   '1h': { length: 3_600_000, slot: 60_000, step: STEPS.minute },
@@ -13,9 +15,9 @@ export const RANGE_NAMES = Object.keys(RANGES) as Range[]
 
 /** The time slots of a chart, one per point. */
 export type Slots = {
-  /** Slot starts, in epoch ms; the last slot is still being filled. */
+  /** The start of each slot, in epoch ms. The last slot is still being filled. */
   readonly times: readonly number[]
-  /** The first slot's start. */
+  /** The start of the first slot. */
   readonly from: number
   /** Slot length in ms. */
   readonly slot: number

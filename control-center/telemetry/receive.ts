@@ -14,12 +14,13 @@ export type ReceiverParts = SatelliteAccessParts & { readonly telemetry: Telemet
 /** Maximum size of a compressed body, in bytes. */
 const MOST_PACKED = 4 * 1024 * 1024
 /**
- * Maximum total size in bytes of bodies that are arriving or waiting to be read: anyone with a token can send slowly.
+ * Maximum total size in bytes of bodies that are arriving or waiting to be read. It is limited because anyone with a
+ * token can send slowly.
  */
 const MOST_ARRIVING = { environment: 24 * 1024 * 1024, organisation: 48 * 1024 * 1024, all: 128 * 1024 * 1024 }
 /**
- * Minimum bytes per second after `GRACE` ms. Chosen here: even a modem is faster, and a host's usual body has arrived
- * by then.
+ * Minimum bytes per second after `GRACE` ms. Chosen here: even a modem is faster, and a body of a host has usually
+ * arrived by then.
  */
 const RATE = 4096
 const GRACE = 10_000
@@ -78,7 +79,7 @@ function formatOf(ctx: Context): Format {
   return ctx.is('application/x-protobuf') === false || !ctx.is('application/x-protobuf') ? 'json' : 'pb'
 }
 
-/** Writes errors as a `Status` in the request's format; errors without a gRPC code take the default path. */
+/** Writes errors as a `Status` in the request's format. Errors without a gRPC code are handled in the default way. */
 const refuseInItsFormat: Middleware = async (ctx, next) => {
   try {
     await next()
@@ -91,7 +92,7 @@ const refuseInItsFormat: Middleware = async (ctx, next) => {
     ctx.status = status
     ctx.type = CONTENT_TYPES[format]
     if (status === 408 || status === 429 || status === 503) ctx.set('Retry-After', String(AGAIN))
-    // The unread rest of the body would be parsed as the next request.
+    // Close the connection: the unread rest of the body would be parsed as the next request.
     if (status === 408 || status === 413 || status === 429 || status === 503) ctx.set('Connection', 'close')
     ctx.body = writeStatus(code, error.message, format)
   }

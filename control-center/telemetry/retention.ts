@@ -5,7 +5,7 @@ import { logSearchOf } from './log-search/search-of.ts'
 import { addUsage, removeLines } from './log-store.ts'
 import { type KeptSteps, STEPS } from './metric-store.ts'
 
-/** Retention per kind of data in ms, and limits per environment. */
+/** Retention in ms per kind of data, and limits per environment. */
 export type Kept = {
   readonly steps: KeptSteps
   readonly logs: number
@@ -15,15 +15,15 @@ export type Kept = {
   readonly spans: number
 }
 
-/** Rows per transaction: incoming telemetry waits for it. */
+/** Maximum rows per transaction, because incoming telemetry has to wait for it. */
 const AT_ONCE = 1000
-/** How long a repeated request is recognised, in ms. A host retries every minute. */
+/** How long a repeated request is recognised as a duplicate, in ms. A host retries every minute. */
 const BATCHES_KEPT = 86_400_000
 /** Retention of each process's last values, in ms. */
 const STATES_KEPT = 7 * 86_400_000
 
 /**
- * Deletes data past its retention or over its environment's limit, oldest first, and everything from deleted
+ * Deletes data that is past its retention or over its environment's limit, oldest first, and all data of deleted
  * environments.
  * @param environments returns the ids of the existing environments
  */
@@ -34,7 +34,7 @@ export async function sweepTelemetry(
   now: number,
 ): Promise<void> {
   const known = await environmentsIn(db)
-  // Read after `known`: an environment created in between must not look deleted.
+  // Read this after `known`: otherwise, an environment that is created in between would look deleted.
   const there = new Set(await environments())
   await db
     .deleteFrom('telemetry_batches')
@@ -158,7 +158,7 @@ async function sweepSpans(db: TelemetryDatabase, environment: string, before: nu
   if (numDeletedRows > 0n) await addUsage(db, environment, { lines: 0, line_bytes: 0, spans: -Number(numDeletedRows) })
 }
 
-/** The earliest start of spans to keep, in epoch µs; 0 to keep all. */
+/** Spans that started earlier than this are deleted, in epoch µs; 0 to keep all. */
 async function startOver(db: TelemetryDatabase, environment: string, most: number): Promise<number> {
   const row = await db
     .selectFrom('telemetry_usage')

@@ -5,7 +5,7 @@ import { RANGE_NAMES, type Range } from './ranges.ts'
 
 const RangeName = z.enum(RANGE_NAMES as [Range, ...Range[]])
 const LevelName = z.enum(LEVEL_NAMES as [Level, ...Level[]])
-/** A `<select>` left at "all" sends ''. */
+/** If `<select>` is left at "all", the form sends ''. */
 const optional = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => (value === '' ? undefined : value), schema.optional())
 const SolutionLabel = z.string().max(200)

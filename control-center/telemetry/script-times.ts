@@ -3,13 +3,13 @@ import type { Counted } from './counts.ts'
 import { quantileOf } from './quantiles.ts'
 import { SLOW } from './trace-store.ts'
 
-/** A function's calls over the whole range; `p50` and `p95` in ms. */
+/** A function's calls over the whole range; `p50` and `p95` are in ms. */
 export type EntryTimes = {
   readonly entry: string
   readonly count: number
   readonly p50: number | null
   readonly p95: number | null
-  /** Whether p95 is over `SLOW`. */
+  /** Whether p95 exceeds `SLOW`. */
   readonly isSlow: boolean
 }
 
@@ -23,7 +23,7 @@ export type EntryCalls = {
 /** Maximum functions per chart. */
 const MOST_ENTRIES = 4
 
-/** Sums up each function's calls over all solutions and results; most-called function first. */
+/** Sums up each function's calls over all solutions and results. The most-called function is first. */
 export function byEntry(reported: readonly Counted[]): readonly EntryCalls[] {
   const entries = new Map<string, { bySlot: Map<number, Map<number, number>>; edges: Set<number> }>()
   for (const { attributes, buckets, bounds } of reported) {

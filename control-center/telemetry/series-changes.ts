@@ -1,6 +1,8 @@
 import type { MetricPoint } from './otlp/read-metrics.ts'
 
-/** A process's last point of a series. `every`: ms between its last two points, 0 after only one. */
+/**
+ * A process's last point in a series. `every` is the time between its last two points in ms; 0 if there is only one.
+ */
 export type State = {
   readonly time: number
   readonly every: number
@@ -10,7 +12,7 @@ export type State = {
   readonly counts: readonly number[]
 }
 
-/** What a point adds to the stored values. `state` is null if the next point doesn't need it. */
+/** What a point adds to the stored values. `state` is null if it isn't needed to process the next point. */
 export type Change = {
   readonly count: number
   readonly sum: number
@@ -19,18 +21,19 @@ export type Change = {
 }
 
 /**
- * In ms. The first point of a cumulative count adds its full value if the count started at most this long before it; an
- * older count adds nothing, because it is unknown when its events happened.
+ * In ms. If a cumulative count started at most this long before its first point, that point adds its full value. The
+ * first point of an older count adds nothing, because it is unknown when its events happened.
  */
 const FRESH = 15 * 60_000
-/** A process that reported nothing for this many of its intervals has ended. */
+/** A process that reported nothing for this many of its report intervals has ended. */
 const INTERVALS = 2.5
 /** Assumed interval of a process with only one report, in ms. */
 const FIRST_INTERVAL = 60_000
 
 /**
- * @param before the same process's last point of this series
- * @param isKnown whether that process reported any series before: then a new series has just started
+ * @param before the same process's last point in this series
+ * @param isKnown whether that process has reported any series before: if so, a series without a previous point has just
+ *   started
  * @returns null for a point that is a repeat or out of order
  */
 export function changeOf(point: MetricPoint, before: State | undefined, isKnown: boolean): Change | null {
@@ -47,7 +50,7 @@ export function changeOf(point: MetricPoint, before: State | undefined, isKnown:
     if (!isFresh) return { count: 0, sum: 0, counts: [], state }
     return { count: countOf(counts), sum: value, counts, state }
   }
-  // A count that decreased was reset.
+  // A count that decreased has been reset.
   const fell = isNumber ? value < before.value : countOf(counts) < countOf(before.counts)
   if (fell || before.counts.length !== counts.length) return { count: countOf(counts), sum: value, counts, state }
   const more = counts.map((count, index) => Math.max(0, count - (before.counts[index] ?? 0)))
@@ -55,20 +58,20 @@ export function changeOf(point: MetricPoint, before: State | undefined, isKnown:
 }
 
 /**
- * An environment's gauge: the sum of its processes' last values. Chosen here: a process that ended counts until it has
- * missed two and a half intervals, so that the sum doesn't jump when processes report at different times.
+ * An environment's gauge: the sum of the last values of its processes. Chosen here: a process that has ended counts
+ * until it has missed two and a half intervals, so that the sum doesn't jump when processes report at different times.
  */
 export function totalOf(states: States, time: number): number {
   return [...states.values()].reduce((total, state) => (isThere(state, time) ? total + state.value : total), 0)
 }
 
-/** The longest interval of the processes that count at `time`, in ms. */
+/** The longest report interval among the processes that count at `time`, in ms. */
 export function intervalOf(states: States, time: number): number {
   const there = [...states.values()].filter((state) => isThere(state, time))
   return Math.max(0, ...there.map(({ every }) => every || FIRST_INTERVAL))
 }
 
-/** By process. */
+/** Keyed by process. */
 type States = ReadonlyMap<string, Pick<State, 'time' | 'every' | 'value'>>
 
 function isThere({ time: reportedAt, every }: Pick<State, 'time' | 'every'>, time: number): boolean {

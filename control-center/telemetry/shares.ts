@@ -1,24 +1,27 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Environment } from '../environments/environments.ts'
 
-/** The telemetry's environment and organisation, by id. */
+/** The environment and organisation that send the telemetry, by id. */
 export type Owner = Pick<Environment, 'id' | 'organisation'>
 
-/** Memory that environments use, in bytes: neither one environment nor one organisation can use all of it. */
+/**
+ * Limits the memory that telemetry uses, in bytes, so that neither one environment nor one organisation can use all of
+ * it.
+ */
 export interface Shares {
   /**
    * @throws ERR_THROTTLED if the environment or organisation uses too much
    * @throws ERR_TELEMETRY_BUSY if all of them together use too much
    */
   need(owner: Owner, bytes: number): void
-  /** @param bytes negative to release */
+  /** @param bytes negative to release memory */
   count(owner: Owner, bytes: number): void
 }
 
 export type MostOf = { readonly environment: number; readonly organisation: number; readonly all: number }
 
 export function createShares(most: MostOf): Shares {
-  /** By id: those of environments and organisations are UUIDs. */
+  /** Keyed by id. Environments and organisations can share the map, because their ids are UUIDs. */
   const used = new Map<string, number>()
   let all = 0
 

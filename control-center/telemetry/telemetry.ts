@@ -45,7 +45,7 @@ export type TelemetryParts = {
   /** `TELEMETRY_QUEUE`, in bytes. */
   readonly queue: number
   readonly log: Logger
-  /** The names of an environment and its organisation. */
+  /** Looks up the names of an environment and its organisation. */
   readonly originOf: (environment: Environment) => Promise<Origin>
   /** The ids of all environments. */
   readonly environments: () => Promise<readonly string[]>
@@ -53,7 +53,7 @@ export type TelemetryParts = {
   readonly now?: () => number
 }
 
-/** With a database server, another process may write lines: poll interval in ms. */
+/** Polling interval in ms for lines written by other processes, which share a database server. */
 const LOOK_EVERY = 2000
 
 /** @throws as `openDatabase` */
@@ -93,8 +93,8 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
     async take(environment, body) {
       const { hash, size } = body
       writer.needRoom(environment, size)
-      // Queue before the commit: if queueing fails, the Satellite retries, and nothing is stored yet. After a commit,
-      // the retry would be skipped as a repeat.
+      // Queue the request for forwarding before the commit. If that fails, the Satellite retries, and nothing is stored
+      // yet. After a commit, the retry would be skipped as a repeat.
       if (body.forward !== null) await forward.pass(body.signal, body.forward, body.items.length)
       const stored = await writer.write({
         owner: environment,
@@ -114,7 +114,7 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
     },
     async sweep() {
       sweeping ??= sweepTelemetry(writing, settings.kept, environments, now())
-        // Deleted series must not stay in the cache.
+        // Deleted series must not remain in the cache.
         .finally(() => metrics.forget())
         .finally(() => {
           sweeping = null

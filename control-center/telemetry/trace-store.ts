@@ -5,7 +5,10 @@ import { addUsage } from './log-store.ts'
 import type { Span } from './otlp/read-traces.ts'
 import type { Attributes } from './otlp/values.ts'
 
-/** A traced request. `start` in epoch ms, `duration` in ms; `isFailed` if the request or any of its parts failed. */
+/**
+ * A traced request. `start` is in epoch ms, `duration` in ms. `isFailed` is true if the request or any of its parts
+ * failed.
+ */
 export type TracedRequest = {
   readonly trace: string
   readonly environment: string
@@ -15,7 +18,7 @@ export type TracedRequest = {
   readonly isFailed: boolean
 }
 
-/** A span with its children; `start` in ms since the request began. */
+/** A span with its children; `start` is the time in ms since the request began. */
 export type SpanNode = {
   readonly name: string
   readonly start: number
@@ -30,7 +33,7 @@ export type TraceFilter = {
   readonly solution?: string | undefined
   /** Epoch ms. */
   readonly from: number
-  /** `slow`: the longest first, at least `SLOW`; `failed`: the newest first. */
+  /** `slow`: the longest first, if they took at least `SLOW`. `failed`: the newest first. */
   readonly only?: 'slow' | 'failed' | undefined
   readonly limit: number
 }
@@ -38,7 +41,7 @@ export type TraceFilter = {
 export interface TraceStore {
   /** Must be called within a transaction. A span that is already stored is a no-op. */
   store(db: TelemetryDatabase, environment: string, spans: readonly Span[]): Promise<void>
-  /** Newest first, except with `only: 'slow'`. */
+  /** Newest first, unless the order is `only: 'slow'`. */
   list(filter: TraceFilter): Promise<readonly TracedRequest[]>
   /** Null if none of these environments has the trace. */
   find(
@@ -47,7 +50,7 @@ export interface TraceStore {
   ): Promise<{ readonly environment: string; readonly start: number; readonly spans: readonly SpanNode[] } | null>
 }
 
-/** Minimum duration of a slow request, in ms. */
+/** Duration in ms from which a request counts as slow. */
 export const SLOW = 500
 /** Maximum spans shown per request. */
 const MOST_SHOWN = 2000
@@ -127,7 +130,7 @@ type Stored = TelemetryTables['spans']
 type Row = Pick<Stored, 'trace' | 'environment' | 'name' | 'start' | 'duration' | 'failed'>
 type OpenNode = SpanNode & { readonly parts: SpanNode[] }
 
-/** Spans whose parent is missing become top-level. */
+/** Spans whose parent is missing are shown at the top level. */
 function treeOf(rows: readonly Stored[], began: number): readonly SpanNode[] {
   const nodes = new Map<string, OpenNode>(
     rows.map(({ span, name, start, duration, failed, attributes }) => [
@@ -153,8 +156,8 @@ function treeOf(rows: readonly Stored[], began: number): readonly SpanNode[] {
 }
 
 /**
- * Whether `to` is `from` or one of its ancestors: senders may claim parents that form a cycle. True also after 100
- * steps.
+ * Whether `to` is `from` or one of its ancestors: senders may set parents that form a cycle. Also returns true after
+ * 100 steps.
  */
 function isAncestor(isBelow: ReadonlyMap<string, string>, from: string, to: string): boolean {
   let at: string | undefined = from

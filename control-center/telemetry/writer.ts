@@ -5,7 +5,7 @@ import { createFairQueue } from './fair-queue.ts'
 import type { StoredPoints } from './metric-store.ts'
 import { createShares, type Owner } from './shares.ts'
 
-/** One request's data. `hash`: of its body; `size`: of its body, in bytes. */
+/** The data of one request. `hash` is the hash of its body, `size` the size of its body in bytes. */
 export type Incoming = {
   readonly owner: Owner
   readonly hash: string
@@ -22,7 +22,10 @@ export interface TelemetryWriter {
    * @throws ERR_TELEMETRY_BUSY if too much is queued in total, or the database fails
    */
   write(incoming: Incoming): Promise<StoredPoints>
-  /** Throws the same ERR_THROTTLED and ERR_TELEMETRY_BUSY as `write`, before any other work on a request. */
+  /**
+   * Throws ERR_THROTTLED and ERR_TELEMETRY_BUSY under the same conditions as `write`. Call it before any other work on
+   * a request.
+   */
   needRoom(owner: Owner, size: number): void
   /** Resolves when the queue is empty. */
   flush(): Promise<void>
@@ -39,7 +42,10 @@ export type WriterParts = {
   readonly now?: () => number
 }
 
-/** Maximum requests per transaction, and their total body size in bytes: they bound how long other queries wait. */
+/**
+ * Maximum requests per transaction, and maximum total size of their bodies in bytes. These limit how long other queries
+ * wait.
+ */
 const AT_ONCE = 32
 const MOST_AT_ONCE = 4 * 1024 * 1024
 /** Maximum total size of queued bodies, in bytes. */
@@ -98,7 +104,7 @@ export function createTelemetryWriter({ db, log, undone, written, now = Date.now
       written()
     } catch (error) {
       undone()
-      // A request that can't be stored must not fail the others: retry each in its own transaction.
+      // A request that can't be stored must not make the others fail: retry each in a separate transaction.
       if (group.length > 1) for (const one of group) await writeGroup([one])
       else group[0]?.reject(notTaken(error))
     }

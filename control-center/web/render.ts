@@ -4,7 +4,7 @@ import { type Brand, createPageRenderer, indent, loadTemplates, type PageFrame }
 import { readTextTables, SHARED_TEXTS } from '../../base/web/texts.ts'
 import type { Right } from '../access/roles.ts'
 
-/** The texts of the control center's pages: the shared ones and its own. */
+/** The texts on the control center's pages: the shared ones and its own. */
 export const CENTER_TEXTS = readTextTables([SHARED_TEXTS, new URL('texts/', import.meta.url)])
 
 const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url)])
@@ -14,7 +14,7 @@ const ownStyles = ['center', 'rollouts', 'packages', 'telemetry', 'accounts', 'l
 const sharedParts = sharedStyles('tokens', 'fields', 'pages', 'admin', 'admin-operation', 'chart')
 const render = createPageRenderer(templates, CENTER_TEXTS, `${sharedParts}\n${indent(ownStyles)}`, 'center/')
 
-/** The pages that the navigation of an organisation shows: the address below `/o/{name}`, and the right to see it. */
+/** The pages in an organisation's navigation. Each has the path below `/o/{name}` and the right to see the page. */
 export const CENTER_PARTS = {
   start: { path: '', right: 'read' },
   environments: { path: '/environments', right: 'read' },
@@ -42,23 +42,23 @@ const CENTER_GROUPS: readonly { readonly name: string | null; readonly parts: re
 ]
 
 export type CenterFrame = PageFrame & {
-  /** Sent by the page's script with API requests; null if nobody is signed in. */
+  /** The CSRF token that the page's script sends with API requests; null if nobody is signed in. */
   readonly csrfToken: string | null
   /** Null: none. */
   readonly part: CenterPart | null
   readonly script: string
-  /** The URL of the guide that explains the page; null: none. */
+  /** The URL of the guide that explains the page, or null. */
   readonly guide: string | null
   /** Replaces the control center's header, for users of solutions; null: not replaced. */
   readonly brand: Brand | null
   /** The user who is signed in; null: nobody. */
   readonly person: string | null
-  /** The page's organisation, with the parts of it that this user may see; null: none. */
+  /** The page's organisation, with the parts of it that this user may see; null for pages outside any organisation. */
   readonly organisation: { readonly name: string; readonly title: string; readonly parts: readonly CenterPart[] } | null
 }
 
 /**
- * @param template one of `pages/center/` or of the shared ones, without its extension
+ * @param template the name, without extension, of a template in `pages/center/` or of a shared one
  * @param heading in the reader's language
  */
 export function centerPage(template: string, frame: CenterFrame, heading: string, model: object): string {

@@ -10,20 +10,23 @@ import type { HostDatabase } from '../database/tables.ts'
 export type AdminAccount = {
   readonly name: string
   readonly checkPassword: (password: string) => Promise<boolean>
-  /** Changes only with the name or the password; a change invalidates all sessions. */
+  /** Changes only when the name or the password changes; a change invalidates all sessions. */
   readonly fingerprint: string
 }
 
-/** Where to find a generated password: shown once on a terminal, else in a file. */
+/** Describes where to find a generated password: shown once on a terminal, otherwise in a file. */
 export type GeneratedPassword = { readonly password: string } | { readonly file: string }
 
-/** A generated password that is not stored yet: if the start fails later, no password remains that nobody has seen. */
+/**
+ * A generated password that is not stored until the start has succeeded. If the start fails, no password remains that
+ * nobody has seen.
+ */
 export type NewPassword = { readonly keep: () => Promise<GeneratedPassword> }
 
 /**
- * The operator's account. A configured password takes precedence; without one, the first start generates a password and
- * stores its hash.
- * @returns also the generated password, once; the caller stores it as the last step of the start
+ * The operator's account. A configured password takes precedence. Without one, the first start generates a password,
+ * whose hash is stored.
+ * @returns the account and, once, the generated password, which the caller stores as the last step of the start
  */
 export async function openAdminAccount(
   db: HostDatabase,

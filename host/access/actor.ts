@@ -5,10 +5,10 @@ import type { AuditAction, AuditEntry } from './audit.ts'
 
 /** The caller of the API: the admin account, which has full access, or a token with scopes. */
 export type Actor = {
-  /** The actor in the audit: `admin` or `token:{id}`. */
+  /** The actor's name in the audit log: `admin` or `token:{id}`. */
   readonly name: string
   /**
-   * null: full access. Otherwise for example `solutions:crm:write`, `solutions:*:read` or `users:read`; `write`
+   * Null: full access. Otherwise scopes, such as `solutions:crm:write`, `solutions:*:read` or `users:read`; `write`
    * includes `read`.
    */
   readonly scopes: readonly string[] | null
@@ -32,7 +32,7 @@ export function actorOf(ctx: Context): Actor {
 
 /**
  * @param subject `solutions:{name}`, `users`, `sessions`, `audit`, `maintenance` or `health`; null: only the admin
- * account
+ *   account is allowed
  * @throws ERR_FORBIDDEN with the name of the missing scope
  */
 export function needScope(ctx: Context, subject: string | null, kind: 'read' | 'write'): void {

@@ -9,7 +9,7 @@ import type { PageSession, PageSessions } from './page-sessions.ts'
 type Found = { readonly session: PageSession; readonly cookie: string }
 type State = { pageSession?: Found }
 
-/** null: not signed in to the admin pages. */
+/** Null: not signed in to the admin pages. */
 export function pageSessionOf(ctx: Context): PageSession | null {
   return (ctx.state as State).pageSession?.session ?? null
 }
@@ -21,8 +21,8 @@ export function pageCookieOf(ctx: Context): string | null {
 
 /**
  * On the admin port: finds the page session and lets its API requests act as the admin account. Such a request must
- * come from an admin page: writes need the page's token in `X-CSRF-Token`; reads need the token, or Fetch Metadata that
- * reports the same origin.
+ * come from an admin page. To prove this, writes need the page's token in `X-CSRF-Token`. Reads need either the token
+ * or Fetch Metadata that reports the same origin.
  */
 export function admitPageSession(sessions: PageSessions): Middleware {
   return async (ctx, next) => {
@@ -48,7 +48,7 @@ async function findSession(ctx: Context, sessions: PageSessions): Promise<Found 
   return null
 }
 
-/** Origin of the admin pages for this browser. */
+/** The origin of the admin pages as this browser sees it. */
 export function adminOrigin(ctx: Context): string {
   const { client } = stateOf(ctx)
   return `${client.protocol}://${client.host}`

@@ -11,7 +11,7 @@ export const Scope = z.string().max(100).regex(SCOPE, {
   error: 'must be solutions:{name or *}, users, sessions, audit or maintenance, then :read or :write; or health:read',
 })
 
-/** Without the token itself. */
+/** An API token's stored record, which doesn't include the token itself. */
 export type ApiToken = Pick<StoredToken, 'id' | 'name' | 'expiresAt'> & { readonly scopes: readonly string[] }
 
 export type NewApiToken = Pick<ApiToken, 'name' | 'scopes' | 'expiresAt'>
@@ -19,11 +19,11 @@ export type NewApiToken = Pick<ApiToken, 'name' | 'scopes' | 'expiresAt'>
 /** API tokens, which tools use instead of the admin account. */
 export interface ApiTokens {
   /**
-   * `token` has 256 random bits. Only its hash is stored, so it cannot be read again.
+   * `token` has 256 random bits. Only its hash is stored, so the token can't be shown again.
    * @throws ERR_REQUEST_INVALID if there are too many tokens
    */
   create(wanted: NewApiToken): Promise<ApiToken & { readonly token: string }>
-  /** Oldest first, including expired tokens that have not been swept yet. */
+  /** Oldest first, including expired tokens that have not been removed yet. */
   list(): Promise<readonly ApiToken[]>
   /** Revokes the token immediately on all hosts. @returns false if there is no such token */
   remove(id: string): Promise<boolean>

@@ -44,35 +44,37 @@ export type AuditEntry = Omit<JournalEntry, 'action' | 'place'> & {
   readonly action: AuditAction
   /**
    * The object of the change: `user:{name}`, `token:{id} ({name})`, `version:{first 12 digits of its SHA-256}`,
-   * `secret:{name}`, or the grants that were added, changed or removed. Absent if the actor is the target, as in a
-   * sign-in.
+   * `secret:{name}`, or the grants that were added, changed or removed. Absent if the actor is the target, for example
+   * when they sign in.
    */
   readonly target?: string | undefined
   readonly solution?: string | undefined
-  /** For sign-ins: the solution's sign-in mode (`SignInMode`). Counted in metrics, not stored in the audit. */
+  /**
+   * For sign-ins: the solution's sign-in mode (`SignInMode`). It is counted in metrics, not stored in the audit log.
+   */
   readonly mode?: string
 }
 
 export interface Audit {
-  /** Queues an entry for the next batch; for frequent events such as sign-ins. */
+  /** Queues an entry for the next batch. For frequent events, such as sign-ins. */
   note(entry: AuditEntry): void
   /**
-   * Like `note`, for refused attempts that can be repeated without limit. Entries that differ only in the actor, which
-   * an attacker can choose freely, are recorded once a minute.
+   * Does the same as `note` for refused attempts, which anyone can repeat without limit. Among entries that differ only
+   * in the actor, which an attacker can choose freely, one is recorded per minute.
    * @returns whether the entry was recorded
    */
   noteOnce(entry: AuditEntry): boolean
-  /** Resolves once the entry is in the database; for actions of an operator. */
+  /** Resolves once the entry is in the database. For actions of an operator. */
   record(entry: AuditEntry): Promise<void>
   /**
-   * Entries, newest first; `next` is the id from which to continue with older ones. If the only filters are `action` or
-   * `outcome` over more than `INDEXED_TIME`, one call scans only the newest `LOOKED_AT` entries, so a short page can
-   * still have a `next`.
+   * Entries, newest first. `next` is the id from which to continue with older ones. To limit database load, a call
+   * scans only the newest `action` entries if the only filters are `outcome`, or `INDEXED_TIME` over more than
+   * `LOOKED_AT`. So a short page can still have a `next`.
    */
   read(options: AuditQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
   /** Outcomes and solutions of the newest 10,000 entries, for the filters of a page. */
   recentValues(): Promise<{ readonly outcomes: readonly string[]; readonly solutions: readonly string[] }>
-  /** Counts the outcomes of the actions per time step, in epoch ms; empty steps are left out. */
+  /** Counts the outcomes of the actions per time step. Steps are in epoch ms; empty ones are left out. */
   countOutcomes(asked: OutcomesAsked): Promise<readonly OutcomeCount[]>
   flush(): Promise<void>
   /** Replaces the user's name in all entries, as actor and as target, with `user:erased`. */
@@ -100,13 +102,13 @@ export type OutcomesAsked = {
 
 export type OutcomeCount = { readonly at: number; readonly outcome: string; readonly count: number }
 
-/** The name of an erased user, as actor and as target. */
+/** Replaces the name of an erased user, as actor and as target. */
 export const ERASED_USER = 'user:erased'
-/** Number of entries that one call scans for a filter without an index, to limit database load. */
+/** Maximum entries that one call scans for a filter without an index, to limit database load. */
 const LOOKED_AT = 100_000
-/** Time range in ms that the time index finds fast enough. */
+/** Time range in ms that can be read quickly through the time index. */
 const INDEXED_TIME = 86_400_000
-/** Maximum number of counts in one result. */
+/** Maximum number of distinct values that are counted in one result. */
 const MOST_COUNTS = 20_000
 
 const TABLE = { name: 'audit', columns: { target: 'target', place: 'solution' }, absent: null } as const
@@ -132,7 +134,7 @@ export function createAudit(db: HostDatabase, limits: Limits, now: () => number 
     },
     async countOutcomes({ actions, from, to, step }) {
       await journal.flush()
-      // A literal, because servers treat a second parameter in GROUP BY as a different expression.
+      // Must be a literal: database servers treat a second parameter in GROUP BY as a different expression.
       const at = sql<number>`${sql.ref('time')} - ${sql.ref('time')} % ${sql.lit(Math.round(step))}`
       const query = db
         .selectFrom('audit')
@@ -156,7 +158,7 @@ export function createAudit(db: HostDatabase, limits: Limits, now: () => number 
   }
 }
 
-/** Whether no index covers the filter. */
+/** Whether the filter is one that no index covers. */
 function isSlow(
   { solution, actor, action, target, outcome, correlationId, from = 0, to }: AuditFilter,
   now: number,

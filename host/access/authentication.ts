@@ -8,13 +8,13 @@ import type { AdminCredentials } from './credentials.ts'
 
 export type AuthenticationParts = { readonly credentials: AdminCredentials; readonly tokens: ApiTokens }
 
-/** How long a correct name and password are cached, in ms: Argon2 on every request would cost 20 ms. */
+/** How long a correct name and password are cached, in ms. Without the cache, Argon2 would cost 20 ms per request. */
 const REMEMBER_PAIR = 60_000
 
 /**
- * Accepts API requests with the admin account (`Authorization: Basic`), an API token (`Bearer`), or an admin page
- * session, see `admitPageSession`. Basic is refused from browser pages, so that no page can use credentials the browser
- * has cached.
+ * Authenticates API requests by the admin account (`Authorization: Basic`), an API token (`Bearer`), or an admin page
+ * session (see `admitPageSession`). Browser pages can't use the Basic scheme, so that no page can use credentials that
+ * the browser has cached.
  */
 export function requireAdmin({ credentials, tokens }: AuthenticationParts): Middleware {
   const memory = rememberPairs()
@@ -41,8 +41,8 @@ export function requireAdmin({ credentials, tokens }: AuthenticationParts): Midd
   async function checkToken(ctx: Context, given: string): Promise<void> {
     const token = await tokens.find(given)
     if (token === null) {
-      // Counted after the check, since 256 bits cannot be guessed. So a tool's valid token works while others in its
-      // network fail.
+      // Count after the check: 256 bits can't be guessed, and a tool with a valid token keeps working while others in
+      // its network fail.
       await credentials.countFailure(ctx, 'token')
       credentials.note(ctx, 'token', 'refused')
       throw unauthenticated(ctx, 'The API token is unknown, deleted or expired.')
@@ -73,7 +73,7 @@ function pairOf(given: string): readonly [name: string, password: string] {
   return [text.slice(0, Math.max(0, colon)), text.slice(colon + 1)]
 }
 
-/** Caches pairs in memory, as keyed hashes. */
+/** Caches pairs of name and password in memory, as keyed hashes. */
 function rememberPairs() {
   const key = randomBytes(32)
   const known = new Map<string, number>()
@@ -88,7 +88,7 @@ function rememberPairs() {
 }
 
 function unauthenticated(ctx: Context, message: string): PlatformError {
-  // Not Basic: the browser would prompt for the password and then send it with every request.
+  // Not the Basic scheme: it makes browsers prompt for the password and send it with every later request.
   ctx.set('WWW-Authenticate', 'Bearer realm="solhost"')
   return new PlatformError('ERR_UNAUTHENTICATED', message)
 }

@@ -8,16 +8,17 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { AdminAccount } from './account.ts'
 import type { Audit } from './audit.ts'
 
-/** Checks admin credentials. Failures on the API, the pages and both ports count together. */
+/** Checks admin credentials. Failures on the API and the pages, and on both ports, share the counters. */
 export interface AdminCredentials {
   /**
-   * The attempt counts before the check, so parallel guesses count too. A wrong name takes as long as a wrong password.
+   * The attempt is counted before the check, so that parallel guesses count too. A wrong name takes as long as a wrong
+   * password.
    * @throws ERR_THROTTLED
    */
   areRight(ctx: Context, name: string, password: string): Promise<boolean>
   /** @throws ERR_THROTTLED if this network has failed too often */
   countFailure(ctx: Context, actor: string): Promise<void>
-  /** Writes to the audit, but never the submitted name: people type passwords into the wrong field. */
+  /** Records the attempt in the audit log, but never the submitted name: people type passwords into the wrong field. */
   note(ctx: Context, actor: string, outcome: string): void
 }
 
@@ -45,7 +46,7 @@ export function createAdminCredentials({ account, audit, limits }: AdminCredenti
     try {
       await failures.consume(network)
     } catch (full) {
-      // Once a minute, since a throttled client may keep retrying and audit entries are kept for a year.
+      // At most once a minute, since a throttled client may keep retrying and audit entries are kept for a year.
       if (isNews(network)) note(ctx, actor, 'throttled')
       throw throttled((full as RateLimiterRes).msBeforeNext ?? FAILURE_WINDOW * 1000)
     }

@@ -3,13 +3,14 @@ import { cookieValues } from '../../base/http/cookies.ts'
 import { stateOf } from '../../base/http/request.ts'
 
 /**
- * Chosen here: `Lax`, so that links to a page find the session; no GET changes anything, and all other requests prove
- * by Fetch Metadata and a token that they come from an admin page. The path excludes solutions' addresses if both ports
- * share a host name; the port in the name separates hosts on one machine.
+ * Chosen here: `Lax`, so that the session also applies when users follow a link to a page. No GET changes anything, and
+ * all other requests prove with Fetch Metadata and a token that they come from an admin page. The path excludes the
+ * addresses of solutions, in case both ports share a host name. The port in the cookie's name separates several hosts
+ * on one machine.
  */
 export function setPageCookie(ctx: Context, value: string | null): void {
   const secure = isSecure(ctx)
-  // Behind a proxy, the socket does not show whether the client uses TLS.
+  // Behind a proxy, the socket doesn't show whether the client uses TLS.
   ctx.cookies.secure = secure
   ctx.cookies.set(nameOf(ctx), value, { httpOnly: true, sameSite: 'lax', secure, path: '/admin/', overwrite: true })
 }

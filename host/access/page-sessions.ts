@@ -7,7 +7,7 @@ import type { AdminAccount } from './account.ts'
 
 /** A session on the admin pages. */
 export type PageSession = {
-  /** Sent by the page with each API request, to prove that the request comes from an admin page. */
+  /** The page sends this with each API request, to prove that the request comes from an admin page. */
   readonly csrfToken: string
 }
 

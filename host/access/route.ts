@@ -5,7 +5,10 @@ import type { Limits } from '../../runtime/limits.ts'
 import { type Actor, actorOf, auditOf, type Named, needScope } from './actor.ts'
 import type { Audit, AuditAction } from './audit.ts'
 
-/** The required token scope, where `{name}` is a route parameter; `any`: every token; null: only the admin account. */
+/**
+ * The required token scope, in which `{name}` is a route parameter. `any`: any token is allowed. Null: only the admin
+ * account.
+ */
 export type AdminRight = `${string}:${'read' | 'write'}` | 'any' | null
 export type AdminRoute = Route<Actor, AdminRight, AuditAction, Named>
 
@@ -34,7 +37,7 @@ export function addAdminRoutes(
   })
 }
 
-/** The right with its parameters replaced, as arguments for `needScope`. */
+/** The right with its parameters filled in, as arguments for `needScope`. */
 function scopeOf(
   right: Exclude<AdminRight, 'any'>,
   params: Readonly<Record<string, string>>,

@@ -45,7 +45,7 @@ const AuditEntry = z
   })
   .meta({ id: 'AuditEntry' })
 
-/** Read-only routes of the audit. */
+/** Read-only routes for the audit log. */
 export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] {
   return [
     route(
@@ -80,7 +80,7 @@ export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] 
 
 const COLUMNS = ['time', 'actor', 'action', 'target', 'solution', 'outcome', 'address', 'correlationId'] as const
 
-/** The newest entries as CSV, newest first; only one page at a time is in memory. */
+/** The newest entries as CSV, newest first. Only one page at a time is held in memory. */
 export async function* auditCsv(
   audit: Pick<Audit, 'read'>,
   filter: Omit<AuditQueryOptions, 'limit'>,

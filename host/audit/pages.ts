@@ -8,10 +8,12 @@ export type AuditPageParts = { readonly audit: Audit; readonly store: SolutionSt
 
 const PAGE = 100
 
-/** Outcomes that the filter always lists; the others are error codes, which it lists if they occurred lately. */
+/**
+ * Outcomes that the filter always lists. All others are error codes, which the filter lists if they occurred recently.
+ */
 const OUTCOMES = ['ok', 'refused', 'throttled'] as const
 
-/** The audit, with the filters of the API. */
+/** The audit log page, with the same filters as the API. */
 export function addAuditPages(pages: PageRouter, { audit, store }: AuditPageParts): void {
   pages.get('/audit', async (ctx, text) => {
     const texts = queryTexts(ctx, ['action', 'outcome', 'actor', 'target', 'solution', 'correlationId'])
@@ -19,7 +21,7 @@ export function addAuditPages(pages: PageRouter, { audit, store }: AuditPagePart
     const filter: AuditFilter = {
       ...texts,
       ...(from === null ? {} : { from }),
-      // The field has minutes; include the whole last minute.
+      // The form field has a resolution of one minute, so include the whole last minute.
       ...(to === null ? {} : { to: to + 59_999 }),
     }
     const shown = { ...texts, from: fieldTime(from), to: fieldTime(to) }
@@ -32,7 +34,7 @@ export function addAuditPages(pages: PageRouter, { audit, store }: AuditPagePart
       isFiltered: Object.values(shown).some((value) => value !== ''),
       actions: options(AUDIT_ACTIONS, texts.action),
       outcomes: options(OUTCOMES, ...recent.outcomes, texts.outcome),
-      // The audit also has entries of deleted solutions.
+      // The audit log can also contain entries of deleted solutions.
       solutions: [...new Set([...solutions, ...recent.solutions])].sort(),
       entries: items,
       csvHref: addressWith('/admin/api/audit.csv', filter),
@@ -43,12 +45,12 @@ export function addAuditPages(pages: PageRouter, { audit, store }: AuditPagePart
   })
 }
 
-/** The options of a filter: the listed values, then further ones, such as the one that the address selects. */
+/** The options of a filter: the listed values, then additional ones, such as the value in the address. */
 function options(listed: readonly string[], ...more: readonly (string | undefined)[]): readonly string[] {
   return [...new Set([...listed, ...more])].filter((value) => value !== undefined)
 }
 
-/** The date field has no time zone; it means UTC, like all times on the admin pages. */
+/** The date field has no time zone. Interpret it as UTC, like all times on the admin pages. */
 function timeAsked(ctx: Context, name: string): number | null {
   const text = queryText(ctx, name)
   const time = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(text) ? Date.parse(`${text.slice(0, 16)}Z`) : Number.NaN

@@ -7,7 +7,7 @@ import type { Screen } from './screen.ts'
 
 /**
  * Checks an event from one version of a form against another version.
- * @returns the event reduced to what the other version has, and the result
+ * @returns the check's result, and the event without anything that the other version lacks
  */
 export function checkAgain(
   event: BrowserEvent,
@@ -22,7 +22,10 @@ export function checkAgain(
 
 type Selection = Extract<BrowserEvent, { type: 'onRecordSelection' }>
 
-/** Keeps rows that are on the page; with single selection only the last one, as if they had been clicked in order. */
+/**
+ * Keeps the rows that are on the page. With single selection, it keeps only the last one, as if the rows had been
+ * clicked in order.
+ */
 function withRowsOfPage(event: Selection, screen: Screen): Selection {
   const definition = screen.definitionOf(event.form)
   const place = definition === null ? undefined : outlineOf(definition).get(event.element)

@@ -13,9 +13,9 @@ export type CheckedEvent =
   | { readonly kind: 'accepted'; readonly place: Place }
   /** The event was valid until an earlier call changed the form. */
   | { readonly kind: 'stale' }
-  /** The value breaks a rule of the form definition; the old value stays. */
+  /** The value violates a rule in the form definition; the old value stays. */
   | { readonly kind: 'faulty'; readonly fault: InputFault }
-  /** No page of this client ever offered this event. */
+  /** The event can't come from any page of this client. */
   | { readonly kind: 'forged' }
 
 const STALE: CheckedEvent = { kind: 'stale' }
@@ -33,11 +33,11 @@ export function checkEvent(
   const one = shown(place, view, context)
   const checked = checkKind(event, one)
   if (checked.kind === 'forged') return checked
-  // Visibility is checked before validation errors are returned: they must not reveal the rules of hidden elements.
+  // Check visibility before returning validation errors, which must not reveal the rules of hidden elements.
   return isShown(place, view, context) && isEnabled(place, view) ? checked : STALE
 }
 
-/** For the element and its ancestors. Unlike visibility, permissions never change while a client is open. */
+/** Checks the element and its ancestors. Unlike visibility, permissions never change while a client is open. */
 function hasPermissions(place: Place, context: RenderContext): boolean {
   for (let one: Place | undefined = place; one !== undefined; one = one.around?.place) {
     if (!isPermitted(one.element, context)) return false
@@ -87,7 +87,8 @@ function checkKind(event: BrowserEvent, one: Shown): CheckedEvent {
 }
 
 /**
- * Rows that are not on the page may have been there a moment ago. The host can't tell, so they are stale, not forged.
+ * Rows that are not on the page may have been there a moment ago. The host can't tell, so it reports them as stale, not
+ * as forged.
  */
 function checkRows(one: Shown<Extract<ElementDefinition, { type: 'table' }>>, rows: readonly (string | number)[]) {
   const { place } = one

@@ -5,16 +5,16 @@ import { optionsOf } from './render/inputs.ts'
 import { localDate, localNumber } from './render/local-format.ts'
 import { type InputDefinition, isRequired, type Shown } from './render/parts.ts'
 
-/** A validation error: the key of a platform text and its placeholder values. */
+/** A validation error: the key of a platform text, and the values of its placeholders. */
 export type InputFault = { readonly key: string; readonly values?: readonly string[] }
 
-/** E-mail address syntax of the HTML standard for `input type=email`; may be empty. */
+/** The e-mail address syntax of the HTML standard for `input type=email`. Empty is also valid. */
 const EMAIL = z.union([z.literal(''), z.email({ pattern: z.regexes.html5Email })])
 const DATE = z.iso.date()
 
 /**
  * Validates a user's input against the element definition.
- * @returns null if valid; `wrong type` for a value that no page sends
+ * @returns null if the input is valid; `wrong type` for a value that no page sends
  */
 export function checkInput(one: Shown<InputDefinition>, value: unknown): InputFault | 'wrong type' | null {
   const { element, context } = one
@@ -51,7 +51,7 @@ export function checkInput(one: Shown<InputDefinition>, value: unknown): InputFa
   }
 }
 
-/** Whether a required input is empty; a required checkbox must be checked. */
+/** Whether a required input is empty. A required checkbox counts as empty if it is not checked. */
 export function isMissing(one: Shown<InputDefinition>): boolean {
   if (!isRequired(one)) return false
   const { element, state } = one
@@ -68,7 +68,8 @@ function checkNumber({ element, context }: Shown<NumberElement>, value: number):
   const step = element.step ?? (decimals === undefined ? undefined : 10 ** -decimals)
   if (step === undefined) return null
   const steps = (value - (min ?? 0)) / step
-  // Most decimal fractions have no exact binary form: 0.3 is 2.9999999999999996 steps of 0.1.
+  // Allow for rounding: most decimal fractions have no exact binary form. For example, 0.3 is 2.9999999999999996 steps
+  // of 0.1.
   const isOnStep = Math.abs(steps - Math.round(steps)) <= 1e-9 * Math.max(1, Math.abs(steps))
   return isOnStep ? null : { key: 'platform.form.badstep', values: [format(step)] }
 }

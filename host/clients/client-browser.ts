@@ -6,7 +6,7 @@ import type { ClientState } from './client-state.ts'
 import type { Connection } from './connection.ts'
 import type { Visitor } from './visitor.ts'
 
-/** Connects a client to its browser, and waits for the browser while it is disconnected. */
+/** Connects a client to its browser, and waits for the browser to reconnect after a disconnect. */
 export interface ClientBrowser {
   /** See `Client`. */
   attach(connection: Connection, hello: Hello, visitor: Visitor, isCopy: boolean): void

@@ -18,9 +18,9 @@ export type ClientCall = {
 }
 
 export type ClientCallResult = {
-  /** null: the call succeeded. */
+  /** Null if the call succeeded. */
   readonly failure: Failed | ClientGone | null
-  /** What to apply now. After a failed call: only the changes that its scripts made to their forms. */
+  /** The effects to apply now. After a failed call, only the changes that its scripts made to their forms. */
   readonly effects: Effects
 }
 
@@ -62,8 +62,8 @@ export function createClientCaller({ supervisor, bindings, log, called }: Client
       bindings.apply(call, outcome.commands)
       return { failure: null, effects: call.effects }
     } catch (error) {
-      // The binding should have refused the command, so a guest may have bypassed it: nothing of this client is trusted
-      // now.
+      // The binding should have refused the command, so the guest may have bypassed it. Don't trust anything from this
+      // client from now on.
       sandbox.close()
       supervisor.retire(solution.loadable.key)
       return failed({ code: 'script_error', message: (error as Error).message, milliseconds: outcome.milliseconds })
@@ -80,7 +80,7 @@ export function createClientCaller({ supervisor, bindings, log, called }: Client
     if (result.failure === null || result.failure.code === 'client_gone' || result.failure.code === 'sandbox_busy') {
       return result
     }
-    // The commands are lost, but the scripts already see their changed elements, so the user must see them too.
+    // Drop the commands. But the scripts already see the elements as changed, so the user must see those changes too.
     const call = { ...asked.call, kind: 'open' as const }
     const flushed = await run(sandbox, solution, { ...asked, entry: 'forms.flush', args: [], call })
     const { formUpdates, form, listening } = flushed.effects
@@ -95,8 +95,8 @@ export function createClientCaller({ supervisor, bindings, log, called }: Client
 }
 
 /**
- * For form events the event itself, such as `forms.orders.search.onAction`. Only elements of the shown form occur, so
- * the number of names is bounded.
+ * For form events, the event itself, such as `forms.orders.search.onAction`. Only elements of the shown form can occur,
+ * so the number of names is bounded.
  */
 function nameOf({ entry, args: [event] }: ClientCall): string {
   if (entry !== 'forms.event' || typeof event !== 'object' || event === null || Array.isArray(event)) return entry

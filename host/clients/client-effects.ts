@@ -10,11 +10,14 @@ import type { ClientState } from './client-state.ts'
 import { signInFrame, signOutFrame } from './sign-frames.ts'
 import { tryOf } from './visitor.ts'
 
-/** What scripts caused in a call: changes to forms, texts and session, timers, signing in or out, another page. */
+/**
+ * The effects of scripts in a call: changes to forms, texts and session, timers, signing in or out, opening another
+ * page.
+ */
 export interface ClientEffects {
   /**
    * Applies the effects of a call and updates the browser.
-   * @param isCounted the call was an attempt to sign in
+   * @param isCounted whether the call counts as an attempt to sign in
    */
   apply(result: EntryResult, isCounted?: boolean): Promise<void>
   showForm(form: string | null): Promise<void>
@@ -45,7 +48,7 @@ export function createClientEffects(
     else if (effects.close !== undefined) await closeFor(effects.close)
   }
 
-  /** The texts that scripts set, and the changes to forms, before the screen shows them. */
+  /** Applies the texts that scripts set and the changes to forms, before the screen shows them. */
   function takeIn(effects: Effects): void {
     const { overrides, screen, solution } = state
     if (effects.messagesChanged === true) {
@@ -71,11 +74,11 @@ export function createClientEffects(
     })
   }
 
-  /** The client ends with its login form. */
+  /** Signing in ends the client, which only shows the login form. */
   async function signIn({ login, ...effects }: Effects): Promise<void> {
     if (login === null) return
     const frame = signInFrame({ ...effects, login }, state.visitor, state.screen.locale, parts)
-    // Without the browser cookie the sign-in cannot finish. Reloading the page sets the cookie.
+    // Without the browser cookie, the sign-in can't finish. Reloading the page sets the cookie.
     if (frame === null) return sayFailed(createCorrelationId(), 'platform.login.expired')
     await parts.throttle.succeeded(tryOf(state.visitor), true)
     send(frame)
@@ -90,7 +93,7 @@ export function createClientEffects(
     if (state.visitor.found !== null) void end(null)
   }
 
-  /** The user stays signed in. If the solution does not exist, the page opens this one again. */
+  /** The user stays signed in. If the other solution does not exist, the page opens this one again. */
   async function closeFor({ solution: name, argument }: SolutionPage): Promise<void> {
     const page = (of: string | null) => pageOfSolution({ solution: of, argument }, state.visitor.client, parts)
     const href = (await page(name)) ?? (await page(state.solution.name))

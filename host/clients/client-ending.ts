@@ -4,17 +4,17 @@ import type { ClientNotices } from './client-notices.ts'
 import type { ClientState } from './client-state.ts'
 import { SIGN_OUT_TIME } from './late-sign-outs.ts'
 
-/** Ends a client, or only the context of its scripts. */
+/** Ends a client, or only the context that its scripts run in. */
 export interface ClientEnding {
   /** See `Client`. */
   end(why: ClosedWhy | null): Promise<void>
   /** See `Client`. */
   move(code: number): Promise<void>
-  /** Runs the forms' `onUnload`, then `onSolutionClose`. Commands that they issue have no effect. */
+  /** Runs the forms' `onUnload`, then `onSolutionClose`. Any commands that they issue have no effect. */
   close(): Promise<void>
-  /** The client can't open: tells the user, then gives up. */
+  /** Call this if the client can't open: tells the user, then gives up. */
   couldNotOpen(key: string, reference: string): void
-  /** Ends the client, except on a live host, where it stays and waits for the next version. */
+  /** Ends the client. On a live host, the client stays and waits for the next version instead. */
   giveUp(why: ClosedWhy): void
 }
 
@@ -26,7 +26,7 @@ export const CLOSE_CODES: Readonly<Record<ClosedWhy, number>> = {
   failed: 4500,
   refused: 1008,
 }
-/** The page left for another one, see `sign-in` and `sign-out`. */
+/** The page navigates to another one; see `sign-in` and `sign-out`. */
 const LEFT = 1000
 
 /** @param over called once, when the client accepts no more browsers */
@@ -45,7 +45,7 @@ export function createClientEnding(
     if (state.grace !== null) clearTimeout(state.grace)
     const { connection } = outbox
     if (why !== null) connection?.close(CLOSE_CODES[why], { kind: 'closed', why })
-    // A page that navigates away closes its connection itself.
+    // A page that navigates away closes its own connection.
     else if (connection !== null) setTimeout(connection.close, SIGN_OUT_TIME, LEFT).unref()
     over()
     return lane.enqueue(close)

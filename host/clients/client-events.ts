@@ -17,7 +17,7 @@ export type ReceiveFrame = (from: Connection, frame: BrowserFrame) => void
 /** Queued frames per browser. No person types this fast. */
 const MOST_WAITING = 300
 
-/** Handles what the user does: checks each event against the form as it is shown, then runs its handlers. */
+/** Handles the user's actions: checks each event against the form as it is shown, then runs its handlers. */
 export function createReceiveFrame(
   state: ClientState,
   call: CallEntry,
@@ -34,7 +34,7 @@ export function createReceiveFrame(
     if (work !== null && !state.isOpen && frame.kind === 'event') work.note(frame)
     if (state.isLost && isPress(frame)) sayUndone()
     if (state.sandbox === null || !state.isOpen) return
-    // Events for a form that is no longer shown are ignored, like a click beside it.
+    // Ignore events for a form that is no longer shown, as if the user had clicked next to it.
     if (frame.form === state.screen.shown) await react(from, frame)
     else if (!state.screen.hasShown(frame.form)) from.refuse()
   }
@@ -78,7 +78,9 @@ export function createReceiveFrame(
     await apply(result, isCounted)
   }
 
-  /** In a login form each button press may be a sign-in attempt. The account is known only after the script ran. */
+  /**
+   * In a login form, each button press may be a sign-in attempt. The account is known only after the script has run.
+   */
   async function mayTry(): Promise<boolean> {
     const wait = await parts.throttle.count(tryOf(state.visitor), true)
     if (wait === null) return true
@@ -86,7 +88,7 @@ export function createReceiveFrame(
     return false
   }
 
-  /** A primary button submits the form, so required inputs must be filled in. Other buttons don't check. */
+  /** A primary button submits the form, so required inputs must be filled in. Other buttons don't check this. */
   function mayPress({ form, seq }: BrowserEvent, { element }: Place, definition: FormDefinition): boolean {
     if (element.type !== 'button' || element.kind !== 'primary') return true
     const { screen } = state
@@ -100,7 +102,7 @@ export function createReceiveFrame(
 
   return (from, frame) => {
     if (from !== outbox.connection || state.isOver) return
-    // Only the first frame of a connection may be a hello, which `Clients` handles.
+    // Only the first frame on a connection may be a hello, and `Clients` handles that one.
     if (frame.kind === 'hello' || lane.waiting() >= MOST_WAITING) {
       from.refuse()
       return

@@ -1,16 +1,19 @@
 import type { ClientState } from './client-state.ts'
 
-/** Frames that tell the user, or the page, what happens in a client. */
+/** Frames that tell the user, or the page, about events in a client. */
 export interface ClientNotices {
-  /** An action failed. @param reference for support */
+  /**
+   * An action failed.
+   * @param reference an id that the user can give to support
+   */
   sayFailed(reference: string, key?: string): void
   /**
-   * A button press was lost with the script context. It is not repeated in the new context, where its form starts over.
-   * Reported once per context.
+   * A button press was lost because the script context ended. It is not repeated in the new context, where its form
+   * starts over. Reported once per context.
    */
   sayUndone(mayBeDone?: boolean): void
   goTo(href: string, target: string | null | undefined): void
-  /** Runs work that the browser did not request, so it needs a busy indicator. */
+  /** Runs work that the browser did not request, so the host must send a busy indicator to the page. */
   asBusy(task: () => Promise<void>): Promise<void>
 }
 

@@ -9,16 +9,22 @@ import type { ClientNotices } from './client-notices.ts'
 import { replayWork } from './client-replay.ts'
 import { beginIn, type ClientState } from './client-state.ts'
 
-/** Opens the context of a client's scripts: the first one, after a crash, and on a live host in the next version. */
+/**
+ * Opens the context that a client's scripts run in: the first one, one after a crash, and on a live host one for the
+ * next version.
+ */
 export interface ClientOpening {
   open(): Promise<void>
-  /** Opens a new context if the last one ended on its own. */
+  /** Opens a new context if the last one ended unexpectedly. */
   reopen(): Promise<void>
   /** See `Client`. */
   renew(): Promise<void>
 }
 
-/** A client whose scripts ended it is reopened automatically at most this often within `REOPENED_WITHIN` ms. */
+/**
+ * A client whose scripts end their own context is reopened automatically at most this often within `REOPENED_WITHIN`
+ * ms.
+ */
 const MOST_REOPENED = 3
 const REOPENED_WITHIN = 60_000
 
@@ -41,7 +47,7 @@ export function createClientOpening(
     })
     if ('code' in opened) {
       parts.log.write(name, { level: 'error', code: opened.code, message: opened.message, correlationId })
-      // While the solution is paused by the supervisor (`retryAt`), retrying in a moment would not help.
+      // While the supervisor has paused the solution (`retryAt`), retrying soon would not help.
       const isBusy = opened.code === 'sandbox_busy' && opened.retryAt === undefined
       return couldNotOpen(isBusy ? 'platform.client.busy' : 'platform.client.notopened', correlationId)
     }
@@ -70,7 +76,7 @@ export function createClientOpening(
     return !state.isOver && result.failure === null
   }
 
-  /** The process or isolate of its scripts ended. Script state is lost; the user is still here. */
+  /** The process or isolate of the scripts has ended. The state of the scripts is lost, but the user is still here. */
   function lost(which: SandboxClient): void {
     if (state.isOver || state.sandbox !== which) return
     state.sandbox = null
@@ -112,7 +118,7 @@ export function createClientOpening(
     await asBusy(open)
   }
 
-  /** Users sign in differently in the new version: reload the page. */
+  /** In the new version, users sign in differently: reload the page. */
   function reload(): void {
     goTo(state.visitor.page, null)
     void end(null)
@@ -121,7 +127,7 @@ export function createClientOpening(
   return { open, reopen, renew }
 }
 
-/** Chosen here: without `firstForm` in the manifest, a solution opens its alphabetically first form. */
+/** Chosen here: without `firstForm` in the manifest, a solution opens the form that is alphabetically first. */
 function firstForm({ solution, visitor }: ClientState): string | null {
   const { loginForm, firstForm: named } = solution.manifest
   if (visitor.isLoginForm) return loginForm

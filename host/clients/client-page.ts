@@ -24,7 +24,7 @@ const STYLE = 'style.css'
 const styled = new WeakMap<ActiveSolution, boolean>()
 
 /**
- * Sends the page of an open solution. Its script requests the form over the WebSocket.
+ * Sends the page of an open solution. The page's script requests the form over the WebSocket.
  * @param found null: nobody is signed in, and the solution is public or opens its login form
  */
 export async function showClientPage(
@@ -42,7 +42,7 @@ export async function showClientPage(
   const page = requestedPage(ctx)
   const query = page.slice(ctx.path.length)
   const account = accountOf(ctx, solution, found, parts)
-  // Needed without a user too: it sets the cookie by which the WebSocket handshake identifies the browser.
+  // Needed even without a user: it sets the cookie by which the WebSocket handshake identifies the browser.
   const formToken = parts.formTokens.issue(ctx, cookieScope(ctx, parts.sites, name))
   const html = renderShell({
     locale,
@@ -58,7 +58,7 @@ export async function showClientPage(
   sendHtml(ctx, 200, html)
 }
 
-/** The signed-in user as the bar above the form shows them. */
+/** The signed-in user, for the bar above the form. */
 export function accountOf(
   ctx: Context,
   { name }: ActiveSolution,
@@ -75,7 +75,10 @@ export function accountOf(
   }
 }
 
-/** The style sheet's versioned address, for pages that stay open when it changes. @returns null if there is none */
+/**
+ * The versioned address of the style sheet, for pages that stay open when it changes.
+ * @returns null if there is none
+ */
 export async function liveStyleHref({ name, facts }: ActiveSolution, store: SolutionStore): Promise<string | null> {
   const file = await store.media(name, facts.sha256, STYLE)
   return file === null ? null : `/solution/${name}/media/${STYLE}?version=${encodeURIComponent(file.etag)}`

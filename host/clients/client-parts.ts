@@ -29,17 +29,20 @@ export type ClientsParts = {
   readonly signOutTargets: SignOutTargets
   readonly log: Pick<SolutionLog, 'write'>
   readonly audit: Audit
-  /** Absent: open clients stay on their version. */
+  /** Absent if open clients stay on their version. */
   readonly live?: Live | undefined
   /** Called after each script call. */
   readonly called?: ((end: CallEnd) => void) | undefined
-  /** Reports internal errors. @param of the solution, and the reference shown to its user */
+  /**
+   * Reports internal errors.
+   * @param of the solution, and the reference that its user sees
+   */
   readonly onError: (error: unknown, of: { readonly solution?: string; readonly correlationId?: string }) => void
 }
 
 /** Additional parts on a live host, where clients switch to the solution's next version automatically. */
 export type Live = {
-  /** The address of a version's style sheet, which changes with its content; null if it has none. */
+  /** The address of a version's style sheet, which changes with its content; null if the version has none. */
   readonly styleHref: (solution: ActiveSolution) => Promise<string | null>
   /** What pages of the solution show above the form, by its name. */
   readonly reports: Map<string, DevReport>

@@ -5,7 +5,7 @@ import type { CallEntry } from './client-entries.ts'
 import type { ClientState } from './client-state.ts'
 import type { UserWork } from './user-work.ts'
 
-/** On a live host: shows the user's form in the version that has just opened, and replays the user's work in it. */
+/** On a live host: shows the user's form in the version that has just opened, and replays what the user did in it. */
 export async function replayWork(
   work: UserWork,
   state: ClientState,
@@ -20,7 +20,7 @@ export async function replayWork(
     await doAgain(event)
   }
 
-  /** Runs the handlers of a replayed event. Events that the new version does not accept are dropped. */
+  /** Runs the handlers of a replayed event. Events that the new version doesn't accept are dropped. */
   async function doAgain(done: BrowserEvent): Promise<void> {
     const { screen } = state
     const { event, checked } = checkAgain(done, screen)

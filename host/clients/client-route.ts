@@ -28,9 +28,9 @@ const SIGNED_OUT = 4401
 const INTERNAL_ERROR = 1011
 
 /**
- * Handles the WebSocket of an open client. A script cannot read the status of a refused handshake, so users who are not
- * signed in get a close code. Only requests from other sites are refused during the handshake.
- * @param isOpenToAll whether the client works without a session: mode NONE, or a login form
+ * Handles the WebSocket of an open client. Scripts can't read the status of a refused handshake, so users who are not
+ * signed in get a close code instead. Only requests from other sites are refused during the handshake.
+ * @param isOpenToAll whether the client works without a session, because of mode NONE or a login form
  */
 export function connectClient(
   ctx: Context,
@@ -57,7 +57,7 @@ export function connectClient(
         parts.clients.arrive(connection, frame, visitor).then(
           (arrived) => {
             client = arrived
-            // The browser disconnected while its client was being found.
+            // The browser disconnected while the server was looking for its client.
             if (isClosed) client?.detach(connection)
           },
           (error: unknown) => {
@@ -78,7 +78,7 @@ export function connectClient(
 }
 
 function noWebSocket(ctx: Context): PlatformError {
-  // HTTP/2 has no Upgrade header (RFC 9113, 8.2.2): browsers open an HTTP/1.1 connection for WebSockets.
+  // HTTP/2 has no Upgrade header (RFC 9113, 8.2.2), so browsers open an HTTP/1.1 connection for WebSockets.
   if (ctx.req.httpVersionMajor === 1) ctx.set('Upgrade', 'websocket')
   return new PlatformError('ERR_UPGRADE_REQUIRED', 'This URL accepts only WebSocket connections.')
 }

@@ -5,7 +5,10 @@ import { makeClientScript, makeDevScript } from '../web/scripts.ts'
 
 const script = makeClientScript()
 
-/** The address of the browser script. It is below the solution's path because its host name serves nothing else. */
+/**
+ * The address of the browser script. It is below the solution's path, because the solution's host name serves nothing
+ * else.
+ */
 export function clientScriptPath(solution: string): string {
   return `/solution/${solution}/client.js?${script.hash}`
 }

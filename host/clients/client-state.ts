@@ -12,7 +12,7 @@ import { createUserWork, type UserWork } from './user-work.ts'
 import type { Visitor } from './visitor.ts'
 
 /**
- * The state that the files of one client share. Tasks in its `lane` change it; only browser connections, and the
+ * The state that the modules of one client share. Tasks in its `lane` change it; only browser connections, and the
  * decision to end the client, bypass the lane.
  */
 export type ClientState = ShownState & {
@@ -20,23 +20,23 @@ export type ClientState = ShownState & {
   readonly outbox: Outbox
   readonly lane: Lane
   readonly timers: Timers
-  /** On a live host: the user's work, to replay in the next version. */
+  /** On a live host: what the user did, to replay it in the next version. */
   readonly work: UserWork | null
   screen: Screen
   sandbox: SandboxClient | null
-  /** The solution opened in the current context, and the browser got its form. */
+  /** The solution has opened in the current context, and the browser has received its form. */
   isOpen: boolean
-  /** The client is ending: nothing new starts in it. */
+  /** The client is ending, so nothing new may start in it. */
   isOver: boolean
-  /** The context ended on its own, and no new one has been opened yet. */
+  /** The context ended unexpectedly, and no new one has been opened yet. */
   isLost: boolean
-  /** Incremented when the client is reopened: events of earlier generations are ignored. */
+  /** Increases when the client is reopened: events of earlier generations are ignored. */
   generation: number
   /** The page load this client serves; empty before the first one. */
   page: string
-  /** The number of the page's last event that was handled. */
+  /** The sequence number of the last event from the page that was handled. */
   handled: number
-  /** Ends the client if no browser reconnects. */
+  /** The timer that ends the client if no browser reconnects. */
   grace: NodeJS.Timeout | null
 }
 
@@ -53,7 +53,7 @@ type ShownState = {
 }
 
 /**
- * @param onError called with each error of a task in the client's lane
+ * @param onError called for each error of a task in the client's lane
  * @param onTimer called in the lane when a function that a script scheduled is due
  */
 export function createClientState(
@@ -90,7 +90,7 @@ export function createClientState(
   })
 }
 
-/** Starts again with a version's forms as they are before any script ran. */
+/** Starts again with the forms of a version, as they are before any script has run. */
 export function beginIn(state: ClientState, version: ActiveSolution): void {
   state.solution = version
   state.isOpen = false

@@ -24,9 +24,11 @@ export interface Client {
   /** The page load this client serves. `connection` is null while the browser is disconnected. */
   readonly page: string
   readonly connection: Connection | null
-  /** Connects a browser and closes the previous connection. `isCopy`: the tab is a duplicate of another tab. */
+  /**
+   * Connects a browser and closes the previous connection. `isCopy` means that the tab is a duplicate of another one.
+   */
   attach(connection: Connection, hello: Hello, visitor: Visitor, isCopy: boolean): void
-  /** The connection closed. The client waits for a new one until its grace period ends. */
+  /** The connection has closed. The client waits for a new one until its grace period ends. */
   detach(connection: Connection): void
   receive(connection: Connection, frame: BrowserFrame): void
   /** On a live host: switches to the active version, with the same form and the user's work in it. */
@@ -40,7 +42,7 @@ export interface Client {
    * client ends. The page opens a new client on another host. @returns once everything has run
    */
   move(code: number): Promise<void>
-  /** What the client shows now. Solution tests read it, since they have no browser. */
+  /** What the client currently shows. Solution tests read this, since they have no browser. */
   readonly screen: Screen
   /** Runs an entry function and applies its effects, as after an event. @returns once that is done */
   run(entry: string, args: readonly Json[]): Promise<void>
@@ -57,7 +59,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
   const opening = createClientOpening(state, call, notices, effects, ending)
   const { attach, detach } = createClientBrowser(state, notices, opening, ending)
 
-  /** Internal error: the user sees that the action failed, and a reference for support. */
+  /** Reports an internal error: the user sees that the action failed, and a reference for support. */
   function sayFault(error: unknown): void {
     const correlationId = createCorrelationId()
     parts.onError(error, { solution: state.solution.name, correlationId })

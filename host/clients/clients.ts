@@ -19,40 +19,43 @@ import type { Visitor } from './visitor.ts'
 export interface Clients {
   /** Accepts the sockets of WebSocket handshakes. */
   readonly sockets: WebSocketServer
-  /** A browser sent its hello: returns its existing client or a new one; null if the connection was closed. */
+  /**
+   * A browser sent its hello: returns the browser's existing client or a new one; null if the connection was closed.
+   */
   arrive(connection: Connection, hello: Hello, visitor: Visitor): Promise<Client | null>
   /**
-   * On a live host: moves the solution's open clients to its active version. @returns their number, once all have moved
+   * On a live host: moves the solution's open clients to its active version.
+   * @returns how many, once all have moved
    */
   renew(solution: string): Promise<number>
   /** On a live host: what the solution's pages show above their forms, now and when they open. */
   report(solution: string, report: DevReport): void
   /** A browser sent frames that no page sends. */
   noteRefused(visitor: Visitor, frames: number): void
-  /** A client could not be opened because of an internal error. */
+  /** Called when a client could not be opened because of an internal error. */
   noteFault(error: unknown, visitor: Visitor): void
   /**
-   * The host will stop: clients end sequentially at random times, and their pages reopen on another host.
-   * @param within ms
+   * Call this before the host stops: clients end sequentially at random times, and their pages reopen on another host.
+   * @param within in ms
    */
   moveAll(within: number): void
   /** Closes all connections. Runs `onSolutionClose` within the time limit and finishes pending sign-outs by scripts. */
   stop(): Promise<void>
 }
 
-/** Interval in ms at which sessions are polled: a client ends within a second of its session, on every host. */
+/** Polling interval for sessions, in ms. A client ends within a second after its session, on every host. */
 const SESSIONS_EVERY = 700
 /** Interval in ms between WebSocket pings. */
 const HEARTBEAT = 20_000
-/** Milliseconds that a tab's connection gets to answer, to tell a duplicated tab from a reload. */
+/** How long a tab's connection may take to answer, in ms. This distinguishes a duplicated tab from a reload. */
 const ANSWER_TIME = 1000
-/** Milliseconds that clients get to end when the host stops. */
+/** Time in ms for clients to end when the host stops. */
 const STOP_TIME = 1500
-/** Milliseconds that running calls get to finish and be answered before connections close. */
+/** Time in ms for running calls to finish and be answered before connections are closed. */
 const ANSWERED_WITHIN = 1000
-/** The host is going away: the page connects to another one (RFC 6455, section 7.4.1). */
+/** The host is stopping: the page connects to another one (RFC 6455, section 7.4.1). */
 const GOING_AWAY = 1001
-/** Try again later, from the IANA registry of close codes. */
+/** "Try again later", from the IANA registry of close codes. */
 const TRY_LATER = 1013
 
 export function createClients(given: ClientsParts): Clients {
@@ -96,7 +99,10 @@ export function createClients(given: ClientsParts): Clients {
     }
   }
 
-  /** The browser's own client, if it is still open. `isCopy`: another tab uses it, and this tab is a duplicate. */
+  /**
+   * The browser's own client, if it is still open. `isCopy` means that another tab uses it, and this tab is a
+   * duplicate.
+   */
   async function comesBackTo(hello: Hello, visitor: Visitor): Promise<{ before: Client | null; isCopy: boolean }> {
     const client = hello.client === null ? undefined : clients.get(hello.client)
     if (client === undefined || !isOfSame(client.visitor, visitor)) return { before: null, isCopy: false }
@@ -105,7 +111,7 @@ export function createClients(given: ClientsParts): Clients {
     return { before: isCopy || clients.get(client.id) !== client ? null : client, isCopy }
   }
 
-  /** @returns the limit that one more client would exceed */
+  /** @returns the limit that one more client would exceed, if any */
   function limitMet({ solution, found, address }: Visitor): LimitName | null {
     const of = [...clients.values()].map(({ visitor }) => visitor).filter((one) => one.solution.name === solution.name)
     if (of.length >= limits.CLIENTS) return 'CLIENTS'
@@ -119,8 +125,8 @@ export function createClients(given: ClientsParts): Clients {
   }
 
   /**
-   * Writes to audit and log. Identical entries from one network are written once a minute, so repetition can't fill
-   * them.
+   * Writes to the audit log and the log. Identical entries from one network are written once a minute, so that
+   * repeating a request can't fill the logs.
    */
   function noteOnce({ solution, found, address }: Visitor, outcome: string, line: NewLogLine): void {
     const actor = found === null ? 'user:' : `user:${found.session.username}`
@@ -187,7 +193,7 @@ export function createClients(given: ClientsParts): Clients {
     noteFault: (error, { solution }) => parts.onError(error, { solution: solution.name }),
     async stop() {
       isStopping = true
-      // Not awaited: the database may be down, and stopping has a time limit.
+      // Don't wait for this: the database may be down, and stopping has a time limit.
       void stopLooking()
       void stopBeating()
       clearTimeout(moving)
@@ -196,7 +202,8 @@ export function createClients(given: ClientsParts): Clients {
       }, STOP_TIME).unref()
       const moved = Promise.all([...clients.values()].map((client) => client.move(GOING_AWAY)))
       const isInTime = await within(ANSWERED_WITHIN, moved)
-      // Also closes sockets without a client and those whose calls take longer: the HTTP servers would wait for them.
+      // Also close sockets without a client and those whose calls take longer, because the HTTP servers would wait for
+      // them.
       for (const socket of sockets.clients) socket.close(GOING_AWAY)
       if (!isInTime) await within(STOP_TIME - ANSWERED_WITHIN, moved)
       await within(STOP_TIME, parts.lateSignOuts.endAll())
@@ -212,8 +219,8 @@ async function within(time: number, done: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Whether a browser may get the client it names: it needs the same session (or the same browser, if anonymous) in the
- * same solution.
+ * Whether a browser may get the client that it names. It needs the same session (or, if anonymous, it must be the same
+ * browser) in the same solution.
  */
 function isOfSame(one: Visitor, other: Visitor): boolean {
   return (

@@ -2,42 +2,44 @@ import type { WebSocket } from 'ws'
 import type { BrowserFrame, HostFrame } from '../web/frames.ts'
 import { readBrowserFrame } from '../web/frames.ts'
 
-/** One browser's WebSocket with rate limits. It does not interpret the frames. */
+/** The WebSocket of one browser, with rate limits. It does not interpret the frames. */
 export interface Connection {
   send(frame: HostFrame): void
   /** Reports an invalid frame. A few are tolerated, then the connection closes. */
   refuse(): void
   /**
-   * @param code of RFC 6455, section 7.4
-   * @param last a last frame that tells the page why
+   * @param code see RFC 6455, section 7.4
+   * @param last a final frame that tells the page why
    */
   close(code: number, last?: HostFrame): void
-  /** Whether the browser answers a ping within `milliseconds`: a lost connection can look open for a long time. */
+  /**
+   * Whether the browser responds to a ping within `milliseconds`: a lost connection can appear open for a long time.
+   */
   answers(milliseconds: number): Promise<boolean>
-  /** Terminates the connection if the last ping was not answered, else sends the next one. */
+  /** Terminates the connection if the last ping was not answered; otherwise, sends the next one. */
   checkHeartbeat(): void
 }
 
 export type ConnectionEvents = {
   readonly frame: (frame: BrowserFrame) => void
-  /** The connection closed. `refused` is the number of refused frames. Called once. */
+  /** Called once when the connection has closed. `refused` is the number of refused frames. */
   readonly closed: (refused: number) => void
 }
 
 /** Burst of frames that a browser may send, and the refill per second. Nobody clicks or types this fast. */
 const BURST = 300
 const PER_SECOND = 60
-/** Each further block of this many bytes counts as one more frame. */
+/** A frame counts as one more for each further block of this many bytes. */
 const BYTES_OF_ONE = 4096
-/** Refused frames that are tolerated: a form that changes during a click can cause one. */
+/** Number of refused frames to tolerate: a form that changes during a click can cause one. */
 const FORGIVEN = 20
-/** Milliseconds after which one refused frame is forgiven. */
+/** Time in ms after which one refused frame is forgiven. */
 const FORGOTTEN_EVERY = 3000
-/** Bytes buffered for a browser that does not read. Above this the connection is terminated. */
+/** Maximum bytes buffered for a browser that does not read. Above this, the connection is terminated. */
 const MOST_WAITING = 16 * 1024 ** 2
-/** Milliseconds within which a browser must send its hello. */
+/** Time in ms within which a browser must send its hello. */
 const GREETING_TIME = 10_000
-/** Milliseconds that a browser gets to answer a close. */
+/** Time in ms for a browser to answer a close. */
 const CLOSING_TIME = 2000
 const POLICY_VIOLATION = 1008
 
@@ -70,7 +72,7 @@ export function createConnection(
     isAlive = true
     isWithinAllowance()
   })
-  // The frame is too long or malformed: the library closes the connection.
+  // If the frame is too long or malformed, the library closes the connection.
   socket.on('error', () => {
     refused += 1
   })
@@ -81,8 +83,9 @@ export function createConnection(
   })
 
   /**
-   * Counts a frame. @returns false if it must be ignored
-   * @param bytes a long frame counts as several, because reading it takes the host as long
+   * Counts a frame.
+   * @param bytes a long frame counts as several, because the host takes that much longer to read it
+   * @returns false if the frame must be ignored
    */
   function isWithinAllowance(bytes = 0): boolean {
     if (isOver) return false

@@ -2,13 +2,13 @@ import type { FormUpdate } from '../../plugins/forms/host.ts'
 import { elementsOf, type FormDefinition } from '../../runtime/forms/form-definition.ts'
 import { createRedact, type Redact } from '../solutions/redact.ts'
 
-/** Values of one client that must not reach the log: its scripts may quote them in any later call. */
+/** Values entered in one client that must not reach the log. Its scripts may quote them in any later call. */
 export interface EnteredSecrets {
-  /** `onSolutionOpen` receives the page's query parameters. Those named `custom_*` are secret. */
+  /** Called when `onSolutionOpen` receives the page's query parameters. Those named `custom_*` are secret. */
   opened(url: ReadonlyMap<string, string>): void
-  /** An input received a value. Only password elements are recorded. */
+  /** Called when an input receives a value. Only password elements are recorded. */
   entered(definition: FormDefinition, element: string, value: unknown): void
-  /** Scripts changed a form, possibly the value of a password element. */
+  /** Called when scripts have changed a form, and so possibly the value of a password element. */
   updated(definition: FormDefinition | null, update: FormUpdate): void
   /** Keyed by element name; later values of the same element get a numeric suffix. */
   readonly all: () => ReadonlyMap<string, string>
@@ -16,7 +16,8 @@ export interface EnteredSecrets {
 }
 
 /**
- * Only the newest values are stored, up to these limits on values and total characters. Nobody types more passwords.
+ * Only the newest values are stored, up to these limits on the number of values and total characters. Nobody types more
+ * passwords.
  */
 const MOST_VALUES = 50
 const MOST_CHARACTERS = 100_000
@@ -68,7 +69,7 @@ function newest(all: readonly Entered[]): readonly Entered[] {
   return all.slice(from + 1).slice(-MOST_VALUES)
 }
 
-/** The suffix cannot collide: element names contain no hyphen. */
+/** The suffix can't cause a collision: element names contain no hyphen. */
 function named(all: readonly Entered[]): [string, string][] {
   const counts = new Map<string, number>()
   return all.map(({ element, value }) => {

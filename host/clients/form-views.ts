@@ -1,13 +1,13 @@
 import type { FormUpdate } from '../../plugins/forms/host.ts'
 import type { ElementState, FormView } from './view.ts'
 
-/** The state of one client's forms: changes by scripts, and validation errors found by the host. */
+/** The state of a client's forms: changes made by scripts, and validation errors found by the host. */
 export interface FormViews {
   of(form: string): FormView
   apply(update: FormUpdate): void
-  /** An input is invalid or missing. `text` says why, in the user's language, until `clearFault`. */
+  /** Marks an input as invalid or missing. `text` says why, in the user's language, until `clearFault` is called. */
   setFault(form: string, element: string, text: string): void
-  /** @returns whether there was one */
+  /** @returns whether the input had an error */
   clearFault(form: string, element: string): boolean
 }
 

@@ -1,16 +1,19 @@
 import type { Visitor } from './visitor.ts'
 
 /**
- * Ends the sessions that scripts signed out. The page gets some time to do it first, because only its request can
- * remove the cookies. The user is signed out even if the page does nothing.
+ * Ends the sessions of users whom scripts signed out. The page gets some time to do this first, because only its
+ * request can remove the cookies. The user is signed out even if the page does nothing.
  */
 export interface LateSignOuts {
   add(visitor: Visitor): void
-  /** The host is stopping: ends all pending sessions immediately. @returns once they have ended */
+  /**
+   * Call this when the host stops: ends all pending sessions immediately.
+   * @returns once they have ended
+   */
   endAll(): Promise<void>
 }
 
-/** Milliseconds that the page gets to end the session with its own request. */
+/** Time in ms for the page to end the session with its own request. */
 export const SIGN_OUT_TIME = 5000
 
 export function createLateSignOuts(onError: (error: unknown, of: { readonly solution: string }) => void): LateSignOuts {
@@ -21,7 +24,10 @@ export function createLateSignOuts(onError: (error: unknown, of: { readonly solu
     waiting.set(visitor, setTimeout(end, SIGN_OUT_TIME, visitor, isNews).unref())
   }
 
-  /** @param isNews whether to report a failure; retries don't, since the database may be down for a while */
+  /**
+   * @param isNews whether to report a failure. Failures of retries are not reported, since the database may be down for
+   *   a while.
+   */
   async function end(visitor: Visitor, isNews: boolean): Promise<void> {
     try {
       await visitor.forget()

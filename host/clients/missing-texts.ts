@@ -2,13 +2,16 @@ import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import type { Redact } from '../solutions/redact.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 
-/** Logs keys that forms or scripts use but no text table has: one line per key, however often it is shown. */
+/**
+ * Logs the keys that forms or scripts use but that no text table has. Each key is logged once, however often it is
+ * shown.
+ */
 export interface MissingTexts {
-  /** @param redact keys come from scripts and may contain a secret, such as a password */
+  /** @param redact removes secrets: keys come from scripts and may contain a secret, such as a password */
   note(solution: ActiveSolution, key: string, locale: string, redact?: Redact): void
 }
 
-/** Bounds: versions tracked for deduplication, and keys logged per version. */
+/** Limits: how many versions are tracked to avoid duplicates, and how many keys are logged per version. */
 const MOST_VERSIONS = 1000
 const MOST_KEYS = 200
 

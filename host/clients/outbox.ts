@@ -6,8 +6,8 @@ export interface Outbox {
   /** Null while no browser is connected. */
   readonly connection: Connection | null
   /**
-   * Without a browser, stores frames that would otherwise be lost; the rest is contained in the form that it gets
-   * later.
+   * Without a browser, stores frames that would otherwise be lost. All other frames are covered by the form that the
+   * browser gets later.
    */
   send(...frames: readonly HostFrame[]): void
   /** Sends the `first` frame, then the stored ones. */
@@ -15,7 +15,7 @@ export interface Outbox {
   detach(): void
 }
 
-/** Frames that a disconnected browser must receive later. */
+/** Frames that a browser must receive after it reconnects. */
 const KEPT: readonly HostFrame['kind'][] = ['message', 'go', 'reopened']
 const MOST_KEPT = 20
 

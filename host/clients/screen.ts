@@ -11,11 +11,11 @@ import { isPermitted, outlineOf } from './render/outline.ts'
 import { renderTexts, renderTop, type ShellModel } from './render/shell.ts'
 import type { FormView } from './view.ts'
 
-/** The host's model of what one client shows, and the frames that update the browser. */
+/** The host's model of what one client shows. It creates the frames that update the browser. */
 export interface Screen {
-  /** The name of the shown form; null before the first one. */
+  /** The name of the shown form; null before the first form. */
   readonly shown: string | null
-  /** Whether the form is shown now or was shown before. */
+  /** Whether the form is or was shown. */
   hasShown(form: string): boolean
   readonly locale: string
   readonly views: FormViews
@@ -24,9 +24,12 @@ export interface Screen {
   contextOf(form: string): RenderContext
   viewOf(form: string): FormView
   text(key: string, values?: readonly (string | number)[]): string
-  /** Applies the effects of a call. @returns the frames for a browser that has everything before them */
+  /**
+   * Applies the effects of a call.
+   * @returns the frames for a browser that has received all earlier ones
+   */
   apply(effects: Effects, seq: number): HostFrame[]
-  /** The whole shown form, for a browser that just connected or lost track. */
+  /** The whole shown form, for a browser that has just connected or is out of sync. */
   whole(seq: number): HostFrame
   /** Updates for the named elements of the shown form. */
   patch(names: readonly string[], seq: number): HostFrame[]
@@ -37,7 +40,7 @@ export interface Screen {
 export type ScreenParts = {
   readonly solution: ActiveSolution
   readonly locale: string
-  /** See `RenderContext.formats`, for a locale that a script may choose later. */
+  /** See `RenderContext.formats`; used for a locale that a script chooses later. */
   readonly formatsOf?: (locale: string) => string
   readonly user: ShownUser | null
   /** The user shown in the bar above the form, see `ShellModel`. */
@@ -51,7 +54,9 @@ export type ScreenParts = {
   readonly overrides: ReadonlyMap<string, string>
 }
 
-/** If more elements change together, the whole form is sent: the browser diffs it just as well. */
+/**
+ * If more elements than this change together, the whole form is sent: for the browser, comparing it takes no longer.
+ */
 const MOST_CHANGES = 40
 
 export function createScreen(parts: ScreenParts): Screen {
@@ -73,7 +78,7 @@ export function createScreen(parts: ScreenParts): Screen {
     const find = createMessages(solution.texts, ofLocale, overrides)
     return (key) => {
       const text = find(key)
-      // The platform looks up its own keys in the solution's table first, so a miss there is expected.
+      // The platform first looks up its own keys in the solution's table, so a miss there is expected.
       if (text === null && !key.startsWith('platform.')) missing(key, ofLocale)
       return text
     }
@@ -117,7 +122,7 @@ export function createScreen(parts: ScreenParts): Screen {
     if (shown === null || definition === undefined || names.length === 0) return []
     if (names.length > MOST_CHANGES) return [whole(seq)]
     const context = contextOf(shown)
-    // Send nothing of a form that the user has no permission for.
+    // If the user has no permission for a form, send nothing of it.
     if (!isPermitted(definition, context)) return []
     const view = views.of(shown)
     const changes = outermost(definition, names)
@@ -167,7 +172,7 @@ export function createScreen(parts: ScreenParts): Screen {
   }
 }
 
-/** Drops elements that are inside another changed element: a panel is sent with its content. */
+/** Drops elements that are inside another changed element, because a panel is sent with its content. */
 function outermost(definition: FormDefinition, names: readonly string[]): readonly string[] {
   const wanted = new Set(names)
   const outline = outlineOf(definition)

@@ -5,7 +5,7 @@ import type { ClientParts } from './client-parts.ts'
 import type { Visitor } from './visitor.ts'
 
 /*
- * Frames for a page whose client's script signed a user in or out. No cookie can be set over a WebSocket, so the page
+ * Frames for the page of a client whose script signed a user in or out. A WebSocket can't set cookies, so the page
  * posts the decision back to the host.
  */
 
@@ -14,8 +14,8 @@ type SignedIn = Pick<Effects, 'tenant' | 'locale' | 'showUrl'> & { readonly logi
 type SignedOut = Pick<Effects, 'showUrl'> & { readonly logout: NonNullable<Effects['logout']> }
 
 /**
- * @param locale the page's locale, used unless the script chose one
- * @returns null for a browser without the login form's cookie: its page looks like any other
+ * @param locale the page's locale, used unless the script has chosen one
+ * @returns null for a browser without the login form's cookie; its page continues as if nobody had signed in
  */
 export function signInFrame(
   { login, tenant, locale: chosen, showUrl }: SignedIn,

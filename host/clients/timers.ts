@@ -6,11 +6,11 @@ export interface Timers {
   clear(): void
 }
 
-/** The same limit as in the guest binding, which reports the excess as an error. */
+/** The same limit as in the guest binding, which throws an error above it. */
 const MOST_PENDING = 100
 /**
- * Burst of functions that a client may run, and the refill per second. Functions that reschedule themselves forever
- * would otherwise slow down other clients, even with no browser connected.
+ * How many functions a client may run in a burst, and the refill per second. Otherwise, functions that reschedule
+ * themselves forever would slow down other clients, even with no browser connected.
  */
 const BURST = 100
 const PER_SECOND = 10

@@ -2,19 +2,20 @@ import type { FormUpdate } from '../../plugins/forms/host.ts'
 import type { BrowserEvent } from '../web/frames.ts'
 
 /**
- * Records what the user of a client on a live host did in forms, unless scripts have since overwritten it, so that it
- * can be replayed in the solution's next version. Script effects are not recorded: the new scripts produce them again.
+ * Records what the user of a client on a live host did in forms, so that it can be replayed in the solution's next
+ * version. Input that scripts have since overwritten is dropped. Effects of scripts are not recorded: the new scripts
+ * produce them again.
  */
 export interface UserWork {
-  /** Records an event. In a version that failed to open, the event waits for the next version. */
+  /** Records an event. If the version failed to open, the event is saved for the next version. */
   note(event: BrowserEvent): void
-  /** A script set properties: drops the user's events for them. */
+  /** Call this when a script sets properties: drops the user's events for them. */
   told(update: FormUpdate): void
-  /** The context ends. Saves the events of `form` for the next one; null: no form is shown. */
+  /** Call this when the context ends. Saves the events of `form` for the next one; null: no form is shown. */
   putAside(form: string | null): void
   /** Returns the saved events in their original order, and clears them. */
   takeUp(): { readonly form: string; readonly events: readonly BrowserEvent[] } | null
-  /** Drops everything, for example when the sandbox process crashed. */
+  /** Drops everything, for example after the sandbox process has crashed. */
   forget(): void
 }
 
@@ -49,7 +50,8 @@ export function createUserWork(): UserWork {
       const events = eventsOf(event.form)
       const key = `${event.element} ${PROPERTIES[event.type]}`
       const before = events.get(key)
-      // The latest event moves to the end: a filter may have to run before the page.
+      // Move the latest event to the end, because its order relative to others matters: for example, a filter may have
+      // to run before the page changes.
       events.delete(key)
       events.set(key, before === undefined ? event : joined(before, event))
     },
@@ -94,7 +96,7 @@ function joined(before: Kept, event: Kept): Kept {
   return { ...event, value: { rows: others, selected: true } }
 }
 
-/** Whether the value that a script set equals what the user entered. */
+/** Whether the value that a script sets equals what the user entered. */
 function isWhatWasDone(event: Kept, now: unknown): boolean {
   switch (event.type) {
     case 'onSort':

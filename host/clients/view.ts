@@ -1,8 +1,8 @@
 import type { Cell, Option, TableRow } from '../../runtime/forms/form-definition.ts'
 
 /**
- * The current state of a client's form: what scripts changed, by element. Absent properties have the value of the form
- * definition. Maps, so that no name can reach a prototype.
+ * The current state of a client's form: the properties that scripts changed, by element. Absent properties have the
+ * value from the form definition. These are Maps, so that no name can reach a prototype.
  */
 export interface FormView {
   /** A text, or `i18n:` followed by a key. */
@@ -10,9 +10,9 @@ export interface FormView {
   readonly elements: ReadonlyMap<string, ElementState>
 }
 
-/** Texts are shown literally unless they start with `i18n:`; values and cells are always literal. */
+/** Texts are shown literally unless they start with `i18n:`. Values and cells are always literal. */
 export interface ElementState {
-  /** For inputs the value, for tabs the name of the open tab. */
+  /** The value of an input, or the name of the open tab. */
   readonly value?: Cell
   readonly visible?: boolean
   readonly enabled?: boolean
@@ -27,12 +27,12 @@ export interface ElementState {
   /** For images: the path below `media/`. */
   readonly src?: string
   readonly alt?: string
-  /** For tables: all rows. One page of them is shown. */
+  /** For tables: all rows, of which one page is shown. */
   readonly rows?: readonly TableRow[]
   /** Ids of the selected rows, including rows on other pages. */
   readonly selected?: readonly RowId[]
   readonly sort?: Sort | null
-  /** Starts at 1. A page beyond the last one shows the last one. */
+  /** Starts at 1. If the number is too high, the last page is shown. */
   readonly page?: number
 }
 

@@ -3,12 +3,12 @@ import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import type { ClientSide } from '../../base/http/client.ts'
 import type { ShellModel } from './render/shell.ts'
 
-/** The user, browser and request that open a client. */
+/** The user, browser and request for which a client is opened. */
 export type Visitor = {
   readonly solution: ActiveSolution
   /** Whether the client shows only the manifest's `loginForm`. */
   readonly isLoginForm: boolean
-  /** null: nobody is signed in. */
+  /** Null: nobody is signed in. */
   readonly found: FoundSession | null
   /** The browser's IP address. */
   readonly address: string
@@ -21,14 +21,17 @@ export type Visitor = {
   readonly url: ReadonlyMap<string, string>
   /** The page's path and query, see `requestedPage`. */
   readonly page: string
-  /** Identifies the browser, see `FormTokens.browserOf`; null: it has none of our cookies. */
+  /** Identifies the browser, see `FormTokens.browserOf`; null if it has none of our cookies. */
   readonly browser: string | null
   readonly account: ShellModel['user']
-  /** Ends the session and the remembered sign-in without the browser's help. */
+  /** Ends the session and the remembered sign-in without the help of the browser. */
   readonly forget: () => Promise<void>
 }
 
-/** The visitor's attempt to sign in. The account is not known yet, so the attempt counts for the network only. */
+/**
+ * The visitor's attempt to sign in. The account is not known yet, so the attempt counts only towards the network's
+ * limit.
+ */
 export function tryOf({ address }: Visitor) {
   return { source: '', username: '', address }
 }

@@ -5,7 +5,10 @@ export type CloudSettings = {
   readonly url: URL
   /** `REMOTE_ENVIRONMENT_TOKEN` */
   readonly token: string
-  /** `CLOUD_PUBLIC_KEY`, an Ed25519 key as 32 bytes in base64url; empty: the key of the first contact is trusted. */
+  /**
+   * `CLOUD_PUBLIC_KEY`, an Ed25519 key as 32 bytes in base64url. If empty, the key received at the first contact is
+   * trusted.
+   */
   readonly publicKey: string
 }
 

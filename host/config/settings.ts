@@ -24,17 +24,17 @@ export type Settings = ServiceSettings & {
   /** `host:port` entries. */
   readonly httpAllowedHosts: readonly string[]
   readonly oauthAllowedHosts: readonly string[]
-  /** `SOLUTIONS_FOLDER`; empty: none. */
+  /** `SOLUTIONS_FOLDER`; empty if not set. */
   readonly solutionsFolder: string
   readonly adminName: string
-  /** Empty: the password stored in the platform's database, or a newly generated one. */
+  /** If empty, the password stored in the platform's database is used, or a new one is generated. */
   readonly adminPassword: string
   readonly timeZone: string
   readonly environment: Environment
   /** `PLATFORM_TESTING_MODE` */
   readonly isTesting: boolean
   readonly telemetry: TelemetrySettings
-  /** The control center that manages this host; null: none. */
+  /** The control center that manages this host, or null. */
   readonly cloud: CloudSettings | null
   /** All settings as shown to an operator, with their sources. */
   readonly shown: readonly ShownSetting[]
@@ -42,8 +42,8 @@ export type Settings = ServiceSettings & {
 
 /**
  * Reads the settings from environment properties.
- * @throws ERR_SETTINGS_INVALID with one line per error: the property, the allowed values, and its value unless it is a
- * secret
+ * @throws ERR_SETTINGS_INVALID with one line per error: the property, its allowed values, and its current value unless
+ *   that is a secret
  */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
   const { values, read, overrides, faults } = readProperties(PROPERTIES, environment)

@@ -8,17 +8,17 @@ import { LIMITS, type LimitName } from '../../runtime/limits.ts'
 export type ShownSetting = {
   readonly name: string
   readonly kind: 'property' | 'limit'
-  /** As text, with keys in URLs removed; null for a secret or if nothing is set. */
+  /** As text. Keys in URLs are removed. Null for a secret, or if nothing is set. */
   readonly value: string | null
   readonly isSet: boolean
   readonly isSecret: boolean
   readonly source: SettingSource
-  /** As text; null: none. */
+  /** As text, or null. */
   readonly default: string | null
   readonly what: string
 }
 
-/** @param read by name; absent settings have their default */
+/** @param read returns a setting by name; absent settings have their default */
 export function showSettings(read: ReadonlyMap<string, ReadSetting>): readonly ShownSetting[] {
   const properties = Object.entries(PROPERTIES as Record<string, Property>).map(([name, property]) => {
     return shown(name, 'property', property, property.secret === true, read.get(name))

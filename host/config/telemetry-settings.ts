@@ -16,13 +16,14 @@ export type TelemetrySettings = ExportSettings & {
   readonly sampled: number
   /** Whether to export log lines written by scripts. */
   readonly solutionLogs: boolean
-  /** A separate listener for `/metrics`; null: none. */
+  /** A separate listener for `/metrics`, or null. */
   readonly scraping: { readonly port: number; readonly host: string } | null
 }
 
 /**
  * Reads all properties of telemetry.
- * @param cloud the control center, which gets the signals that the standard variables do not configure; null: none
+ * @param cloud the control center, which gets the signals that the standard variables do not configure; null if there
+ *   is none
  */
 export function telemetrySettingsOf(values: Values, cloud: CloudSettings | null): TelemetrySettings {
   const port = values.METRICS_PORT
@@ -42,7 +43,7 @@ export function telemetryFault(values: Partial<Values>): string | null {
     return `METRICS_PORT must differ from PORT, ADMIN_PORT and HTTP_REDIRECT_PORT, but is "${port}"`
   }
   const isConnected = values.ENVIRONMENT === 'onprem' && values.REMOTE_ENVIRONMENT_TOKEN !== ''
-  // An invalid address is reported separately.
+  // An invalid address is reported elsewhere.
   const addresses = [
     values.CLOUD_URL,
     values.OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -55,7 +56,7 @@ export function telemetryFault(values: Partial<Values>): string | null {
   )
 }
 
-/** The control center's token is sent nowhere else. */
+/** Never send the control center's token anywhere else. */
 function cloudTarget({ url, token }: CloudSettings, signal: Signal): Target {
   const from = { url: 'CLOUD_URL', headers: 'REMOTE_ENVIRONMENT_TOKEN' }
   return { url: `${url.origin}/otlp/v1/${signal}`, headers: { authorization: `Bearer ${token}` }, from }

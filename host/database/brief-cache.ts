@@ -1,11 +1,11 @@
 /**
- * A cache for rows of the platform's database. Entries expire quickly enough that a change on another host is seen
- * within 1 s.
+ * A cache for rows in the platform's database. Entries expire so quickly that a change on another host is seen within 1
+ * s.
  */
 export interface BriefCache<T> {
   /** Concurrent callers share one read; a failed read is not cached. */
   get(key: string): Promise<T>
-  /** Call after a local change: the next `get` reads again. */
+  /** Call this after a local change, so that the next `get` reads again. */
   forget(key: string): void
 }
 

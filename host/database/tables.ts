@@ -16,14 +16,14 @@ export interface HostTables extends Tables {
     type: string
     authenticator: string
     listed: number
-    /** A `PreparedSolution` as JSON; host/solutions/stored-solution.ts writes and reads it. */
+    /** A `PreparedSolution` as JSON, written and read by host/solutions/stored-solution.ts. */
     prepared: string
     bundle: Uint8Array
     bytes: number
     uploaded_at: number
   }
   media: { solution: string; sha256: string; path: string; etag: string; content: Uint8Array }
-  /** The content of larger media files, duplicated in pieces: see host/solutions/media-pieces.ts. */
+  /** A second copy of the content of larger media files, in pieces: see host/solutions/media-pieces.ts. */
   media_pieces: { solution: string; sha256: string; path: string; piece: number; content: Uint8Array }
   solution_log: {
     id: Generated<number>
@@ -36,10 +36,10 @@ export interface HostTables extends Tables {
     line: number | null
     column: number | null
     correlation_id: string | null
-    /** Characters of the message; 0 in lines older than this column. */
+    /** Number of characters in the message; 0 in lines that are older than this column. */
     size: number
   }
-  /** Single-use tokens that were used, stored until they expire. */
+  /** Single-use tokens that have been used, stored until they expire. */
   used_tokens: { id: string; expires_at: number }
   /** What the operator granted to a solution, as JSON; passwords in it are encrypted. */
   grants: { solution: string; value: string }
@@ -68,7 +68,7 @@ export interface HostTables extends Tables {
   }
   /** The operator's OAuth settings for a solution, as JSON. */
   oauth_settings: { solution: string; value: string; updated_at: number }
-  /** A sign-in at a provider that was started; `content` is encrypted, and empty after use. */
+  /** A sign-in in progress at a provider. `content` is encrypted, and empty after use. */
   oauth_transactions: {
     id: string
     solution: string
@@ -82,8 +82,7 @@ export interface HostTables extends Tables {
     used_at: number | null
   }
   /**
-   * A successful sign-in at a provider. The hashes find it for logout requests from the provider; `content` is
-   * encrypted.
+   * A successful sign-in at a provider. The provider's logout requests find it by the hashes; `content` is encrypted.
    */
   provider_logins: {
     id: string

@@ -14,7 +14,7 @@ export interface Debugger {
   readonly address: string
   /** The debug targets with the links to open in Chrome. */
   links(): Promise<readonly (DebugTarget & { readonly link: string })[]>
-  /** Ends all sessions. */
+  /** Ends all debugger sessions. */
   stop(): Promise<void>
 }
 
@@ -27,11 +27,11 @@ export type DebuggerParts = {
 
 /** Loopback only: anyone who can connect can run arbitrary code in the sandbox processes. */
 const ADDRESS = '127.0.0.1'
-/** Allowed `Host` headers. A page that uses DNS rebinding sends its own host name. */
+/** Allowed `Host` headers. A page that uses DNS rebinding sends its own host name, which is not listed. */
 const OWN_NAMES = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i
 /** Maximum size of a debugger message in bytes; it may contain a changed script. */
 const LONGEST_MESSAGE = 8 * 1024 ** 2
-/** Unread data in bytes after which the session is closed. */
+/** Maximum unread data in bytes; above it, the session is closed. */
 const MOST_UNREAD = 128 * 1024 ** 2
 /** Maximum number of concurrent debuggers. */
 const MOST_SESSIONS = 16
@@ -64,7 +64,7 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
       const session = await attach(found.solution.loadable, found.target.unit, relay.listener)
       if (session === null) return refuse(ctx, 503, 'no sandbox process could be started')
       const isTaken = takeWebSocket(ctx, sockets, (socket) => relay.join(socket, session))
-      // The library itself responds to an invalid handshake, and the browser may have disconnected.
+      // The library itself responds to an invalid handshake, and the browser may already have disconnected.
       if (!isTaken || !relay.isConnected()) session.close()
       if (!isTaken) refuse(ctx, 426, 'this URL accepts only WebSocket connections')
     } finally {
@@ -93,8 +93,8 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
 }
 
 /**
- * Refuses web pages: they send their own `Origin`, or their host name if they use DNS rebinding. DevTools send a
- * `devtools:` origin, other programs none.
+ * Refuses requests from web pages, which send their own `Origin`, or their own host name if they use DNS rebinding.
+ * DevTools sends a `devtools:` origin; other programs send none.
  */
 async function refuseOthers(ctx: Context, next: Next): Promise<void> {
   ctx.set('Cache-Control', 'no-store')
@@ -111,7 +111,7 @@ function refuse(ctx: Context, status: number, why: string): void {
   ctx.body = `${why}\n`
 }
 
-/** The target in the format of Chrome. */
+/** The target in the format that Chrome expects. */
 function described(target: DebugTarget, address: string) {
   const { id, solution, version, unit } = target
   const ws = `${address}/${id}`
@@ -137,7 +137,7 @@ function createRelay() {
   let socket: WebSocket | null = null
   let isOver = false
 
-  /** 1001 (going away): the debugged scripts are gone, for example because a new version replaced them. */
+  /** 1001 means "going away": the debugged scripts are gone, for example because a new version replaced them. */
   function end(): void {
     isOver = true
     socket?.close(1001, 'the scripts are no longer loaded')

@@ -11,7 +11,7 @@ const run = promisify(execFile)
 /** The Node.js binary that runs scripts with the debugger. */
 export type DebugNode = { readonly node: string; readonly version: string }
 
-/** Where to search; tests set other places. */
+/** Where to search; replaced in tests. */
 export type DebugNodePlaces = {
   /** The project's `node_modules`. */
   readonly packages: string
@@ -75,7 +75,7 @@ function candidates({ packages, path, nvm, own }: DebugNodePlaces): string[] {
   return [...new Set(found)].filter((file) => existsSync(file))
 }
 
-/** Versions of Node 24, newest first. */
+/** Installed versions of Node.js 24, newest first. */
 function nvmVersions(folder: string): string[] {
   if (!existsSync(folder)) return []
   const versions = readdirSync(folder).filter((name) => name.startsWith('v24.'))

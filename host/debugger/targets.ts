@@ -5,11 +5,11 @@ import type { Unit } from '../../runtime/protocol.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 
-/** A debug target: the scripts of one unit of a solution's active version. */
+/** A debug target: the scripts of one unit in a solution's active version. */
 export type DebugTarget = {
   /**
-   * Random, so that a page that cannot read the list cannot guess it. Stays the same while the host runs, across
-   * uploads.
+   * A random id, so that a page that can't read the list can't guess it. It stays the same while the host runs, even
+   * across uploads.
    */
   readonly id: string
   readonly solution: string
@@ -19,7 +19,7 @@ export type DebugTarget = {
 
 export interface DebugTargets {
   list(): Promise<readonly DebugTarget[]>
-  /** The target and the active version of its solution; null if there is no such target. */
+  /** The target, and the active version of its solution; null if there is no such target. */
   find(id: string): Promise<{ readonly target: DebugTarget; readonly solution: ActiveSolution } | null>
 }
 
@@ -54,7 +54,7 @@ export function createDebugTargets(catalog: Catalog, store: Pick<SolutionStore, 
   }
 }
 
-/** Only units that have code to run. */
+/** Include only units that have code to run. */
 function debuggedUnits(solution: ActiveSolution): Unit[] {
   const units: Unit[] = ['main']
   if (unitsOf(solution).authenticator.length > 0) units.unshift('authenticator')

@@ -19,7 +19,8 @@ export type GrantApiParts = {
 }
 
 const GRANTABLE = z.enum(['alpha', 'beta', 'gamma'])
-// Excludes characters that are special in a connection string or that servers compare differently.
+// Excludes characters that have a special meaning in a connection string, or that database servers compare in different
+// ways.
 const ServerDatabase = z.string().regex(/^[A-Za-z0-9_$]([A-Za-z0-9_$. -]{0,126}[A-Za-z0-9_$.-])?$/, {
   error: 'must be 1 to 128 letters, digits and "_$.-", with spaces only within',
 })
@@ -69,7 +70,7 @@ const Grants = z
 export const Warnings = z.object({ warnings: z.array(z.object({ code: z.string(), message: z.string() })) })
 
 const WarnedGrants = Grants.extend(Warnings.shape).meta({ id: 'WarnedGrants' })
-/** Routes of a solution's grants. */
+/** Routes for the grants of a solution. */
 export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
   const { store, catalog, grants, platformDatabase } = parts
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
@@ -100,8 +101,8 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
       {
         summary:
           'Replace the grants of a solution. A password that is left out is kept if server and username are the same',
-        // No token may do this, whatever its scopes: a tool that uploads a solution for its author must not grant it
-        // anything.
+        // Tokens can't do this, whatever their scopes: a tool that uploads a solution for its author must not be able
+        // to grant it anything.
         right: null,
         act: 'solution-grants',
         names: namedSolution,
@@ -120,7 +121,7 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
   ]
 }
 
-/** Converts the form to grants, without a prototype. */
+/** Converts the form to grants. The object has no prototype. */
 function databasesOf(form: ReturnType<typeof GrantsForm.parse>['databases']): Record<string, DatabaseGrant> {
   const databases = Object.create(null) as Record<string, DatabaseGrant>
   for (const [name, { server, database, username, password }] of Object.entries(form)) {

@@ -34,9 +34,10 @@ export function requestsOf(manifests: readonly Asked[]): Asked {
 }
 
 /**
- * Reason to refuse a grant: it opens the platform's own database, or uses the platform's account on that server, which
- * may change users, grants and every other row. null: the grant may be used. Names are compared case-insensitively, as
- * some servers do: a wrong refusal costs a new name, a wrong acceptance exposes all accounts.
+ * Why a grant must be refused, or null. A grant is refused if it opens the platform's own database. It is also refused
+ * if it uses the platform's account on that server, which may change users, grants and every other row. Names are
+ * compared case-insensitively, as some servers do: a wrong refusal only requires another name, but a wrong acceptance
+ * exposes all accounts.
  */
 export function refusalOf({ server, database, username }: GrantedPlace, platform: PlatformPlace): string | null {
   if (server !== platform.server) return null
@@ -56,7 +57,7 @@ function isSameName(one: string, other: string): boolean {
 }
 
 /**
- * Warnings for the operator. Grants apply despite a warning, except `refused` ones, which an earlier version accepted.
+ * Warnings for the operator. The grants apply anyway, except those with `refused`, which an earlier version accepted.
  */
 export function warnOfGrants(
   grants: Pick<Grants, 'http'> & {

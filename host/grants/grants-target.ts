@@ -1,6 +1,6 @@
 import type { Grants, ShownGrants } from './grants.ts'
 
-/** The difference between two grants, such as `added http:api.example.org, removed users`. */
+/** Describes the difference between two grants, such as `added http:api.example.org, removed users`. */
 export function grantsTarget(granted: ShownGrants, wanted: Grants): string {
   const [had, has] = [placesOf(granted), placesOf(wanted)]
   const isNewPassword = (name: string) =>
@@ -17,7 +17,7 @@ export function grantsTarget(granted: ShownGrants, wanted: Grants): string {
   return changes.length === 0 ? 'no change' : changes.join(', ')
 }
 
-/** Grants by name, with the resource they point to. */
+/** Describes grants by name, with the resource that each points to. */
 function placesOf({ databases, http, users }: Grants | ShownGrants): Map<string, string> {
   return new Map([
     ...Object.entries(databases).map(([name, { server, database, username }]) => {

@@ -9,19 +9,19 @@ export type DatabaseGrant = {
   readonly server: 'alpha' | 'beta' | 'gamma'
   /** The database name on that server. */
   readonly database: string
-  /** Absent: the account in `DB_{server}_USERNAME` and `_PASSWORD`. */
+  /** If absent, the account in `DB_{server}_USERNAME` and `_PASSWORD` is used. */
   readonly username?: string
-  /** Only with a username; absent: the account has no password. */
+  /** Only with a username. If absent, the account has no password. */
   readonly password?: string
 }
 
-/** What the operator granted to a solution; its scripts can access nothing else. */
+/** What the operator has granted to a solution. Its scripts can't access anything else. */
 export type Grants = {
-  /** Keyed by the name that scripts use. No prototype, so that any name can be looked up. */
+  /** Keyed by the name that scripts use. The object has no prototype, so that any name can be looked up. */
   readonly databases: Readonly<Record<string, DatabaseGrant>>
   /** Hosts in the form of `readGrantedHost`: `api.example.org` or `10.0.0.7:8443`. */
   readonly http: readonly string[]
-  /** Whether its scripts may use the users table. */
+  /** Whether the solution's scripts may use the users table. */
   readonly users: boolean
 }
 
@@ -37,7 +37,9 @@ export interface GrantStore {
    */
   get(solution: string): Promise<Grants>
   show(solution: string): Promise<ShownGrants>
-  /** A database without a password keeps the stored one if its server and username are unchanged. */
+  /**
+   * Stores grants. A database without a password keeps the stored password if its server and username are unchanged.
+   */
   put(solution: string, wanted: Grants): Promise<ShownGrants>
 }
 
@@ -48,7 +50,7 @@ type StoredGrants = Omit<Grants, 'databases'> & { readonly databases: Readonly<R
 /** @param now the clock, in milliseconds */
 export function createGrants(db: HostDatabase, key: PlatformKey, now: () => number = Date.now): GrantStore {
   const cache = createBriefCache(async (solution) => opened(solution, await stored(solution)), now)
-  // The purpose includes the row's keys, so a password copied to another row cannot be decrypted there.
+  // The encryption purpose includes the row's keys, so that a password copied to another row can't be decrypted there.
   const purposeOf = (solution: string, name: string) => `grant ${solution} ${name}`
 
   async function stored(solution: string): Promise<StoredGrants> {
@@ -78,7 +80,7 @@ export function createGrants(db: HostDatabase, key: PlatformKey, now: () => numb
   ): StoredDatabase {
     if (password === '') return one
     if (password !== undefined) return { ...one, sealedPassword: key.encrypt(purposeOf(solution, name), password) }
-    // The stored password must not be sent to another server.
+    // Never send the stored password to another server.
     const isSame = one.username !== undefined && one.username === before?.username && one.server === before.server
     return isSame && before.sealedPassword !== undefined ? { ...one, sealedPassword: before.sealedPassword } : one
   }

@@ -40,8 +40,8 @@ export function addSolutionAccessPages(pages: PageRouter, parts: SolutionAccessP
 }
 
 /**
- * Databases by name, requested ones first. `needsGrant`: false for the solution's own database in this host.
- * `needsAccount`: it is on the platform's own database server, where a grant without an account is refused.
+ * Databases by name, requested ones first. `needsGrant` is false for the solution's own database in this host.
+ * `needsAccount` means that it is on the platform's own database server, where a grant without an account is refused.
  */
 function databaseRows(asked: Asked, granted: ShownGrants, platform: PlatformPlace) {
   const names = new Set([...Object.keys(asked.databases), ...Object.keys(granted.databases)])
@@ -64,7 +64,7 @@ function hostRows(asked: Asked, granted: ShownGrants) {
   })
 }
 
-/** Secrets, starting with the one that the manifest names if it is not set; its `hosts` is null. */
+/** Secrets, starting with the one that the manifest names, if it is not set. Its `hosts` is null. */
 function secretRows(oauth: Manifest['oauth'], listed: readonly ListedSecret[]) {
   const named = secretNameOf(oauth?.apiSecret ?? '')
   const isMissing = named !== null && !listed.some(({ name }) => name === named)

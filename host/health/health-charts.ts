@@ -7,7 +7,9 @@ const MINUTE = 60_000
 
 export type Span = 'hour' | 'day'
 
-/** `range`: the report's parameter. For a day, five minutes become one value to keep the page small. */
+/**
+ * `range` is the report's parameter. For a day, values of five minutes are combined into one to keep the page small.
+ */
 const SPANS = {
   hour: { range: 'recent', points: 360, group: 1, signInGroup: 6 },
   day: { range: 'day', points: 1440, group: 5, signInGroup: 15 },
@@ -48,7 +50,7 @@ export function healthCharts({ series, signIns }: Pick<HealthReport, 'series' | 
   ]
 }
 
-/** Steps until the next full minute: labels have no seconds, so the axis starts and ends on full minutes. */
+/** Number of steps until the next full minute. Labels have no seconds, so the axis starts and ends on full minutes. */
 function untilMinute({ points, step }: HealthReport['series']): number {
   const end = (points.at(-1)?.at ?? 0) + step
   return Math.ceil(((MINUTE - (end % MINUTE)) % MINUTE) / step)
@@ -60,7 +62,7 @@ function nothing(count: number): null[] {
 
 type Stretch = { readonly from: number; readonly step: number; readonly count: number }
 
-/** Outcomes other than `ok` and `throttled` are refusals by a script, a rule or the database. */
+/** All outcomes except `ok` and `throttled` are refusals by a script, a rule or the database. */
 function signInChart(signIns: NonNullable<HealthReport['signIns']>, { from, step, count }: Stretch, group: number) {
   const kinds = { ok: zeros(count), refused: zeros(count), throttled: zeros(count) }
   for (const { at, outcome, count: times } of signIns) {

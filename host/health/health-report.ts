@@ -23,29 +23,32 @@ export type HealthReport = {
   readonly version: string
   readonly node: string
   readonly database: { readonly kind: KindName; readonly ok: boolean; readonly latency: number | null }
-  /** In epoch ms, see `CertificateState`; null: TLS is off. */
+  /** In epoch ms, see `CertificateState`; null if TLS is off. */
   readonly certificate: ReturnType<HostCertificate['state']> | null
-  /** State of the export to the collector, by signal; empty: no export. */
+  /** State of the export to the collector, by signal; empty if nothing is exported. */
   readonly telemetry: readonly SenderState[]
   /** In bytes; `used` includes the memory of database processes. */
   readonly memory: { readonly host: number; readonly processes: number } & MemoryState
-  /** Open on this host. */
+  /** Number of clients open on this host. */
   readonly clients: number
   readonly processes: readonly SeenProcess[]
-  /** Solutions whose scripts are paused; null: the database did not respond. */
+  /** Solutions whose scripts are paused; null if the database did not respond. */
   readonly quarantined: readonly { readonly solution: string; readonly retryAt: number }[] | null
-  /** Problems that block PLATFORM_CLOUD sign-ins or their login page, as this host last saw them. */
+  /** Problems that this host last found with PLATFORM_CLOUD sign-ins or their login page. */
   readonly cloudLogins: readonly { readonly solution: string; readonly problem: CloudLoginProblem }[]
-  /** State of the control center connection; null: no control center. */
+  /** State of the control center connection; null if there is no control center. */
   readonly cloud: CloudState | null
   readonly series: { readonly range: Range; readonly step: number; readonly points: readonly Point[] }
-  /** Sign-ins on all hosts, from the audit, per step of the series; null: the database did not respond. */
+  /**
+   * Sign-ins on all hosts, counted from the audit log for each step of the series; null if the database did not
+   * respond.
+   */
   readonly signIns: readonly OutcomeCount[] | null
   readonly entries: readonly EntryFigures[]
 }
 
 export type HealthParts = {
-  /** Null: TLS is off. */
+  /** Null if TLS is off. */
   readonly certificate?: HostCertificate['state'] | null
   readonly figures: Figures
   readonly supervisor: Pick<Supervisor, 'processes' | 'retryAt' | 'memory'>
@@ -55,13 +58,13 @@ export type HealthParts = {
   readonly db: HostDatabase
   readonly kind: KindName
   readonly version: string
-  /** Absent: no control center. */
+  /** Absent if there is no control center. */
   readonly cloud?: (() => CloudState) | undefined
-  /** Absent: no control center. */
+  /** Absent if there is no control center. */
   readonly cloudLoginProblems?: (() => HealthReport['cloudLogins']) | undefined
 }
 
-/** The state of this host, for the page and the API. Responds even if the database is down. */
+/** Reports the state of this host, for the page and the API. Responds even if the database is down. */
 export type Health = (asked: { readonly range: Range; readonly hours: number }) => Promise<HealthReport>
 
 /** Timeout of database queries, in ms. */
@@ -79,7 +82,7 @@ export function createHealth(parts: HealthParts, now: () => number = Date.now): 
     })
   }
 
-  /** Leaves out solutions that were removed or now use another sign-in method. */
+  /** Leaves out solutions that were removed or now use another sign-in mode. */
   async function cloudLogins(): Promise<HealthReport['cloudLogins']> {
     const found = parts.cloudLoginProblems?.() ?? []
     if (found.length === 0) return []
@@ -124,7 +127,7 @@ export function createHealth(parts: HealthParts, now: () => number = Date.now): 
 
 const SIGN_INS = ['sign-in', 'remembered-sign-in'] as const
 
-/** In ms, to one decimal; null: no response in time. */
+/** In ms, to one decimal place; null if there was no response in time. */
 async function latencyOf(db: HostDatabase): Promise<number | null> {
   const begun = performance.now()
   const asked = db.selectFrom('platform').select('key').where('key', '=', 'examples').executeTakeFirst()

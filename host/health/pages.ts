@@ -17,7 +17,7 @@ export type HealthPageParts = { readonly health: Health; readonly maintenance: P
 
 /** Above this fraction of RUNTIME_XMX, sandbox processes are terminated to free memory. */
 const MEMORY_FULL = 0.9
-/** Number of entry functions and handlers that the page lists. */
+/** Maximum number of entry functions and handlers on the page. */
 const SHOWN_ENTRIES = 15
 
 /** The health page. Its script reloads the content from the same address with `.json`. */
@@ -58,12 +58,12 @@ export function allFindings(report: HealthReport, isInMaintenance: boolean): Fin
   ]
 }
 
-/** How long dropped data is reported, in ms. */
+/** How long the page reports that data was dropped, in ms. */
 const DROPS_SHOWN = 60 * 60_000
 
 /**
- * One finding for all signals, since they usually share one collector. If the collector refuses them, one finding per
- * property to correct.
+ * Report a single finding for all signals, since they usually share one collector. If the collector rejects them,
+ * report one finding per property that must be corrected.
  */
 export function telemetryFindings(telemetry: HealthReport['telemetry'], now = Date.now()): Finding[] {
   const barred = Map.groupBy(

@@ -6,7 +6,8 @@ import type { Permission } from '../../base/accounts/user-rules.ts'
 const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 
 /**
- * A cell that no spreadsheet runs: an apostrophe turns it into text. Cells that look already escaped get another one.
+ * Returns a cell that no spreadsheet evaluates: a leading apostrophe turns it into text. A cell that already looks
+ * escaped gets a second apostrophe.
  */
 export function writeCell(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text
@@ -18,8 +19,8 @@ export function readCell(cell: string): string {
 }
 
 /**
- * Permissions as one text: `Users;Sales@crm`, where the second is valid only in the solution `crm`. A backslash escapes
- * `;`, `@` and `\` in names.
+ * Permissions as one text: `Users;Sales@crm`, where the second permission is valid only in the solution `crm`. A
+ * backslash escapes `;`, `@` and `\` in names.
  */
 export function writePermissionCell(permissions: readonly Permission[]): string {
   return permissions
@@ -30,7 +31,7 @@ export function writePermissionCell(permissions: readonly Permission[]): string 
     .join(';')
 }
 
-/** Reads what `writePermissionCell` wrote. Ignores spaces around names. */
+/** Reads the output of `writePermissionCell`. Ignores spaces around names. */
 export function readPermissionCell(cell: string): Permission[] {
   const parts = cell.match(/(?:\\.|[^;\\]|\\$)+/gsu) ?? []
   return parts

@@ -2,13 +2,13 @@ import type { Middleware } from 'koa'
 import { memoryFull } from '../../runtime/memory-full.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 
-/** Never refused: requests that end sessions, here or at the provider, free memory. */
+/** These paths are never refused: they end sessions, here or at the provider, and so free memory. */
 const ENDS_WORK = /\/(logout|backchannel-logout)$/
 
 /**
- * Responds 503 to form submissions if running work has used up the memory for longer than a moment, before reading the
- * body. Pages are still served; scripts, clients and uploads are refused where they start. The admin port is exempt, so
- * that the operator can see why.
+ * Responds with 503 to form submissions, before reading the body, if running work has used up the memory for longer
+ * than a moment. Pages are still served. Scripts, clients and uploads are refused where they start. The admin port is
+ * exempt, so that the operator can see the cause.
  * @throws ERR_MEMORY_FULL
  */
 export function refuseWhenFull({ whenRoom }: Pick<Supervisor, 'whenRoom'>): Middleware {

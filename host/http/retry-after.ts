@@ -1,6 +1,6 @@
 import type { Failed } from '../../runtime/outcome.ts'
 
-/** Retry delay in seconds if no sandbox process was free and it is unknown when one will be. */
+/** Retry delay in seconds if no sandbox process was free and it is unknown when one will be free. */
 const BUSY_FOR = 5
 
 /** Retry delay after `sandbox_busy`, in seconds. */

@@ -4,9 +4,9 @@ import { createNonce, sendHtml } from '../../base/http/request.ts'
 import { goesOnPage } from '../web/pages.ts'
 
 /**
- * Redirects the browser to an address from a script (`application.showURL`). If it is on another origin, the response
- * to a form POST is a page that redirects: browsers block a direct redirect under `form-action`.
- * @param origin origin of the solution
+ * Redirects the browser to an address that a script set (`application.showURL`). If the address is on another origin,
+ * the response to a form POST is a page that redirects, because browsers block a direct redirect under `form-action`.
+ * @param origin the solution's origin
  */
 export function sendToAddress(ctx: Context, address: string, origin: string, locale: string): void {
   const url = URL.parse(address, origin)

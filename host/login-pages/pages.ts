@@ -26,7 +26,7 @@ const Looks = z.object({
   scheme: z.enum(['light', 'dark']).catch('light'),
 })
 
-/** The login page of a solution: its preview, the errors in its template, and a template to start from. */
+/** The page about a solution's login page: a preview, the errors in its template, and a template to start from. */
 export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts): void {
   const { store, catalog, previewTickets, limits, cloudLogin } = parts
 
@@ -47,7 +47,7 @@ export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts):
     const mode = signInModeOf(active)
     const facts = await lookAtLoginPage(active, await activeBundle(store, active), limits)
     if (mode === 'PLATFORM_CLOUD') {
-      // Without a control center users see an error page instead of a login page.
+      // Without a control center, users see an error page instead of a login page.
       if (cloudLogin === null) return { mode, facts, preview: null, cloud: { isConnected: false } }
       const designed = await cloudLogin.pageOf(active)
       const preview = previewOf(ctx, active.name, loginPageLocales(lookOf(active, designed, '')))
@@ -78,7 +78,7 @@ export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts):
   }
 }
 
-/** i18n table names only have the form of a locale, so `tag` may be unknown. */
+/** The names of i18n tables are only checked for the form of a locale, so `tag` may be an unknown locale. */
 function nameOf(names: Intl.DisplayNames, tag: string): string {
   try {
     return names.of(tag) ?? tag

@@ -24,19 +24,20 @@ export type LoginPreviewParts = {
   readonly settings: Pick<Settings, 'passwordHelp'>
 }
 
-/** How the page is shown. Invalid or missing values default to those of a first visit. */
+/** How the page is shown. Invalid or missing values get the defaults of a first visit. */
 export const PreviewQuery = z.object({
   locale: z.string().max(100).catch(''),
   state: z.enum(LOGIN_STATE_NAMES).catch('first'),
   name: z.literal('kept').nullable().catch(null),
 })
 
-/** Shown in the user name field, in states that keep it. */
+/** Shown in the user name field, in states that keep its value. */
 const KEPT_NAME = 'anna@example.org'
 
 /**
- * The login page in a frame of the admin pages. The solution's author controls its scripts, so it gets an opaque
- * origin: it can't read cookies, the page around it or API responses, submit forms or open windows.
+ * The login page in an iframe on the admin pages. The solution's author controls the page's scripts, so it gets an
+ * opaque origin. It can't read cookies, the surrounding page or API responses, and it can't submit forms or open
+ * windows.
  */
 export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts): void {
   const { catalog, store, previewTickets, cloudLogin, settings } = parts
@@ -62,25 +63,28 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
     const { name, ticket, path } = ctx.params as { name: string; ticket: string; path: string }
     requireTicket(name, ticket)
     await sendMedia(ctx, await catalog.need(name), path, store)
-    // Tried in Chromium: requests from a sandboxed page count as cross-site, and font requests have the origin "null".
+    // Tested in Chromium: requests from a sandboxed page count as cross-site, and font requests have the origin "null".
     ctx.set('Cross-Origin-Resource-Policy', 'cross-origin')
     ctx.set('Access-Control-Allow-Origin', 'null')
   })
 
-  /** Also checked for the page: the ticket is part of its Content-Security-Policy, where no other text may get in. */
+  /**
+   * Check this for the page too: the ticket becomes part of its Content-Security-Policy, so no other text may get in.
+   */
   function requireTicket(name: string, ticket: string): void {
     if (previewTickets.isFor(name, ticket)) return
     throw new PlatformError('ERR_NOT_FOUND', 'This preview has expired. Reload the page that shows it.')
   }
 }
 
-/** The folder of the page. Its media are in `media/`. */
+/** The folder of the page, whose media are in `media/`. */
 export function previewPath(name: string, ticket: string): string {
   return `/admin/solutions/${name}/login-page/preview/${ticket}/`
 }
 
 /**
- * CSP can't express IPv6 addresses (CSP 3, section 2.3.1), so these allow the whole origin; requests have no cookies.
+ * CSP can't express IPv6 addresses (CSP 3, section 2.3.1), so allow the whole origin for these. Requests send no
+ * cookies.
  */
 function mediaSource(ctx: Context, name: string, ticket: string): string {
   const origin = adminOrigin(ctx)

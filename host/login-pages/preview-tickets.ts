@@ -3,8 +3,8 @@ import { z } from '../../runtime/zod.ts'
 import { readSigned, writeSigned } from '../login/signed-text.ts'
 
 /**
- * Lets the preview of a login page load the media of its solution. The preview is sandboxed, so its requests have no
- * cookies; a ticket in the URL proves instead that a signed-in user is viewing it.
+ * Allows the preview of a login page to load the media of its solution. The preview is sandboxed, so its requests have
+ * no cookies. Instead, a ticket in the URL proves that a signed-in user is viewing the preview.
  */
 export interface PreviewTickets {
   issue(solution: string): string
@@ -13,7 +13,8 @@ export interface PreviewTickets {
 
 const PURPOSE = 'login-preview'
 /**
- * In ms: the longest session of the admin pages. A ticket only gives access to what the solution's users see anyway.
+ * In ms: the longest session of the admin pages. A ticket only gives access to media that the solution's users see
+ * anyway.
  */
 const LIFETIME = 12 * 3_600_000
 /** In characters. */

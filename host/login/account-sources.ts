@@ -17,15 +17,15 @@ export interface AccountSource {
   /** Checks a remembered user again: their permissions may have changed since they signed in. */
   recheck(asking: Asking, series: Series): Promise<SignInAnswer>
   /**
-   * Whether the accepted sign-in is still valid. Checked after the session is stored: if the user's access ended before
-   * that, there was no session to end.
+   * Whether the accepted sign-in is still valid. Call this after the session is stored: if the user's access ended
+   * before that, there was no session to end yet.
    */
   stillHolds(asking: Asking, accepted: Accepted, providerLogin: string | null): Promise<boolean>
 }
 
-/** A source that checks what the user typed into the login page. */
+/** A source that checks the credentials entered on the login page. */
 export interface FormSource extends AccountSource {
-  /** The name under which attempts to sign in to its accounts are counted. */
+  /** The name under which sign-in attempts for its accounts are counted. */
   countedAs(solution: ActiveSolution): string
   check(asking: Asking, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
 }
@@ -58,11 +58,14 @@ export function createAccountSources(
 }
 
 function usersTable(users: Users): FormSource {
-  /** Chosen here: users need a permission for the solution to sign in, since `security.login` accepts no empty list. */
+  /**
+   * Chosen here: users need at least one permission for the solution to sign in, since `security.login` rejects an
+   * empty list.
+   */
   async function answerFor({ solution }: Asking, user: User): Promise<SignInAnswer> {
     const listed = permissionsOf(solution)
     const held = await users.permissionsFor(user.uid, solution.name)
-    // All solutions share the table: permissions that this one does not list belong to others.
+    // All solutions share the table. Permissions that this solution does not list belong to others.
     const permissions = listed === null ? held : held.filter((name) => listed.includes(name))
     if (permissions.length === 0) return refused()
     const login = { username: user.username, uid: user.uid, permissions }
@@ -87,7 +90,7 @@ function usersTable(users: Users): FormSource {
     },
     async recheck(asking, series) {
       const user = await users.get(series.uid)
-      // Users who must change their password do so after they sign in on the login page.
+      // Users who must change their password do so after they have signed in on the login page.
       return user?.enabled && !user.mustChangePassword ? answerFor(asking, user) : refused()
     },
   }

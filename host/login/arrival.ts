@@ -5,18 +5,18 @@ import { readQuery } from '../../base/http/read-body.ts'
 import { cookieScope, stateOf } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
 
-/** A request to sign in: what the browser sent, and from which address. */
+/** A request to sign in: the data that the browser sent, and the address it came from. */
 export type Asking = {
   readonly solution: ActiveSolution
   readonly locale: string
   readonly url: ReadonlyMap<string, string>
   readonly correlationId: string
   readonly serverUrl: string
-  /** The network address of the browser. */
+  /** The browser's IP address. */
   readonly address: string
 }
 
-/** The same, with access to the browser's cookies. */
+/** The same request, with access to the browser's cookies. */
 export type Arrival = Asking & { readonly ctx: Context; readonly scope: CookieScope }
 
 export function readArrival(ctx: Context, solution: ActiveSolution, locale: string, sites: Sites): Arrival {

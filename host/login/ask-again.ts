@@ -6,7 +6,7 @@ import type { AuthenticatorQuestion } from './ask-authenticator.ts'
 import { queryParams, withoutCustom } from './query-params.ts'
 import type { SignInAnswer } from './sign-in-answer.ts'
 
-/** A user's previous sign-in, as scripts get it in `last_login` (design 5.1). */
+/** A user's previous sign-in, as passed to scripts in `last_login` (design 5.1). */
 export type EarlierSignIn = Pick<Series, 'uid' | 'username' | 'permissions' | 'tenant'> & { readonly locale: string }
 
 export function earlierOf({ locale: asked }: Pick<Asking, 'locale'>, series: EarlierSeries): EarlierSignIn {
@@ -17,8 +17,8 @@ export function earlierOf({ locale: asked }: Pick<Asking, 'locale'>, series: Ear
 type EarlierSeries = Pick<Series, 'uid' | 'username' | 'permissions' | 'custom' | 'tenant' | 'locale'>
 
 /**
- * Asks the authenticator about a remembered user, with the `custom_*` fields from the sign-in. Those in the current URL
- * are ignored: a link must not move a remembered user to another tenant.
+ * Asks the authenticator about a remembered user, with the `custom_*` fields of the sign-in. Those in the current URL
+ * are ignored, so that a link can't move a remembered user to another tenant.
  */
 export async function askAgain(
   ask: AuthenticatorQuestion,
@@ -27,7 +27,7 @@ export async function askAgain(
   lastLogin: Json,
 ): Promise<SignInAnswer> {
   const { username, custom } = series
-  // Older versions did not store them, so only the URL has them.
+  // Older versions did not store these fields, so only the URL has them.
   const url = custom === null ? asking.url : withoutCustom(asking.url)
   const fields = new Map(Object.entries(custom ?? {}))
   const params = { ...queryParams(url, fields), username, last_login: lastLogin }
@@ -35,7 +35,7 @@ export async function askAgain(
   return answer.kind === 'accepted' ? { ...answer, effects: withEarlier(answer.effects, series) } : answer
 }
 
-/** Chosen here: only for the same uid, since another account must not inherit a tenant. */
+/** Chosen here: only for the same uid, so that another account doesn't inherit the tenant. */
 function withEarlier(effects: Effects, { uid, tenant, locale }: EarlierSeries): Effects {
   if (effects.login?.uid !== uid) return effects
   return { ...effects, tenant: effects.tenant ?? tenant, locale: effects.locale ?? locale }

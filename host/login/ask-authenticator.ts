@@ -6,8 +6,9 @@ import { argumentOf } from './query-params.ts'
 import type { SignInAnswer } from './sign-in-answer.ts'
 
 /**
- * Asks the solution's authenticator about a user who signs in, by its `onSolutionOpen(arg, queryParams)` (guide 2.2).
- * @param fields of the form. Secret values in them and in the URL are kept out of the log.
+ * Asks the solution's authenticator about a user who is signing in, by calling its `onSolutionOpen(arg, queryParams)`
+ * (guide 2.2).
+ * @param fields the form's fields. Secret values in them and in the URL are kept out of the log.
  */
 export type AuthenticatorQuestion = (
   asking: Asking,

@@ -17,13 +17,16 @@ import { changePasswordPage } from '../web/pages.ts'
 import type { FormTokens } from './form-token.ts'
 
 /**
- * Where users of the users table change their own password. Chosen here: `/solution/{name}/password`, for users who are
- * signed in or have just entered the right password. After the change they sign in again in every browser.
+ * Where users in the users table change their own password. Chosen here: `/solution/{name}/password`, for users who are
+ * signed in or have just entered the right password. After the change, they must sign in again in every browser.
  */
 export interface ChangePasswordPages {
-  /** Sends the page instead of starting a session, if the user must change the password that they just entered. */
+  /** If the user must change the password that they have just entered, sends the page instead of starting a session. */
   demand(ctx: Context, solution: ActiveSolution, locale: string, user: User): void
-  /** Sends the page to a user who is signed in. @throws ERR_NOT_FOUND if the account has no password here */
+  /**
+   * Sends the page to a user who is signed in.
+   * @throws ERR_NOT_FOUND if the account's password is not stored here
+   */
   show(ctx: Context, solution: ActiveSolution, session: Session | null): Promise<void>
   /** Handles the page's form. */
   submit(ctx: Context, solution: ActiveSolution, locale: string, session: Session | null): Promise<void>
@@ -45,7 +48,7 @@ const TICKET_LIFETIME = 15 * 60_000
 
 type Refusal = { readonly status: 422 | 429; readonly text: string }
 
-/** The form's user, and the ticket that proves it is them; null if their session does. */
+/** The form's user, and the ticket that proves who they are; null if their session proves it. */
 type Person = { readonly user: User; readonly ticket: string | null }
 
 export function createChangePasswordPages(
@@ -54,7 +57,9 @@ export function createChangePasswordPages(
 ): ChangePasswordPages {
   const { limits, sites, formTokens, key, users, throttle, audit } = parts
 
-  /** Binds a ticket to the solution, the user and their current password: changing the password invalidates it. */
+  /**
+   * Binds a ticket to the solution, the user and their current password. Changing the password invalidates the ticket.
+   */
   function textOf(solution: string, { uid, passwordChangedAt }: User, expiry: string): string {
     return `${solution} ${expiry} ${passwordChangedAt} ${uid}`
   }

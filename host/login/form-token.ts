@@ -5,27 +5,28 @@ import { storedHash } from '../../base/database/stored-hash.ts'
 import { type CookieScope, readCookie, readCookies, setCookie } from '../../base/http/cookies.ts'
 
 /**
- * The CSRF token of a form, bound to the browser by the cookie `login-{name}`. Later pages keep the cookie, so that two
- * tabs work; signing in replaces it.
+ * The CSRF token of a form, bound to the browser by the cookie `login-{name}`. Pages that are opened later keep the
+ * cookie, so that two tabs work. Signing in replaces it.
  */
 export interface FormTokens {
   /**
-   * The token for a page; sets the cookie if the browser has none. All calls for one response return the same token.
+   * Returns the token for a page; sets the cookie if the browser has none. All calls for one response return the same
+   * token.
    */
   issue(ctx: Context, scope: CookieScope): string
   check(ctx: Context, scope: CookieScope, token: string | undefined): boolean
   /** Gives the browser a new cookie, which invalidates the tokens of earlier pages. */
   renew(ctx: Context, scope: CookieScope): void
-  /** An id for the browser: the hash of its cookie, or null if it has none. Does not set the cookie. */
+  /** An id for the browser: the hash of its cookie, or null if it has none. This does not set the cookie. */
   browserOf(ctx: Context, scope: CookieScope): string | null
-  /** The ids for all cookies of that name, to match an id that `browserOf` returned earlier. */
+  /** The ids for all cookies with that name, to match an id that `browserOf` returned earlier. */
   browsersOf(ctx: Context, scope: CookieScope): readonly string[]
 }
 
 const PURPOSE = 'form-token'
 
 export function createFormTokens(key: PlatformKey): FormTokens {
-  /** The cookie that each response sets, which its page's form will send. A request is for one solution. */
+  /** The cookie that each response sets, and that its page's form will send. A request belongs to one solution. */
   const given = new WeakMap<Context, string>()
   const textOf = (scope: CookieScope, cookie: string) => `${scope.realm} ${cookie}`
 

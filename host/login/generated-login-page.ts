@@ -19,8 +19,8 @@ export type LoginPageFacts = {
   /** Whether the active version has a `media/login.html`. */
   readonly hasTemplate: boolean
   /**
-   * Whether users see it. The default page replaces a template that lacks the form, the user name or the password; with
-   * PLATFORM_CLOUD users see the control center's page.
+   * Whether users see the template. The default page replaces a template that lacks the form, the user name or the
+   * password. With PLATFORM_CLOUD, users see the control center's page.
    */
   readonly isUsed: boolean
   readonly warnings: readonly LoginPageWarning[]
@@ -52,10 +52,10 @@ export type GenerateParts = {
 }
 
 /**
- * Adds the default login page to the media of a solution, for its author to edit (guide 2.4). This creates a new
+ * Adds the default login page to a solution's media, so that its author can edit it (guide 2.4). This creates a new
  * version, which is checked and activated like any upload.
  * @param options.replace whether to replace an existing `login.html`
- * @throws ERR_FILE_EXISTS if there is one and `replace` is false, and what `Uploads.change` throws
+ * @throws ERR_FILE_EXISTS if there is one and `replace` is false, and the errors of `Uploads.change`
  */
 export function generateLoginPage(
   name: string,
@@ -79,7 +79,7 @@ export function generateLoginPage(
 
 /**
  * The active version's bundle.
- * @throws ERR_VERSION_NOT_FOUND if it was just erased
+ * @throws ERR_VERSION_NOT_FOUND if it has just been erased
  */
 export async function activeBundle(
   store: Pick<SolutionStore, 'bundle'>,

@@ -14,15 +14,15 @@ import type { Sites } from '../../base/http/sites.ts'
 import type { FormTokens } from './form-token.ts'
 
 /**
- * Sends a solution's login page: from its template, or for PLATFORM_CLOUD from the control center's. If that is missing
- * or unusable, sends the default page.
+ * Sends a solution's login page, from its template or, for PLATFORM_CLOUD, from the control center. If that page is
+ * missing or unusable, sends the default page.
  */
 export type LoginPageSender = (ctx: Context, solution: ActiveSolution, page: LoginPage) => Promise<void>
 
 export type LoginPageSenderParts = {
   readonly sites: Sites
   readonly formTokens: FormTokens
-  /** `PLATFORM_TESTING_MODE`: adds `data-cy` to inputs. */
+  /** If `PLATFORM_TESTING_MODE`, adds `data-cy` to inputs. */
   readonly isTesting: boolean
   /** `PASSWORD_HELP` */
   readonly passwordHelp: string
@@ -40,7 +40,7 @@ export function createLoginPageSender({
   return async (ctx, solution, page) => {
     const designed = (await cloudLogin?.pageOf(solution)) ?? null
     const look = lookOf(solution, designed, passwordHelp)
-    // It may have texts in languages that the solution lacks.
+    // The page may have texts in languages that the solution lacks.
     const asked = designed === null ? null : chooseLocale(ctx.get('Accept-Language'), localesOf(look))
     const nonce = createNonce()
     const formToken = formTokens.issue(ctx, cookieScope(ctx, sites, solution.name))
@@ -54,8 +54,8 @@ export function createLoginPageSender({
 }
 
 /**
- * @param designed the control center's page. If null, PLATFORM_CLOUD uses the default page, even if the solution has a
- *   template.
+ * @param designed the control center's page; if null, PLATFORM_CLOUD uses the default page, even if the solution has a
+ *   template
  */
 export function lookOf(
   { manifest, template, texts, title }: Pick<ActiveSolution, 'manifest' | 'template' | 'texts' | 'title'>,
@@ -82,7 +82,7 @@ const USE_LOGIN_TOKEN = `addEventListener('DOMContentLoaded', () => {
 })`
 
 /**
- * Adds the attributes that end-to-end tests use to find inputs, such as `login.username`, unless the template has them.
+ * Adds the attributes by which end-to-end tests find inputs, such as `login.username`, unless the template has them.
  */
 const NAME_INPUTS = `
 addEventListener('DOMContentLoaded', () => {

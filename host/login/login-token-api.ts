@@ -32,7 +32,7 @@ export function loginTokenForm(limits: Limits) {
 
 const LoginToken = z.object({ token: z.string(), expiresAt: z.int().min(0) }).meta({ id: 'LoginToken' })
 
-/** Lets operators sign a user in to a solution. */
+/** Allows operators to sign a user in to a solution. */
 export function loginTokenRoutes({ catalog, loginTokens, limits }: LoginTokenApiParts): AdminRoute[] {
   return [
     route(

@@ -5,7 +5,7 @@ import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
 import { createSingleUseTokens } from './single-use-token.ts'
 
-/** A token that signs its bearer in to one solution, once. */
+/** A token that signs its bearer in to one solution. It can be used only once. */
 export interface LoginTokens {
   /**
    * @param expiresInMs default `LOGIN_TOKEN_LIFETIME`, at most `LONGEST_LIFETIME`
@@ -13,18 +13,18 @@ export interface LoginTokens {
    */
   issue(solution: string, login: Login, expiresInMs?: number): { readonly token: string; readonly expiresAt: number }
   /**
-   * Uses a token up on all hosts. The caller checks the permissions against those in the solution's manifest.
-   * @returns null if the token was not issued by this platform, is expired, already used, or for another solution; the
-   *   last does not use it up
+   * Marks a token as used on all hosts. The caller checks its permissions against those in the solution's manifest.
+   * @returns null if the token was not issued by this platform, is expired, was already used, or is for another
+   *   solution, in which case it stays unused
    */
   consume(solution: string, token: string): Promise<Login | null>
   /** Deletes the records of used tokens of all kinds that have expired. */
   sweep(): Promise<void>
 }
 
-/** In ms: a token hands over a sign-in; it is not a long-term credential. */
+/** In ms. It is short, because a token hands over a sign-in and is not a long-term credential. */
 export const LONGEST_LIFETIME = 24 * 3_600_000
-/** In characters: the token is sent in a URL and in a form. */
+/** In characters. The token is sent in a URL and in a form. */
 const LONGEST = 4096
 
 const Content = z.strictObject({ username: z.string(), uid: z.string(), permissions: z.array(z.string()) })

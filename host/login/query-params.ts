@@ -1,15 +1,16 @@
 import type { Json } from '../../runtime/plugin.ts'
 
-/** URLs end up in browser histories and logs, so scripts get these only from the form. */
+/** URLs end up in browser histories and logs, so scripts get these parameters only from the form. */
 const NEVER_FROM_URL = new Set(['username', 'password'])
 /**
- * Fields for the host, and `last_login`, which only the host may set: authenticators skip the password if it is set.
+ * Fields for the host itself, and `last_login`, which only the host may set: authenticators skip the password check if
+ * it is set.
  */
 const NEVER_FOR_SCRIPTS = new Set(['csrf_token', 'id_token', 'remember', 'last_login'])
 
 /**
- * `queryParams` of an entry function: the URL's parameters, then the form's fields, which win. All values are strings,
- * in their original order (design 5.1). The object has no prototype, in the guest too.
+ * `queryParams` for an entry function: the URL's parameters, then the form's fields, which take precedence. All values
+ * are strings, in their original order (design 5.1). The object has no prototype, not even in the guest.
  */
 export function queryParams(
   url: ReadonlyMap<string, string>,
@@ -21,7 +22,7 @@ export function queryParams(
   return params
 }
 
-/** The `custom_*` inputs of a login page (guide 2.4). Later maps win. */
+/** The `custom_*` inputs on a login page (guide 2.4). Later maps take precedence. */
 export function customFields(...maps: readonly ReadonlyMap<string, string>[]): Record<string, string> {
   return Object.fromEntries(maps.flatMap((map) => [...map]).filter(([name]) => isCustom(name)))
 }
@@ -40,7 +41,7 @@ export function argumentOf(url: ReadonlyMap<string, string>): string | null {
   return url.get('argument') ?? null
 }
 
-/** The fields that a login page shows again or is prefilled with. The template decides which inputs show them. */
+/** The fields that a login page keeps or is prefilled with. The template decides which inputs show them. */
 export function keptFields(
   from: ReadonlyMap<string, string>,
   options: { readonly username: boolean },

@@ -2,17 +2,17 @@ import type { Context } from 'koa'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from './arrival.ts'
 
-/** A user who is signed in, and where their browser goes. */
+/** A user who is signed in, and where to send their browser. */
 export type SignedIn = {
   readonly username: string
-  /** Where a script sends the browser instead of `page`, or null. */
+  /** Where a script sends the browser instead of to `page`, or null. */
   readonly showUrl: string | null
   readonly page: string
   /** Of the page that links to another origin. */
   readonly locale: string
 }
 
-/** The last step of a sign-in: redirects to where a script sends the browser, or else to the requested page. */
+/** The last step of a sign-in: redirects the browser to where a script sends it, or else to the requested page. */
 export function redirectSignedIn(
   { ctx, serverUrl }: Arrival,
   { showUrl, page, locale }: Omit<SignedIn, 'username'>,
@@ -21,7 +21,7 @@ export function redirectSignedIn(
   else sendToAddress(ctx, showUrl, serverUrl, locale)
 }
 
-/** @param page path and query */
+/** @param page the path and query */
 export function goTo(ctx: Context, page: string): void {
   ctx.status = 303
   ctx.set('Location', page)

@@ -4,8 +4,8 @@ import type { Login } from '../../plugins/security/host.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 
 /**
- * A source's answer about a user. `failed`: the source could not decide. `state`: the login page's state for a refusal,
- * `refused` by default.
+ * A source's answer about a user. `failed`: the source could not decide. `state`: the state in which the login page
+ * shows a refusal, `refused` by default.
  */
 export type SignInAnswer =
   | { readonly kind: 'accepted'; readonly login: Login; readonly effects: Effects; readonly user: User | null }

@@ -26,8 +26,8 @@ export type LoginFormParts = SessionParts & {
 type Attempt = Arrival & { readonly fields: ReadonlyMap<string, string> }
 
 /**
- * A client's page sends a form after its login form signed a user in. `id_token` is a client's token or a login token.
- * All other fields are ignored: names and passwords are for the form's script.
+ * A client's page sends a form after its login form signed a user in. `id_token` is either a client's token or a login
+ * token. All other fields are ignored: names and passwords are only for the form's script.
  */
 export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, ClientSignIn, SignedIn, LoginFormParts> = {
   ownPage: checkPage,
@@ -42,7 +42,7 @@ export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, ClientSignIn, Signe
   async accept(attempt, signIn, parts) {
     const { login, tenant, locale } = signIn
     const effects = { ...noEffects(), login, tenant, locale }
-    // Never remembered: no source could check the user again, so the login would outlive their permissions.
+    // Never remember this user: no source could check them again, so the login would outlive their permissions.
     const session = await acceptSignIn(attempt, { login, effects }, BASIS_OF_TOKEN, null, parts)
     return session === null ? refused(attempt) : { ...signIn, username: login.username }
   },
@@ -68,7 +68,8 @@ function checkPage(attempt: Attempt, { formTokens }: LoginFormParts): Attempt | 
   const { ctx, serverUrl, fields } = attempt
   if (cameFromOwnPage(attempt, fields, formTokens)) return attempt
   return new Refusal(null, () => {
-    // Another tab signed in, which invalidated this page's CSRF token: reload the page as the user who is signed in.
+    // Another tab has signed in, which invalidated this page's CSRF token. Reload the page as the user who is signed in
+    // now.
     if (sourceOfPost(ctx, serverUrl) === 'same-origin') return goTo(ctx, requestedPage(ctx))
     throw new PlatformError(
       'ERR_FOREIGN_ORIGIN',
@@ -77,7 +78,7 @@ function checkPage(attempt: Attempt, { formTokens }: LoginFormParts): Attempt | 
   })
 }
 
-/** Attempts count only for the network: the account is unknown. */
+/** Count the attempt only towards the network's limit, because the account is unknown. */
 function counted({ solution, address }: Attempt) {
   return { source: `solution ${solution.name}`, username: '', address }
 }
@@ -98,7 +99,7 @@ async function readToken(
   return byClient ?? { login, tenant: null, locale, page: requestedPage(ctx), showUrl: null }
 }
 
-/** The client opens on its login form again. */
+/** The client opens with its login form again. */
 function refused({ ctx }: Attempt): Refusal {
   return new Refusal({ outcome: 'refused', username: '' }, () => goTo(ctx, requestedPage(ctx)))
 }

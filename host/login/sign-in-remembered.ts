@@ -9,18 +9,18 @@ import type { Arrival } from './arrival.ts'
 import type { Accepted } from './sign-in-answer.ts'
 import { type SessionBasis, type SessionParts, startSession, valuesOf } from './start-session.ts'
 
-/** The result of a remembered login; null if the user has to sign in. */
+/** The result of signing in with a remembered login; null if the user has to sign in again. */
 export type RememberedSignIn = { readonly found: FoundSession } | { readonly failure: Failed } | null
 
-/** A page request, from a user with a remembered login in `cookies`. */
+/** A page request from a browser that has a remembered login in `cookies`. */
 type Asked = Arrival & { readonly source: AccountSource }
 type Attempt = Asked & { readonly cookies: readonly string[] }
 type Again = { readonly username: string; readonly found: FoundSession }
 type Rechecked = { readonly known: KnownUse; readonly answer: Accepted }
 
-/** A browser that remembers its user asks for a page. */
+/** Handles a page request from a browser that remembers its user. */
 export const REMEMBERED: WayOfSigningIn<Asked, Attempt, Rechecked, Again, SessionParts, RememberedSignIn> = {
-  // There is no form. Only a navigation counts, not a prefetch.
+  // Without a form, only a navigation counts as a sign-in, not a prefetch.
   ownPage: (asked) =>
     asked.ctx.get('Sec-Purpose') === ''
       ? { ...asked, cookies: readCookies(asked.ctx, 'remember', asked.scope) }
@@ -29,14 +29,13 @@ export const REMEMBERED: WayOfSigningIn<Asked, Attempt, Rechecked, Again, Sessio
   source: recheck,
   accept: startAgain,
   audit: auditRemembered,
-  // The response to this request is the page.
+  // The page itself is the response to this request.
   redirect: (_asked, { found }) => ({ found }),
 }
 
 /**
- * Signs in the user of a remembered browser, if they may still sign in.
- *
- * If the source could not answer (`failure`, or it throws), the cookie and the remembered login stay unchanged.
+ * Signs in the user that a browser remembers, if they may still sign in. If the source could not answer (`failure`, or
+ * it throws), the cookie and the remembered login stay unchanged.
  */
 export function signInRemembered(
   arrival: Arrival,
@@ -60,7 +59,7 @@ async function recheck(
   const { cookie, use } = known
   const { series } = use
   const endedBy = (outcome: string) => ({ outcome, username: series.username })
-  // If the solution's sign-in mode has changed, no source can check this user any more.
+  // If the solution's sign-in mode has changed, no source can check this user anymore.
   if (use.kind === 'stolen' || series.source !== source.name) {
     await remembered.end(solution.name, cookie)
     if (use.kind === 'stolen') await sessions.endOfSeries(series.selector)
@@ -90,7 +89,7 @@ async function startAgain(attempt: Attempt, { known, answer }: Rechecked, parts:
     use.kind === 'current'
       ? await remembered.rotate(cookie, { ...answer.login, ...valuesOf(attempt, answer.effects) })
       : null
-  // Another tab may have rotated it in the meantime, or it was ended.
+  // Another tab may have rotated the remembered login in the meantime, or it was ended.
   const isAlive = next !== null || (await remembered.use(solution.name, cookie)).kind === 'previous'
   if (!isAlive) return new Refusal(null, () => null)
   if (next !== null) setCookie(ctx, 'remember', scope, next, limits.REMEMBER_LIFETIME)
@@ -100,7 +99,7 @@ async function startAgain(attempt: Attempt, { known, answer }: Rechecked, parts:
   return found === null ? new Refusal({ outcome: 'refused', username }, () => null) : { username, found }
 }
 
-/** The outcome of a stolen cookie, which has an action in the audit. */
+/** The outcome for a stolen cookie, which has a separate action in the audit log. */
 const STOLEN = 'stolen'
 
 function auditRemembered(
@@ -115,7 +114,7 @@ function auditRemembered(
 
 type KnownUse = { readonly cookie: string; readonly use: Exclude<RememberedUse, { kind: 'unknown' }> }
 
-/** Returns the valid cookie. A stolen one is returned only if none is valid. */
+/** Returns the valid cookie. A stolen cookie is returned only if none is valid. */
 export async function findUse(
   solution: string,
   cookies: readonly string[],

@@ -4,7 +4,7 @@ import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
 import { createSingleUseTokens } from './single-use-token.ts'
 
-/** The user that a login form's script signed in, and what it set for them. */
+/** The user whom a login form's script signed in, and what the script set for them. */
 export type ClientSignIn = {
   readonly login: Login
   readonly tenant: Tenant | null
@@ -17,8 +17,8 @@ export type ClientSignIn = {
 
 /**
  * A login form's script signs its user in over the client's connection, which can't set cookies. So the page posts a
- * token to the host, which then starts the session. The token works once, for a minute, and only in the client's
- * browser.
+ * token to the host, which then starts the session. The token can be used once, within a minute, and only in the
+ * client's browser.
  */
 export interface ClientSignIns {
   /**
@@ -27,16 +27,19 @@ export interface ClientSignIns {
    */
   issue(signIn: ClientSignIn & { readonly solution: string; readonly browser: string }): string
   /**
-   * Uses a token up on all hosts. The caller checks the permissions against those in the solution's manifest.
-   * @returns null if the token was not issued to a client, is expired or already used; or if it is for another solution
-   *   or another browser, which does not use it up
+   * Marks a token as used on all hosts. The caller checks its permissions against those in the solution's manifest.
+   * @returns null if the token was not issued to a client, is expired or was already used, or if it is for another
+   *   solution or another browser, in which case it stays unused
    */
   consume(solution: string, token: string, browser: string): Promise<ClientSignIn | null>
 }
 
-/** In ms: the page posts it immediately. */
+/** In ms. It is short, because the page posts the token immediately. */
 const LIFETIME = 60_000
-/** In characters: it is sent in a form, which `FORM_BODY` limits to 64 KiB, and fits a few hundred permissions. */
+/**
+ * In characters. The token is sent in a form, which `FORM_BODY` limits to 64 KiB, and has room for a few hundred
+ * permissions.
+ */
 const LONGEST = 48 * 1024
 
 const Content = z.strictObject({

@@ -47,10 +47,10 @@ const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
   ERR_CLOUD_UNREACHABLE: 'cloudAway',
   ERR_CLOUD_REFUSED: 'cloudRefused',
 }
-/** In seconds, if the error does not give a time. */
+/** In seconds, used if the error does not contain a time. */
 const RETRY_AFTER = 5
 
-/** More passwords are being checked than the machine can check at the same time. */
+/** More passwords are being checked than the machine can handle at the same time. */
 const PASSWORDS_BUSY: Failed = {
   code: 'sandbox_busy',
   message: 'too many passwords are being checked',
@@ -60,7 +60,7 @@ const PASSWORDS_BUSY: Failed = {
 type Refused = Omit<Extract<SignInAnswer, { kind: 'refused' }>, 'kind'>
 const REFUSED: Refused = { effects: noEffects(), values: {} }
 
-/** Answers GET with the login page, without running the authenticator. */
+/** Responds to GET with the login page, without running the authenticator. */
 export function showLoginPage(
   ctx: Context,
   solution: ActiveSolution,
@@ -77,7 +77,7 @@ export function showLoginPage(
 
 type Checked = Refusal | Accepted
 
-/** A user types a name and a password into the login page. */
+/** Handles a name and password entered on the login page. */
 export const BY_PASSWORD: WayOfSigningIn<Attempt, Attempt, Accepted, SignedIn, SignInParts> = {
   ownPage: checkPage,
   throttle: (attempt, parts) => countAttempt(attempt, isKnown(attempt, parts), parts),
@@ -88,10 +88,10 @@ export const BY_PASSWORD: WayOfSigningIn<Attempt, Attempt, Accepted, SignedIn, S
   failed: refusalOfError,
 }
 
-/** The login page sends a login token: see `USE_LOGIN_TOKEN` in login-page.ts. */
+/** Handles a login token that the login page sends: see `USE_LOGIN_TOKEN` in login-page.ts. */
 export const BY_LOGIN_TOKEN: typeof BY_PASSWORD = {
   ...BY_PASSWORD,
-  // Counts only for the network: the account is unknown.
+  // Count the attempt only towards the network's limit, because the account is unknown.
   throttle: (attempt, parts) => countAttempt(attempt, true, parts),
   source: checkLoginToken,
   accept: acceptLoginToken,
@@ -111,7 +111,7 @@ export async function signIn(
   await walkSignIn(fields.get('id_token') ? BY_LOGIN_TOKEN : BY_PASSWORD, attempt, parts)
 }
 
-/** The page may just have been open for too long: the user gets a new one that keeps what they typed. */
+/** The page may just have been open for too long, so the user gets a new one with their input. */
 function checkPage(attempt: Attempt, { formTokens, sendLoginPage }: SignInParts): Attempt | Refusal {
   if (cameFromOwnPage(attempt, attempt.fields, formTokens)) return attempt
   return new Refusal(null, () => sendState(attempt, LOGIN_STATES.expired, sendLoginPage))
@@ -128,19 +128,20 @@ async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Chec
   try {
     const answer = await attempt.source.check(attempt, attempt.fields)
     if (answer.kind === 'failed') return failed(attempt, answer.failure, parts)
-    // Only someone who knows the password gets the state "verify", so it is not a guess.
+    // Only someone who knows the password reaches the state "verify", so the attempt doesn't count as a guess.
     const isRight = answer.kind === 'accepted' || answer.state === 'verify'
     if (isRight) await throttle.succeeded(counted(attempt), known)
     return answer.kind === 'accepted' ? answer : refused(attempt, answer, parts)
   } catch (error) {
-    // If the control center is unreachable, the password was not checked: the attempt does not count for the account.
+    // If the control center is unreachable, the password was not checked, so the attempt does not count for the
+    // account.
     const isAway = error instanceof PlatformError && error.code.startsWith('ERR_CLOUD_')
     if (isAway) await throttle.gaveNothing(counted(attempt), known)
     throw error
   }
 }
 
-/** Signs in the user that a login token was issued for, if the solution's scripts could grant its permissions. */
+/** Signs in the user for whom a login token was issued, if the solution's scripts could grant its permissions. */
 async function checkLoginToken(attempt: Attempt, parts: SignInParts): Promise<Checked> {
   const { solution, fields } = attempt
   const login = await parts.loginTokens.consume(solution.name, fields.get('id_token') ?? '')
@@ -183,7 +184,7 @@ function isKnown(attempt: Attempt, { knownBrowsers }: SignInParts): boolean {
 }
 
 /**
- * The login page, if the source of a remembered user is unreachable or busy.
+ * Shows the login page if the source of a remembered user is unreachable or busy.
  * @throws the error if the login page has no state for it
  */
 export function showRecheckError(
@@ -194,13 +195,13 @@ export function showRecheckError(
   { sendLoginPage }: SignInParts,
 ): Promise<void> {
   const code = error instanceof PlatformError ? error.code : ''
-  // An unreachable database has a separate error page: without it, the browser's session can't be read.
+  // An unreachable database has a separate error page, because without it, the browser's session can't be read.
   if (!(error instanceof PlatformError) || (code !== 'ERR_THROTTLED' && !code.startsWith('ERR_CLOUD_'))) throw error
   const fields = keptFields(readQuery(ctx), { username: false })
   return sendAway({ ctx, solution, locale, fields }, error, sendLoginPage)
 }
 
-/** The check of a remembered user failed: the login page says so, and the browser keeps its cookie. */
+/** The check of a remembered user failed. The login page says so, and the browser keeps its cookie. */
 export function showRecheckFailure(
   ctx: Context,
   solution: ActiveSolution,
@@ -211,7 +212,7 @@ export function showRecheckFailure(
   return showFailure({ ctx, solution, locale, fields: new Map() }, failure, 200, sendLoginPage)
 }
 
-/** The source refused the sign-in. That is an answer, not an error. */
+/** The source refused the sign-in, which is a valid answer and not an error. */
 function refused(attempt: Attempt, { effects, values, state }: Refused, { sendLoginPage }: SignInParts): Refusal {
   const { ctx, solution, locale, fields, serverUrl } = attempt
   return new Refusal(endedBy(attempt, 'refused'), () => {
@@ -242,7 +243,7 @@ function failed(attempt: Attempt, failure: Failed, { sendLoginPage }: SignInPart
 function refusalOfError(attempt: Attempt, error: unknown, parts: SignInParts): Refusal {
   if (!(error instanceof PlatformError)) throw error
   if (error.code === 'ERR_PASSWORDS_BUSY') return failed(attempt, PASSWORDS_BUSY, parts)
-  // The source counts attempts too.
+  // The source also counts attempts.
   if (error.code === 'ERR_THROTTLED') return throttled(attempt, waitOf(error), parts)
   if (AWAY[error.code] === undefined) throw error
   const ended = { ...endedBy(attempt, error.code), isRepeatable: true }
@@ -254,9 +255,8 @@ function endedBy({ fields }: Attempt, outcome: string): Ended {
 }
 
 /**
- * The source failed, so it neither accepted nor refused. The user sees the error label and an id that is also in the
- * log.
- * @param status of the page, unless the host is busy
+ * The source failed, so it neither accepted nor refused. The user sees an error and an id that is also in the log.
+ * @param status the status of the page, unless the host is busy
  */
 function showFailure(shown: Shown, failure: Failed, status: 200 | 401, sendLoginPage: LoginPageSender): Promise<void> {
   const { ctx, solution } = shown
@@ -279,7 +279,7 @@ function waitOf({ details }: PlatformError): number {
   return typeof details.retryAfter === 'number' ? details.retryAfter : RETRY_AFTER
 }
 
-/** The page keeps what the user typed, except passwords. */
+/** The page keeps the user's input, except passwords. */
 function sendState(
   { ctx, solution, locale, fields }: Shown,
   state: Pick<LoginPage, 'status' | 'failed' | 'notice'>,

@@ -6,15 +6,17 @@ import { z } from '../../runtime/zod.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import { readSigned, writeSigned } from './signed-text.ts'
 
-/** Where the browser goes after a script signed its user out: an address from `application.showURL`, or a solution. */
+/**
+ * Where the browser goes after a script has signed its user out: an address from `application.showURL`, or a solution.
+ */
 export type SignOutTarget =
   | { readonly address: string }
   | { readonly solution: string; readonly argument: string | null }
 
 /**
- * Signed tokens that carry a target from a client's script through the page to the solution's logout, which would
- * otherwise be an open redirect. A token is valid for a minute and for one session. It needs no single-use check, since
- * the first use ends the session.
+ * Signed tokens that pass a target from a client's script through the page to the solution's logout, which would
+ * otherwise be an open redirect. A token is valid for a minute and for one session. It may be used again, since the
+ * first use ends the session.
  */
 export interface SignOutTargets {
   /** @param session the session's public id */
@@ -24,9 +26,9 @@ export interface SignOutTargets {
 }
 
 const PURPOSE = 'client-sign-out'
-/** In ms: the page posts it immediately. */
+/** In ms. It is short, because the page posts the token immediately. */
 const LIFETIME = 60_000
-/** In characters: addresses and arguments have up to 2,048, which JSON and base64 make up to 8 times longer. */
+/** In characters. Addresses and arguments have up to 2,048, and JSON and base64 make them up to 8 times longer. */
 const LONGEST = 20_000
 
 const Content = z.strictObject({
@@ -68,7 +70,7 @@ export async function addressOfTarget(
 }
 
 /**
- * The page of the solution that `security.logout(solution, argument)` redirects to.
+ * The page of the solution to which `security.logout(solution, argument)` redirects.
  * @returns null if no solution is named, or it does not exist
  */
 export async function pageOfSolution(

@@ -14,7 +14,7 @@ import { noteSignedOut } from './signed-out-browser.ts'
 export type ProviderSignOut = {
   /** Where the browser goes next. */
   readonly address: string
-  /** Whether that is the provider, which ends its own session. */
+  /** Whether the browser goes to the provider, which ends its own session. */
   readonly endsThere: boolean
 }
 
@@ -31,7 +31,7 @@ export type SignOutParts = {
 
 /**
  * Ends the session and the remembered login (guide 3), and the provider's session if the provider supports that.
- * @param target where a script sends the browser afterwards; null for the page that says the user is signed out
+ * @param target where a script sends the browser afterwards; null for the signed-out page
  * @returns the address to redirect to now
  */
 export async function signOut(
@@ -48,7 +48,7 @@ export async function signOut(
     providerLogin === null
       ? { address: target ?? signedOutPage, endsThere: false }
       : await providerLogout.signOut(providerLogin, `${origin}${signedOutPage}`, target)
-  // Also if the session had already ended, since then its provider is no longer known.
+  // Do this even if the session has already ended, since its provider is then no longer known.
   if (!endsThere && isProviderMode(signInModeOf(solution))) noteSignedOut(ctx, cookieScope(ctx, sites, solution.name))
   return address
 }
@@ -67,7 +67,7 @@ async function endHere(
   if (cookies.length > 0) setCookie(ctx, 'session', scope, null)
   let providerLogin = session?.providerLogin ?? null
   const rememberCookies = readCookies(ctx, 'remember', scope)
-  // The remembered login may outlive its session.
+  // The remembered login may outlive its session, so end it too.
   const known = providerLogin === null ? await findUse(solution, rememberCookies, remembered) : null
   if (known !== null && known.use.kind !== 'stolen') providerLogin = known.use.series.providerLogin
   for (const cookie of rememberCookies) await remembered.end(solution, cookie)
@@ -79,7 +79,7 @@ async function endHere(
   return providerLogin
 }
 
-/** The page that says the user is signed out. It never signs in automatically. */
+/** Shows the signed-out page, which never signs the user in automatically. */
 export function pageAfterLogout(solution: string): string {
   return `/solution/${solution}/index.html?signed-out`
 }

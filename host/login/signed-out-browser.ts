@@ -5,14 +5,14 @@ import { type CookieScope, readCookie, setCookie } from '../../base/http/cookies
 const NOTED_FOR = 365 * 86_400_000
 
 /**
- * Records in the browser that its user signed out here and is still signed in at the provider, which would sign the
- * same person in again without asking (guide 3, rule 2).
+ * Records in the browser that its user signed out here but is still signed in at the provider. Otherwise the provider
+ * would sign the same person in again without asking (guide 3, rule 2).
  */
 export function noteSignedOut(ctx: Context, scope: CookieScope): void {
   setCookie(ctx, 'signed-out', scope, '1', NOTED_FOR)
 }
 
-/** True until the next sign-in succeeds: an abandoned authorization must not make the next one silent. */
+/** Stays true until the next sign-in succeeds: an abandoned authorization must not make the next one silent. */
 export function wasSignedOut(ctx: Context, scope: CookieScope): boolean {
   return readCookie(ctx, 'signed-out', scope) !== undefined
 }

@@ -1,8 +1,8 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 
 /**
- * Signs content so that it can pass through a browser unchanged: JSON as base64url, a dot, the signature. It is not
- * encrypted: anyone who has it can read it.
+ * Signs content so that it can pass through a browser unchanged. The format is JSON as base64url, a dot, and the
+ * signature. The content is not encrypted: anyone who has it can read it.
  */
 export function writeSigned(key: PlatformKey, purpose: string, content: object): string {
   const text = Buffer.from(JSON.stringify(content)).toString('base64url')
@@ -11,13 +11,13 @@ export function writeSigned(key: PlatformKey, purpose: string, content: object):
 
 /**
  * @param longest in characters
- * @returns the content, or null if this platform did not sign it for the purpose. The caller checks its shape, since
- *   another version may have written it.
+ * @returns the content, or null if this platform did not sign it for the purpose. The caller checks its structure,
+ *   since another version may have written it.
  */
 export function readSigned(key: PlatformKey, purpose: string, signed: string, longest: number): unknown {
   if (signed.length > longest) return null
   const [, text = '', signature = ''] = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/.exec(signed) ?? []
-  // Checked first, so that only content from this platform is parsed.
+  // Check the signature first, so that only content from this platform is parsed.
   if (!key.verify(purpose, text, signature)) return null
   return JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
 }

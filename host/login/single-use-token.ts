@@ -6,7 +6,10 @@ import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
 import { readSigned, writeSigned } from './signed-text.ts'
 
-/** Signed tokens of one kind. Each is valid for one solution, for a limited time, and once across all hosts. */
+/**
+ * Signed tokens of one kind. Each is valid for one solution and a limited time, and can be used only once across all
+ * hosts.
+ */
 export interface SingleUseTokens<Content extends object> {
   /**
    * @param lifetime in ms
@@ -14,10 +17,10 @@ export interface SingleUseTokens<Content extends object> {
    */
   issue(solution: string, content: Content, lifetime: number): { readonly token: string; readonly expiresAt: number }
   /**
-   * Uses a token up.
-   * @param isMeant a further condition; if it is false, the token is not used up
-   * @returns null if the token is not of this kind, is expired, already used, or for another solution; the last does
-   *   not use it up
+   * Marks a token as used.
+   * @param isMeant a further condition; if it returns false, the token stays unused
+   * @returns null if the token is of another kind, is expired, was already used, or is for another solution, in which
+   *   case it stays unused
    */
   consume(solution: string, token: string, isMeant?: (content: Content) => boolean): Promise<Content | null>
   /** Deletes the records of used tokens of all kinds that have expired. */
@@ -25,15 +28,15 @@ export interface SingleUseTokens<Content extends object> {
 }
 
 export type TokenKind<Content extends object> = {
-  /** Part of the signature, and of the id under which a used token is recorded. */
+  /** Part of the signature, and of the id under which the use of a token is recorded. */
   readonly purpose: string
-  /** Must reject unknown keys. */
+  /** The schema must reject unknown keys. */
   readonly content: z.ZodType<Content>
   /** In characters. */
   readonly longest: number
 }
 
-/** In ms. Clocks of hosts differ, so the record of a used token is kept for this time after the token expires. */
+/** In ms. Clocks of hosts differ, so the record of a used token is kept for this long after the token expires. */
 const CLOCK_SKEW = 3_600_000
 
 const Frame = z.looseObject({ id: z.string(), solution: z.string(), expiresAt: z.int() })

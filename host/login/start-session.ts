@@ -12,19 +12,19 @@ import type { Arrival } from './arrival.ts'
 import type { FormTokens } from './form-token.ts'
 import { signInModeOf } from './sign-in-mode.ts'
 
-/** The sign-in that a session is based on. */
+/** The sign-in on which a session is based. */
 export type SessionBasis = {
-  /** '' if no source can revoke the session, as for login tokens. */
+  /** '' if no source can revoke the session, for example after a sign-in with a login token. */
   readonly source: AccountSourceName
   /** The id of the sign-in at an OAuth provider, or null. */
   readonly providerLogin: string | null
-  /** Checked after the session is stored: if the user's access ended before that, there was no session to end. */
+  /** Call this after the session is stored: if the user's access ended before that, there was no session to end yet. */
   readonly stillHolds: () => Promise<boolean>
 }
 
 /**
- * For tokens. A script may issue one for any uid, so an account with the same uid says nothing about its bearer, and no
- * source can check the user again.
+ * For sign-ins with tokens. A script may issue a token for any uid, so an account with the same uid says nothing about
+ * the token's bearer, and no source can check the user again.
  */
 export const BASIS_OF_TOKEN: SessionBasis = { source: '', providerLogin: null, stillHolds: async () => true }
 
@@ -39,7 +39,7 @@ export type SessionParts = {
 type Accepted = { readonly login: Login; readonly effects: Effects }
 
 /**
- * Signs in with credentials that were just checked. Ends the browser's remembered login.
+ * Signs in with credentials that have just been checked. Ends the browser's remembered login.
  * @param remember starts a new remembered login, unless null
  * @returns as `startSession`
  */
@@ -71,7 +71,7 @@ export async function acceptSignIn(
 
 /**
  * Starts a session with a new id and ends the browser's previous one.
- * @param selector of the remembered login that the session belongs to, or null
+ * @param selector the remembered login that the session belongs to, or null
  * @returns null if the user's access ended in the meantime: they are not signed in
  */
 export async function startSession(
@@ -101,7 +101,7 @@ export async function startSession(
   return { session: { ...session, publicId, loggedInAt }, cookie }
 }
 
-/** The audit step of sign-ins that start a new session for a user. */
+/** Adds sign-ins that start a new session for a user to the audit log. */
 export function auditSignIn(
   { solution, address, correlationId }: Arrival,
   { outcome, username, isRepeatable }: Ended,

@@ -5,22 +5,22 @@ import { createBriefCache } from '../database/brief-cache.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
 /**
- * Maintenance mode: new sign-ins are blocked, users who are already signed in can finish. Applies on all hosts within 1
- * s.
+ * Maintenance mode: new sign-ins are blocked, but users who are already signed in can finish. It applies on all hosts
+ * within 1 s.
  */
 export interface Maintenance {
   isOn(): Promise<boolean>
   set(on: boolean): Promise<void>
   /**
-   * Called before showing a page to a user who is not signed in, and before a sign-in starts.
-   * @throws ERR_MAINTENANCE while maintenance is on
+   * Call this before showing a page to a user who is not signed in, and before a sign-in starts.
+   * @throws ERR_MAINTENANCE while maintenance mode is on
    */
   refuseNewWork(): Promise<void>
 }
 
 /** The key in the table `platform`. */
 const KEY = 'maintenance'
-/** Timeout of the database query in ms; the login page waits for it. */
+/** Timeout of the database query in ms. It is short, because the login page waits for the query. */
 const PATIENCE = 2000
 /** `Retry-After`, in seconds. */
 const RETRY_AFTER = 60
@@ -34,7 +34,7 @@ export function createMaintenance(db: HostDatabase, now: () => number = Date.now
 
   let last = false
 
-  /** While the database is unreachable, the last known state applies; the sign-in then reports the outage itself. */
+  /** While the database is unreachable, the last known state applies. The sign-in itself then reports the outage. */
   async function isProbablyOn(): Promise<boolean> {
     try {
       last = await answeredWithin(PATIENCE, cache.get(KEY))

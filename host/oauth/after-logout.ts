@@ -1,7 +1,7 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** What to do after a sign-out, for which the browser may first go to the provider and back. */
+/** What to do after a sign-out. Before that, the browser may go to the provider and back. */
 export type AfterLogout = {
   /** Where a script sends the browser with `application.showURL`; null for the signed-out page. */
   readonly target: string | null
@@ -12,12 +12,12 @@ export type AfterLogout = {
 }
 
 /**
- * Carries it in the parameter `state` of the signed-out page, valid for an hour. It is encrypted, so that nobody can
- * forge it to redirect elsewhere (open redirect), and the provider, which sends it back, can't read it.
+ * Passes this data in the parameter `state` of the signed-out page. It is valid for an hour. It is encrypted, so that
+ * nobody can forge it to redirect elsewhere (open redirect). The provider, which sends it back, can't read it either.
  */
 export interface AfterLogoutState {
   write(solution: string, after: AfterLogout): string
-  /** @returns null if it is expired or this platform did not write it for the solution */
+  /** @returns null if the data is expired or this platform did not write it for the solution */
   read(solution: string, state: string): AfterLogout | null
 }
 

@@ -1,9 +1,9 @@
 /** A signature algorithm (RFC 7518 section 3.1, RFC 8037, RFC 9864) and its kind of key. */
 export type SignatureAlgorithm = {
   readonly kty: 'RSA' | 'EC' | 'OKP'
-  /** null for RSA. */
+  /** Null for RSA. */
   readonly crv: string | null
-  /** The hash for `at_hash` and `c_hash` (OIDC Core section 3.1.3.6), named as in `node:crypto`. */
+  /** The hash for `at_hash` and `c_hash` (OIDC Core section 3.1.3.6), with its name in `node:crypto`. */
   readonly hash: 'sha256' | 'sha384' | 'sha512'
 }
 
@@ -12,8 +12,8 @@ const ED25519 = { kty: 'OKP', crv: 'Ed25519', hash: 'sha512' } as const
 
 /**
  * All algorithms that are accepted for a provider's tokens. None is symmetric, so that neither a client secret nor a
- * public key used as a secret can sign a token. OIDC Core names no hash for Ed25519. Chosen here: the one that its
- * signature uses.
+ * public key used as a secret can sign a token. OIDC Core specifies no hash for Ed25519. Chosen here: the hash that the
+ * signature itself uses.
  */
 export const ALGORITHMS: Readonly<Record<string, SignatureAlgorithm>> = {
   RS256: { ...RSA, hash: 'sha256' },
@@ -29,7 +29,10 @@ export const ALGORITHMS: Readonly<Record<string, SignatureAlgorithm>> = {
   Ed25519: ED25519,
 }
 
-/** Names are case-sensitive. @returns null for anything that is not in the table */
+/**
+ * Names are case-sensitive.
+ * @returns null for a name that is not in the table
+ */
 export function algorithmOf(name: unknown): SignatureAlgorithm | null {
   return typeof name === 'string' && Object.hasOwn(ALGORITHMS, name) ? (ALGORITHMS[name] as SignatureAlgorithm) : null
 }

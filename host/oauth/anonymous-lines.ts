@@ -2,14 +2,14 @@ import { networkOf } from '../../base/http/network.ts'
 import type { NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
 
 /**
- * Writes a log line that anyone can trigger without signing in. Limited to `MOST` lines per `IN` ms for each solution
- * and network, so that nobody can flood the log and push out other lines.
+ * Writes log lines that anyone can trigger without signing in. They are limited to `MOST` lines per `IN` ms for each
+ * solution and network, so that nobody can flood the log and push out other lines.
  */
 export type AnonymousLines = (solution: string, address: string, line: NewLogLine) => void
 
 const MOST = 100
 const IN = 60_000
-/** Limits memory: with more counters than this, all are reset. */
+/** Maximum number of counters, to limit memory. If there are more, all are reset. */
 const MOST_COUNTED = 10_000
 
 /** @param now the clock, in epoch milliseconds */

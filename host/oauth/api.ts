@@ -30,7 +30,10 @@ export type OAuthApiParts = {
   readonly sites: Sites
 }
 
-/** A literal secret would be stored in plain text, and could go to any host that the author names. */
+/**
+ * A secret in the settings themselves would be stored in plain text, and could be sent to any host that the author
+ * names.
+ */
 const OAuthSettingsForm = PartialOAuthForm.refine(
   ({ apiSecret }) => apiSecret === undefined || SECRET_PLACEHOLDER.test(apiSecret),
   { path: ['apiSecret'], error: 'must be "%%NAME%%", where NAME is a secret of the solution (PUT secrets/NAME)' },
@@ -89,7 +92,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
     return redirectUriOf({ serverUrl, solution: { name } })
   }
 
-  /** Adds warnings about errors that would prevent sign-ins, without asking the provider. */
+  /** Adds warnings about errors that would prevent sign-ins. It doesn't ask the provider. */
   async function shown(name: string, settings: WrittenOAuthSettings | null) {
     const manifest = (await catalog.active(name))?.manifest ?? null
     const { refusalOf } = providerRequests
@@ -113,7 +116,8 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
       'PUT /solutions/:name/oauth',
       {
         summary: 'Set OAuth settings; each overrides the one with the same name in the manifest',
-        // Not for API tokens: the settings decide where all users of the solution sign in, and override the uploader's.
+        // Not available to API tokens: the settings decide where all users of the solution sign in, and override those
+        // of the uploader.
         right: null,
         act: 'solution-oauth',
         names,

@@ -3,7 +3,7 @@ import { OAuthProblem, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 import type { Transaction } from './transactions.ts'
 
-/** How the provider's response was sent. */
+/** How the provider sent its response. */
 export type ReturnMode = 'query' | 'form_post' | 'fragment'
 
 /** A valid response contains a code or an ID token. */
@@ -13,12 +13,12 @@ export type AuthorizationResponse =
 
 /** Parameters that must not be repeated (RFC 6749 section 3.1). */
 const ONCE = ['code', 'id_token', 'access_token', 'iss', 'error', 'error_description', 'error_uri', 'response']
-/** In characters. Providers use up to about 2,000. */
+/** In characters. Providers send up to about 2,000. */
 const LONGEST_CODE = 8192
 
 /**
  * The transaction id in a response.
- * @returns null if there is none, or more than one: the response is then unusable
+ * @returns null if there is no id, or more than one, in which case the response is unusable
  */
 export function stateOfResponse(parameters: URLSearchParams): string | null {
   const [state = null, ...others] = parameters.getAll('state')

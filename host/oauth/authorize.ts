@@ -19,7 +19,10 @@ export type AuthorizeParts = {
   readonly limits: Limits
 }
 
-/** Query parameter of the link "use another account" on the refusal page: the provider asks for the account again. */
+/**
+ * Query parameter of the link "use another account" on the refusal page. With it, the provider asks for the account
+ * again.
+ */
 const OTHER_ACCOUNT = 'other-account'
 
 /**
@@ -34,7 +37,7 @@ export async function authorize(
   const { ctx, solution, scope, address, url } = arrival
   const { finder, clientSecrets, transactions, limits } = parts
   const provider = await finder.find(solution.name, configuration)
-  // Reports a missing secret before the user signs in at the provider, not after.
+  // Report a missing secret before the user signs in at the provider, not after.
   if (provider.tokenEndpoint !== null && configuration.responseType === 'code') {
     await clientSecrets.secretFor(solution.name, configuration, provider.tokenEndpoint)
   }
@@ -108,16 +111,17 @@ export function isNonceExpected({ api }: OAuthConfiguration, { hasIdToken }: Pro
 }
 
 /**
- * The response type's default mode needs no parameter (OAuth 2.0 Multiple Response Type Encoding Practices, section 5).
+ * The default mode of the response type needs no parameter (OAuth 2.0 Multiple Response Type Encoding Practices,
+ * section 5).
  */
 function needsResponseMode({ responseType, responseMode }: OAuthConfiguration): boolean {
   return responseMode !== (responseType === 'code' ? 'query' : 'fragment')
 }
 
 /**
- * A `prompt` that keeps the provider from signing the user in silently. Every OpenID provider supports `login`; the
- * listed ones can show a choice of accounts. Values from the settings, such as `consent`, are added (OIDC Core section
- * 3.1.2.1), except `none`. Microsoft accepts only one value.
+ * A `prompt` value that keeps the provider from signing the user in silently. Every OpenID provider supports `login`;
+ * the listed providers can show a choice of accounts. Values from the settings, such as `consent`, are added (OIDC Core
+ * section 3.1.2.1), except `none`. Microsoft accepts only a single value.
  */
 function promptOf({ api, parameters }: OAuthConfiguration): string {
   const asks = ['Google', 'Microsoft', 'GitHub'].includes(api) ? 'select_account' : 'login'

@@ -34,9 +34,9 @@ export type BackchannelLogoutParts = {
 type Registered = { readonly configuration: OAuthConfiguration; readonly provider: Provider }
 
 /**
- * The provider reports that a user signed out there (OIDC Back-Channel Logout 1.0). Ends all sessions and remembered
- * logins of those provider logins, on all hosts within a second.
- * @returns why the token is refused; null if it was accepted
+ * Handles a provider's message that a user signed out there (OIDC Back-Channel Logout 1.0). Ends all sessions and
+ * remembered logins of those provider logins, on all hosts within a second.
+ * @returns why the token is rejected; null if it was accepted
  */
 export async function backchannelLogout(
   asking: Asking,
@@ -92,8 +92,8 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
 }
 
 /**
- * The registration that a token is for: that of a current provider login, or else that of the settings, unless they
- * depend on query parameters. `iss` and `aud` are not verified yet, so they are only used for the lookup.
+ * The registration that a token is for: the one of a current provider login, or else the one in the settings, unless
+ * the settings depend on query parameters. `iss` and `aud` are not verified yet, so they are used only for the lookup.
  */
 async function registeredAs(
   asking: Asking,

@@ -9,11 +9,11 @@ import type { OAuthSettingsStore, WrittenOAuthSettings } from './oauth-settings.
 import { OAuthProblem, problemOfFailure } from './problems.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 
-/** Chooses the settings for a sign-in. */
+/** Chooses the settings with which a user signs in. */
 export interface ConfigurationChooser {
   /**
-   * OAUTH: the manifest's settings, overridden by the operator's. OAUTH_AUTHENTICATOR: what `getOAuthConfig` returns
-   * for the query parameters of the URL.
+   * In mode OAUTH: the manifest's settings, overridden by the operator's. In mode OAUTH_AUTHENTICATOR: the result of
+   * `getOAuthConfig` for the query parameters of the URL.
    * @throws OAuthProblem `oauth_configuration`, `oauth_script` or `oauth_busy`
    */
   choose(asking: Asking): Promise<OAuthConfiguration>
@@ -44,8 +44,8 @@ export function createConfigurationChooser({
   }
 
   /**
-   * Chosen here: the script returns the whole configuration. It is not merged with the manifest's or the operator's
-   * settings, since a mixture of two providers would fail, or sign in the wrong user.
+   * Chosen here: the script returns the whole configuration. It is not merged with the settings in the manifest or from
+   * the operator, since a mixture of two providers would fail, or sign in the wrong user.
    */
   async function fromScript(asking: Asking): Promise<OAuthConfiguration> {
     const { solution, locale, url, correlationId, serverUrl, address } = asking
@@ -59,7 +59,8 @@ export function createConfigurationChooser({
     })
     if (failure !== null) throw problemOfFailure(failure, 'getOAuthConfig')
     if (hasValues) {
-      // Scripts written for other hosts create `state`. Ours is bound to the browser and can be used only once.
+      // Scripts written for other hosts create their own `state`. Ours is bound to the browser and can be used only
+      // once.
       const { state, ...settings } = values
       if (state !== undefined && state !== null) {
         const message = 'getOAuthConfig: "state" is ignored; the platform sets it itself'
@@ -85,7 +86,7 @@ export function createConfigurationChooser({
   }
 }
 
-/** Settings with a provider's addresses, which belong together. */
+/** Settings for the addresses of a provider, which belong together. */
 const PLACES = [
   'issuer',
   'tenant',
@@ -99,9 +100,9 @@ const PLACES = [
 ] as const satisfies readonly (keyof WrittenOAuthSettings)[]
 
 /**
- * The manifest's settings, overridden by the operator's key by key. If the operator chose another provider, the
- * author's settings are ignored, except `login_failed_url`. If the operator sets an address of the provider, all
- * addresses from the author are ignored: users, codes and tokens only go to the operator's.
+ * The manifest's settings, overridden one by one by the operator's. If the operator chose another provider, the
+ * author's settings are ignored, except `login_failed_url`. If the operator set an address of the provider, all
+ * addresses from the author are ignored, so that users, codes and tokens are sent only to the operator's addresses.
  * @returns null if neither has settings
  */
 export function mergeSettings(
@@ -117,7 +118,7 @@ export function mergeSettings(
   return Object.assign(merged, ofOperator)
 }
 
-/** The source of merged settings, for error messages. */
+/** Names the source of merged settings in error messages. */
 export function placeOf(ofManifest: object | null, ofOperator: object | null): string {
   if (ofOperator === null) return '"oauth" in solution.json'
   return ofManifest === null

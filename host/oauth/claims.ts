@@ -8,17 +8,17 @@ import { findKey, type ProviderKeys } from './provider-keys.ts'
 import { PROFILES } from './read-profile.ts'
 import type { Registration, TokenRequests, Tokens } from './token-requests.ts'
 
-/** What an ID token must match, besides the registration. */
+/** What an ID token must match, in addition to the registration. */
 export type ExpectedToken = {
   readonly nonce: string
-  /** When the request was sent, in epoch ms: the ID token must be newer. */
+  /** When the request was sent, in epoch ms. The ID token must be newer. */
   readonly startedAt: number
   readonly code?: string
-  /** For a refresh: issuer and subject must stay the same (OIDC Core section 12.2), and the nonce is optional. */
+  /** Set for a refresh: issuer and subject must stay the same (OIDC Core section 12.2), and the nonce is optional. */
   readonly before?: Claims
 }
 
-/** Claims of the user who signed in, after all checks. `issuedAt` is the ID token's `iat`, in epoch ms. */
+/** Claims about the user who signed in, after all checks. `issuedAt` is the ID token's `iat`, in epoch ms. */
 export type VerifiedClaims = { readonly claims: Claims; readonly issuedAt: number }
 
 export interface ClaimsReader {
@@ -71,7 +71,10 @@ export function createClaimsReader(
     return { claims, issuedAt: (claims.iat as number) * 1000 }
   }
 
-  /** OAuth 2.0 without an ID token: the access token came directly from the provider, whose profile names its user. */
+  /**
+   * OAuth 2.0 without an ID token: the access token came directly from the provider, and the profile that it gives
+   * access to names the user.
+   */
   async function ofProfile(registration: Registration, { accessToken }: Tokens, expected: ExpectedToken) {
     const readProfile = PROFILES[registration.configuration.api]
     if (readProfile === undefined) throw new TypeError('a provider without ID tokens has a profile')
@@ -116,8 +119,8 @@ const CLAIMS_OF_SCOPE = {
 } as const
 
 /**
- * Chosen here: user info is requested only if the ID token lacks claims of the scope, which many providers send only in
- * user info, and at a refresh without an ID token, where nothing else shows changes.
+ * Chosen here: user info is requested only in two cases. One is that the ID token lacks claims of the scope, which many
+ * providers send only in user info. The other is a refresh without an ID token, where nothing else shows changes.
  */
 function asksForMore(scope: string, claims: Claims, idToken: string | null): boolean {
   const scopes = scope.split(' ')
@@ -126,7 +129,7 @@ function asksForMore(scope: string, claims: Claims, idToken: string | null): boo
   )
 }
 
-/** In characters: all claims as JSON, since they become parameters of an authenticator. */
+/** In characters, for all claims together as JSON, because they become parameters of an authenticator. */
 const LONGEST_CLAIMS = 32 * 1024
 /** Claims about the token, not the user: only those in the signed ID token count. */
 const OF_TOKEN = [
@@ -153,7 +156,10 @@ const VERIFIED = [
   ['phone_number', 'phone_number_verified'],
 ] as const
 
-/** @param isNewer whether `claims` are from an earlier ID token, so that user info wins; else the signed claims win */
+/**
+ * @param isNewer whether `claims` are from an earlier ID token, so that user info takes precedence; otherwise, the
+ *   signed claims do
+ */
 function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, isNewer: boolean): Claims {
   const ofUser = Object.fromEntries(Object.entries(strictly(info)).filter(([name]) => !OF_TOKEN.includes(name)))
   const [weaker, stronger] = isNewer ? [claims, ofUser] : [ofUser, claims]
@@ -166,7 +172,7 @@ function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, i
   return merged as Claims
 }
 
-/** As strict as for tokens: limited depth, and no key that could change a prototype if a script copies the object. */
+/** As strict as for tokens: the depth is limited, and no key may change a prototype if a script copies the object. */
 function strictly(info: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const read = parseStrictJson(textOf(info))
   if ('value' in read) return read.value as Readonly<Record<string, unknown>>
@@ -177,7 +183,7 @@ function textOf(info: Readonly<Record<string, unknown>>): string {
   try {
     return JSON.stringify(info)
   } catch {
-    // JSON.parse accepts any depth, JSON.stringify does not.
+    // JSON.parse accepts any depth, but JSON.stringify does not.
     throw new OAuthProblem('oauth_provider', 'the UserInfo response is nested too deeply')
   }
 }

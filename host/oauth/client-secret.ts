@@ -8,7 +8,8 @@ import { OAuthProblem } from './problems.ts'
 /** The secrets that authenticate a client at the token endpoint. */
 export interface ClientSecrets {
   /**
-   * @param tokenEndpoint where it is sent: the operator's secrets only go to the hosts that the operator named
+   * @param tokenEndpoint where the secret is sent: the operator's secrets are sent only to the hosts that the operator
+   *   named
    * @returns null for a client without a secret
    * @throws OAuthProblem `oauth_configuration`
    */
@@ -36,8 +37,8 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
   }
 
   /**
-   * The operator's secret yields users' access tokens, which scripts never see. So access tokens may only go to hosts
-   * that the secret may go to, or to `api.` of the same host (GitHub).
+   * With the operator's secret, the host gets users' access tokens, which scripts never see. So access tokens may only
+   * be sent to hosts that the secret may be sent to, or to `api.` of the same host (GitHub).
    */
   async function checkUserInfo(solution: string, apiSecret: string, userInfo: string, tokenEndpoint: string) {
     const name = secretNameOf(apiSecret)
@@ -84,7 +85,7 @@ async function sign(
     .sign(await readKey(privateKey))
 }
 
-/** The error does not include the parser's message, which may quote part of the key. */
+/** Omit the parser's message, which may quote part of the key. */
 async function readKey(text: string): Promise<CryptoKey> {
   try {
     return await importPKCS8(text, 'ES256')

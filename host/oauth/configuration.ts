@@ -18,8 +18,8 @@ import type { ProviderRequests } from './provider-requests.ts'
 export type { ProviderName } from '../../base/oauth/providers.ts'
 
 /**
- * The checked settings of a sign-in (guide 2.3, design section 8), completed from the table of providers. Plain data:
- * it is stored with the sign-in, so that refresh and logout don't need the query parameters again.
+ * The checked settings of a sign-in (guide 2.3, design section 8), completed from the table of providers. The object is
+ * plain data: it is stored with the sign-in, so that refresh and logout don't need the query parameters again.
  */
 export type OAuthConfiguration = {
   readonly api: ProviderName
@@ -28,34 +28,37 @@ export type OAuthConfiguration = {
   readonly apiSecret: string | null
   /** Apple's developer team and key. If set, `apiSecret` is a private key that signs the client secret. */
   readonly signedSecret: { readonly teamId: string; readonly keyId: string } | null
-  /** The exact `iss`. Also used for discovery, unless the settings name all required endpoints. */
+  /** The exact `iss`. It is also used for discovery, unless the settings name all required endpoints. */
   readonly issuer: string | null
   /** Whether `issuer` is one of Microsoft's `common` and `organizations`, whose document names `…/{tenantid}/v2.0`. */
   readonly issuerHasTenant: boolean
   readonly authorizationEndpoint: string | null
   readonly tokenEndpoint: string | null
-  /** Default: `tokenEndpoint` for refreshing, and the discovery document's address for revoking. */
+  /** Default: `tokenEndpoint` for refreshing tokens, and the address in the discovery document for revoking them. */
   readonly refreshTokenEndpoint?: string
   readonly revokeTokenEndpoint?: string
   readonly jwksUri: string | null
   readonly userInfoEndpoint: string | null
   readonly hasIdToken: boolean
-  /** null: chosen from the discovery document, with `client_secret_basic` as default. */
+  /** Null: chosen from the discovery document, with `client_secret_basic` as the default. */
   readonly clientAuthentication: ClientAuthentication | null
   /** Separated by spaces. */
   readonly scope: string
-  /** null if the provider does not support PKCE. */
+  /** Null if the provider does not support PKCE. */
   readonly pkce: 'S256' | 'plain' | null
   readonly responseType: ResponseType
   readonly responseMode: ResponseMode
   readonly loginFailedUrl: string | null
-  /** Additional parameters of the authorization request, as written. Without prototype. */
+  /** Additional parameters of the authorization request, as written. The object has no prototype. */
   readonly parameters: Readonly<Record<string, string>>
 }
 
 type Settings = z.infer<typeof OAuthForm>
 
-/** Objects with more settings are refused before any is checked, since scripts could return thousands. */
+/**
+ * Objects with more settings than this are rejected before any setting is checked, since scripts could return
+ * thousands.
+ */
 const MOST_SETTINGS = 60
 
 const ADDRESSES = [
@@ -122,7 +125,7 @@ export function checkConfiguration(
   }
 }
 
-/** @returns the address if a browser may be sent there after a failed sign-in (`login_failed_url`), else null */
+/** @returns the address if a browser may be sent there after a failed sign-in (`login_failed_url`), otherwise null */
 export function loginFailedUrlOf(written: unknown): string | null {
   if (typeof written !== 'string' || !isAllowedAddress(written)) return null
   return /^(?:https?:\/\/|\/)/i.test(written) ? written : null
@@ -146,7 +149,7 @@ function readSettings(settings: unknown, refuse: Refuse): Settings {
   return refuse(`${quote(name)} ${issue.message}`)
 }
 
-/** Refuses settings of other providers: they would have no effect, which the author can't have meant. */
+/** Rejects settings that belong to other providers. They would have no effect, which the author can't have intended. */
 function ownSettings(settings: Settings, { settings: known }: ProviderRow, refuse: Refuse): OwnSettings {
   const names: readonly OwnSetting[] = ['tenant', 'domain', 'teamId', 'keyId']
   const written = names.filter((name) => settings[name] !== undefined)
@@ -243,7 +246,7 @@ function signedSecretOf({ teamId, keyId, apiSecret }: Settings, refuse: Refuse):
   return { teamId, keyId }
 }
 
-/** A client without a secret must prove with PKCE that the code is its own (RFC 9700, section 2.1.1). */
+/** A client without a secret must prove with PKCE that it requested the code itself (RFC 9700, section 2.1.1). */
 function clientAuthenticationOf(
   { api, apiSecret, token_endpoint_auth_method: written }: Settings,
   row: ProviderRow,

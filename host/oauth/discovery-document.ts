@@ -3,7 +3,7 @@ import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import { isTenantId } from './token-claims.ts'
 
-/** Anything but a string counts as absent. The address itself is checked where it is used. */
+/** Anything except a string counts as absent. The address itself is checked where it is used. */
 const Address = z.string().min(1).max(2048).optional().catch(undefined)
 const Names = z.array(z.string().max(100)).max(100).nullish()
 
@@ -36,7 +36,7 @@ export function discoveryAddress(issuer: string): string {
   return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
 }
 
-/** Microsoft's multi-tenant endpoints. `consumers` is a single tenant: the table of providers has its GUID. */
+/** Microsoft's multi-tenant endpoints. `consumers` is a single tenant, whose GUID is in the table of providers. */
 const SHARED_TENANT = /\/(?:common|organizations)\/v2\.0$/
 
 /**
@@ -60,7 +60,7 @@ export function issuerOf(
   )
 }
 
-/** The issuer according to the settings, without a discovery document. */
+/** The issuer according to the settings, for use without a discovery document. */
 export function issuerOfTokens({
   issuer,
   issuerHasTenant,
@@ -71,7 +71,7 @@ export function issuerOfTokens({
   return issuerHasTenant ? issuer.replace(SHARED_TENANT, '/{tenantid}/v2.0') : issuer
 }
 
-/** Whether `named` equals `configured`, with a GUID instead of the domain that names the tenant. */
+/** Whether `named` equals `configured`, except that it has a GUID in place of the domain that names the tenant. */
 function isMicrosoftTenantOf(configured: string, named: string): boolean {
   const [, place = '', tenant = ''] = /^(https?:\/\/[^/]+\/)([^/]+)\/v2\.0$/.exec(configured) ?? []
   const guid = named.slice(place.length, -'/v2.0'.length)

@@ -8,18 +8,21 @@ import { checkAudience, checkId, checkIssuer, checkTimes, readTime, refused } fr
 export type ExpectedIdToken = {
   readonly provider: Provider
   readonly clientId: string
-  /** null if none was sent, as at a refresh. */
+  /** Null if none was sent, as in a refresh. */
   readonly nonce: string | null
-  /** If `nonce` is null: that of the sign-in. A token may omit it, but not have another (OIDC Core section 12.2). */
+  /**
+   * If `nonce` is null: the nonce of the sign-in. A token may omit the nonce, but not have a different one (OIDC Core
+   * section 12.2).
+   */
   readonly earlierNonce?: string | null | undefined
-  /** When the sign-in or refresh started. Older tokens belong to another one. */
+  /** When the sign-in or refresh started. Older tokens belong to a different one. */
   readonly startedAt: number
   readonly now: number
   /** The allowed difference between the clocks, in ms: `OAUTH_CLOCK_SKEW`. */
   readonly skew: number
   /** In seconds: the longest time since the user signed in at the provider. */
   readonly maxAge?: number | undefined
-  /** Received with the token. If it has `at_hash` or `c_hash`, they must match. */
+  /** The values received with the token. If it has `at_hash` or `c_hash`, they must match. */
   readonly accessToken?: string | undefined
   readonly code?: string | undefined
   /** For a refresh: `sub` and `iss` of the sign-in. */
@@ -32,10 +35,10 @@ const WHAT = 'the ID token'
 const TYPES = ['jwt']
 
 /**
- * Checks an ID token, with the same checks in every flow, since it may have come through the browser.
+ * Checks an ID token. The checks are the same in every flow, since the token may have come through the browser.
  * @returns all its claims
- * @throws OAuthProblem `oauth_token`; `oauth_clock` if differing clocks are its only error; whatever `expected.key`
- *   throws. Messages never quote the token, its nonce or its subject.
+ * @throws OAuthProblem `oauth_token`; `oauth_clock` if differing clocks are its only error; and the errors of
+ *   `expected.key`. Messages never quote the token, its nonce or its subject.
  * @see OIDC Core sections 3.1.3.7, 3.2.2.11 and 12.2, RFC 7519, RFC 8725
  */
 export async function checkIdToken(token: string, expected: ExpectedIdToken): Promise<Claims> {

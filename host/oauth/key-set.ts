@@ -7,19 +7,19 @@ import { isBase64url, isKid } from './signed-token.ts'
 /** A provider's public signing key. */
 export type ProviderKey = {
   readonly kid: string | null
-  /** The only algorithm that the provider uses it for; null if the key set names none. */
+  /** The only algorithm for which the provider uses the key; null if the key set specifies none. */
   readonly alg: string | null
   readonly kty: string
-  /** null for RSA. */
+  /** Null for RSA. */
   readonly crv: string | null
-  /** Only its public members. */
+  /** Only the public members. */
   readonly jwk: JWK
 }
 
 const MOST_KEYS = 100
-/** Size of the modulus, in bits. Shorter ones can be broken (RFC 7518 section 3.3), longer ones are slow to verify. */
+/** Size of the modulus, in bits. Shorter keys can be broken (RFC 7518 section 3.3); longer ones are slow to verify. */
 const RSA_BITS = { least: 2048, most: 8192 }
-/** Of the public exponent. The usual ones are 3 and 65537; large ones are slow to verify. */
+/** Maximum size of the public exponent. The usual ones are 3 and 65537; large ones are slow to verify. */
 const LARGEST_EXPONENT = 2n ** 32n - 1n
 /** Bytes of each coordinate. */
 const CURVES: Readonly<Record<string, { readonly kty: 'EC' | 'OKP'; readonly bytes: number }>> = {
@@ -54,9 +54,9 @@ const Key = z.object({
 })
 
 /**
- * The keys of a provider's key set (RFC 7517) that can verify a token's signature. All others are skipped: sets may
+ * The keys of a provider's key set (RFC 7517) that can verify a token's signature. Other keys are skipped: sets may
  * contain keys for other uses, of future kinds, or invalid ones.
- * @param from the name of the set in error messages
+ * @param from the name of the set, for error messages
  * @throws OAuthProblem `oauth_provider` if no key is left
  */
 export async function readKeySet(value: unknown, from: string): Promise<readonly ProviderKey[]> {
@@ -85,7 +85,7 @@ async function readKey(value: unknown): Promise<ProviderKey | null> {
     await importKey(key, fitting)
     return key
   } catch {
-    // For example, a point that is not on its curve.
+    // For example, the key is a point that is not on its curve.
     return null
   }
 }

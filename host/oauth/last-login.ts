@@ -3,13 +3,14 @@ import type { EarlierSignIn } from '../login/ask-again.ts'
 import type { Claims } from './provider.ts'
 
 /**
- * Members of `last_login` that the platform sets and a provider's claims must not replace. `locale` is a standard claim
- * (OpenID Connect Core, 5.1) that grants nothing, so the claim is used until the platform has its own value.
+ * Members of `last_login` that the platform sets, and that claims from a provider must not replace. `locale` is a
+ * standard claim (OpenID Connect Core, 5.1) that grants nothing, so the claim is used until the platform has its own
+ * value.
  */
 const OURS = ['last_login', 'uid', 'permissions', 'username', 'tenant', 'claims']
 
 /**
- * `queryParams.last_login` of an authenticator (guide 2.2): the verified claims, such as `email`, and the platform's
+ * `queryParams.last_login` for an authenticator (guide 2.2): the verified claims, such as `email`, and the platform's
  * own members. Claims with the name of a platform member are only in `claims`, which has all claims.
  * @param lastLoginAt when the user last signed in at the provider, in epoch ms
  * @param earlier null at the first sign-in
@@ -27,7 +28,10 @@ export function lastLoginOf(
   return earlier === null ? shown : Object.assign(shown, earlier)
 }
 
-/** A name by which the user recognizes the account, for the page that says the application does not know it. */
+/**
+ * A name by which the user recognises the account. It is shown on the page that says that the application does not know
+ * the account.
+ */
 export function shownUser(claims: Claims): string {
   const { email, preferred_username: login, name, sub } = claims
   return [email, login, name].find((one): one is string => typeof one === 'string' && one !== '') ?? sub

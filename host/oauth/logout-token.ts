@@ -12,12 +12,14 @@ export type ExpectedLogoutToken = {
   readonly key: FindKey
 }
 
-/** The sessions that a provider ended: all of the user's, or only that of `sid` if the token has one. */
+/**
+ * The sessions that a provider ended: all sessions of the user, or only the one of `sid` if the token has that claim.
+ */
 export type LogoutToken = {
   readonly iss: string
   readonly sub: string | null
   readonly sid: string | null
-  /** The caller must accept each one only once. */
+  /** The caller must accept each id only once. */
   readonly jti: string
   /** Epoch ms. */
   readonly issuedAt: number
@@ -25,17 +27,20 @@ export type LogoutToken = {
 
 const WHAT = 'the logout token'
 /**
- * Not enough to distinguish it from an ID token: many providers send `JWT` here too, or nothing. The claims do that.
+ * The type alone does not distinguish it from an ID token: many providers send `JWT` here too, or nothing. The claims
+ * do.
  */
 const TYPES = ['jwt', 'logout+jwt']
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
-/** In ms: the maximum age. Providers send logout tokens immediately; afterwards the caller may forget the `jti`. */
+/**
+ * In ms: the maximum age. Providers send logout tokens immediately. After this time, the caller may forget the `jti`.
+ */
 export const LOGOUT_TOKEN_AGE = 10 * 60_000
 
 /**
- * Checks the token with which a provider ends sessions, sent from server to server.
- * @throws OAuthProblem `oauth_token`; `oauth_clock` if differing clocks are its only error; whatever `expected.key`
- *   throws
+ * Checks the token with which a provider ends sessions. It is sent from server to server.
+ * @throws OAuthProblem `oauth_token`; `oauth_clock` if differing clocks are its only error; and the errors of
+ *   `expected.key`
  * @see OpenID Connect Back-Channel Logout 1.0, sections 2.4 and 2.6
  */
 export async function checkLogoutToken(token: string, expected: ExpectedLogoutToken): Promise<LogoutToken> {
@@ -49,7 +54,7 @@ export async function checkLogoutToken(token: string, expected: ExpectedLogoutTo
   const iss = checkIssuer(WHAT, claims, provider)
   checkAudience(WHAT, claims, clientId)
   if (!isEvent(claims.events)) throw refused(WHAT, `must have as "events" an object with the object "${EVENT}"`)
-  // So that an ID token can't be used as a logout token, or the other way around.
+  // Ensures that an ID token can't be used as a logout token, or the other way around.
   if (claims.nonce !== undefined) throw refused(WHAT, 'must have no "nonce"')
   const sub = claims.sub === undefined ? null : checkId(WHAT, claims, 'sub')
   const sid = claims.sid === undefined ? null : checkId(WHAT, claims, 'sid')
@@ -61,7 +66,7 @@ export async function checkLogoutToken(token: string, expected: ExpectedLogoutTo
 }
 
 /**
- * The issuer and audience in a token, to choose the keys that verify it. They must not be trusted yet.
+ * Reads the issuer and audience in a token, to choose the keys that verify it. They must not be trusted yet.
  * @returns null if it is not a token, or lacks these claims
  */
 export function readUnchecked(token: string): { readonly iss: string; readonly aud: readonly string[] } | null {

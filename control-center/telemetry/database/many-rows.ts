@@ -3,21 +3,21 @@ import { kindOf } from '../../../base/database/kinds.ts'
 import type { TelemetryDatabase, TelemetryTables } from './tables.ts'
 
 /*
- * Passes many values as one JSON parameter, which both database kinds can read: with one parameter per value, the
- * statement would be built and prepared again for every number of rows.
+ * Passes many values as one JSON parameter, which both kinds of database can read. With one parameter per value, the
+ * statement would have to be built and prepared again for every number of rows.
  */
 
-/** `whole`: integer; `part`: number with a fraction. */
+/** `whole` is an integer, `part` a number with a fraction. */
 export type ColumnKind = 'text' | 'whole' | 'part'
 const ALPHA_TYPES = { text: 'text', whole: 'bigint', part: 'double precision' } as const
 
-/** Maximum rows per statement; more rows take several statements. */
+/** Maximum rows per statement. More rows are inserted with several statements. */
 const MOST_ROWS = 1000
 
 /**
  * Inserts rows, each a list of values in the order of `columns`.
- * @param conflict what follows `on conflict`, such as `do nothing`
- * @returns how many were inserted or changed
+ * @param conflict the text after `on conflict`, such as `do nothing`
+ * @returns how many rows were inserted or changed
  */
 export async function insertMany<T extends keyof TelemetryTables & string>(
   db: TelemetryDatabase,
@@ -37,7 +37,7 @@ export async function insertMany<T extends keyof TelemetryTables & string>(
   return count
 }
 
-/** A `select` that returns the rows. `where true`: without it, SQLite parses `on conflict` as part of a join. */
+/** A `select` that returns the rows. Without `where true`, SQLite parses `on conflict` as part of a join. */
 function rowsOf(
   db: TelemetryDatabase,
   kinds: readonly ColumnKind[],

@@ -11,12 +11,12 @@ export type OpenTelemetryDatabase = {
   close(): Promise<void>
 }
 
-/** The file name of the embedded database in PLATFORM_HOME, without extension. */
+/** The name of the embedded database's file in PLATFORM_HOME, without extension. */
 export const TELEMETRY_FILE = 'telemetry'
 
 /**
- * Opens the database and migrates its schema. The embedded kind is a separate file with one thread each for writing and
- * reading; on a server the tables are in the control center's database, with separate connections.
+ * Opens the database and migrates its schema. An embedded database is a separate file, with one thread for writing and
+ * one for reading. On a server, the tables are in the control center's database, with separate connections.
  * @throws as `openDatabase`
  */
 export async function openTelemetryDatabase(where: DatabaseSettings): Promise<OpenTelemetryDatabase> {

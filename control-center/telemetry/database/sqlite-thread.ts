@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
-/* The thread that owns a SQLite connection; it executes statements sequentially. */
+/* The thread that has the SQLite connection and executes statements sequentially. */
 
 /** The thread's `workerData`. */
 export type ThreadData = { readonly file: string; readonly readOnly: boolean }
@@ -18,10 +18,10 @@ const STATEMENTS = 200
 
 const { file, readOnly } = workerData as ThreadData
 const database = new DatabaseSync(file, { timeout: 5000, readOnly })
-// A commit is on disk before it is reported; FULL sync blocks only this thread, not the service.
+// With FULL sync, a commit is on disk before it is reported. This blocks only this thread, not the service.
 if (!readOnly)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;')
-// A negative cache size is in KiB. 32 MiB keep the inner pages of the indexes in memory.
+// Negative cache sizes are in KiB. 32 MiB keep the inner pages of the indexes in memory.
 database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;')
 const kept = new Map<string, ReturnType<DatabaseSync['prepare']>>()
 
@@ -36,12 +36,13 @@ parentPort?.on('message', (question: Question | null) => {
 
 function answerTo({ id, sql, parameters }: Question): Answer {
   try {
-    // An error such as a full disk has already rolled the transaction back; a second error here would hide it.
+    // An error such as a full disk has already rolled back the transaction. Ignore a second error here, which would
+    // hide the first.
     if (sql === 'rollback' && !database.isTransaction) return { id, rows: [], changes: 0 }
     const statement = prepared(sql)
     const values = parameters as SQLInputValue[]
     if (statement.columns().length > 0) return { id, rows: statement.all(...values), changes: null }
-    // `run` also returns the last row id, which for the search's internal tables can exceed the safe integer range.
+    // `run` also returns the last row id. For the search's internal tables, the id can exceed the safe integer range.
     statement.setReadBigInts(true)
     return { id, rows: [], changes: Number(statement.run(...values).changes) }
   } catch (error) {

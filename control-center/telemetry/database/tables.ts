@@ -5,14 +5,15 @@ import type { Migrations, Steps } from '../../../base/database/migrations.ts'
 import type { Database } from '../../../base/database/open.ts'
 
 /**
- * Satellite telemetry. Times are epoch ms unless noted; `environment` is an environment's id; JSON is stored as text.
+ * Satellite telemetry. Times are epoch ms unless stated otherwise; `environment` is an environment's id; JSON is stored
+ * as text.
  */
 export type TelemetryTables = {
-  /** Requests already stored, so that a retry isn't stored twice. `hash`: of the body. */
+  /** Requests that are already stored, so that a retry isn't stored twice. `hash` is the hash of the body. */
   telemetry_batches: { environment: string; hash: string; time: number }
   /**
-   * A metric with its attributes. `hash` covers metric, kind, attributes and bounds; `bounds` is JSON, for histograms
-   * only.
+   * A metric with its attributes. `hash` is the hash of metric, kind, attributes and bounds; `bounds` is JSON, for
+   * histograms only.
    */
   metric_series: {
     id: Generated<number>
@@ -24,7 +25,10 @@ export type TelemetryTables = {
     hash: string
     last_at: number
   }
-  /** Each process's last point of a series; the next one is compared with it. `counts` is JSON, for histograms only. */
+  /**
+   * The last point that each process reported for a series, to calculate the difference to the next one. `counts` is
+   * JSON, for histograms only.
+   */
   metric_states: {
     series: number
     instance: string
@@ -49,7 +53,8 @@ export type TelemetryTables = {
     highest: number | null
   }
   /**
-   * One row: the highest id of `log_lines`. A writer locks it until its commit, so that ids become visible in order.
+   * A single row with the highest id of `log_lines`. A writer locks it until its commit, so that ids become visible in
+   * order.
    */
   log_numbers: { name: string; last: number }
   log_lines: {
@@ -69,7 +74,7 @@ export type TelemetryTables = {
     /** Approximate size in bytes. */
     size: number
   }
-  /** Stored amounts per environment. */
+  /** The amount of stored data per environment. */
   telemetry_usage: { environment: string; lines: number; line_bytes: number; spans: number }
   /** `start` in epoch µs, `duration` in µs; `root` and `failed` are 0 or 1. */
   spans: {
@@ -89,14 +94,14 @@ export type TelemetryTables = {
 
 export type TelemetryDatabase = Kysely<TelemetryTables>
 
-/** Narrows a database that includes the telemetry tables to those tables. */
+/** Narrows the type of a database that includes the telemetry tables to those tables. */
 export function telemetryTables(db: Database): TelemetryDatabase {
   return db.$extendTables<TelemetryTables>().$pickTables<keyof TelemetryTables>()
 }
 
 const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
   const isEmbedded = kindOf(db).name === 'embedded'
-  // Rows are stored in the primary key's index: half the size, and the points of a series are adjacent.
+  // Rows are stored in the primary key's index. This halves their size and keeps the points of a series together.
   const end = isEmbedded ? sql`without rowid` : sql``
   return [
     schema
@@ -161,7 +166,7 @@ const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
       .addColumn('attributes', text, (column) => column.notNull())
       .addColumn('size', 'integer', (column) => column.notNull())
       .addPrimaryKeyConstraint('log_lines_key', ['id']),
-    // Covers all filters except words, so that lines that don't match are skipped without reading the row.
+    // Covers all filters except words, so that lines that don't match are skipped without reading their rows.
     schema.createIndex('log_lines_order').on('log_lines').columns(['environment', 'id', 'time', 'level', 'solution']),
     schema.createIndex('log_lines_time').on('log_lines').columns(['time']),
     schema
@@ -214,7 +219,9 @@ function alphaWords(db: OpenDatabase) {
   ]
 }
 
-/** On a server in the same database as the other tables; with the embedded kind in a separate file. */
+/**
+ * On a server, these tables are in the same database as the others; an embedded database has a separate file for them.
+ */
 export const TELEMETRY_MIGRATIONS: Migrations = {
   versions: {
     '001-telemetry': TELEMETRY_STEPS,

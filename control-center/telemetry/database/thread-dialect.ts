@@ -12,8 +12,8 @@ import {
 import type { Answer, Question, ThreadData } from './sqlite-thread.ts'
 
 /**
- * Kysely dialect for an SQLite file that a separate thread reads or writes. node:sqlite is synchronous; telemetry
- * arrives constantly, searches read a lot and retention deletes a lot, so on the main thread they would block every
+ * Kysely dialect for an SQLite file that a separate thread reads or writes. node:sqlite is synchronous. Telemetry
+ * arrives constantly, searches read a lot and retention deletes a lot, so on the main thread they would delay every
  * page.
  */
 export function threadDialect(data: ThreadData): Dialect {
@@ -50,11 +50,11 @@ class ThreadDriver implements Driver {
     this.letNext = resolve
     if (this.connection === null) throw new TypeError('the database was not opened')
     try {
-      // The queries of a terminated thread have failed; the next caller gets a new thread.
+      // Queries of a terminated thread have already failed; the next caller gets a new thread.
       if (this.connection.hasFailed()) this.connection = new ThreadConnection(this.data)
     } catch (error) {
-      // No thread can be started, for example without file descriptors. The caller has nothing to release, so let the
-      // next one in.
+      // No thread can be started, for example because there are no file descriptors left. The caller has nothing to
+      // release, so let the next caller in.
       resolve()
       throw error
     }

@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto'
 import { LEVELS } from '../otlp/read-logs.ts'
 
-/** Maximum characters per word and words per line. Anything above is not searchable. */
+/** Maximum characters per word and words per line. Anything beyond that is not searchable. */
 const LONGEST = 64
 const MOST = 400
 /**
  * Maximum factor by which a text may grow when its accents are removed; the rest is not searchable. A Korean syllable
- * becomes three letters, but the single character U+FDFA becomes 18, at the same cost each.
+ * becomes three letters, but the single character U+FDFA becomes 18, and each of these costs as much as any other
+ * character.
  */
 const MOST_GROWTH = 3
-/** Characters that are normalised together. */
+/** The number of characters that are normalised together. */
 const PIECE = 256
 
-/** The unique words of a text: letters and digits, without case and accents. */
+/** The unique words of a text: letters and digits, lower-cased and without accents. */
 export function wordsOf(text: string): string[] {
   const words = new Set<string>()
   for (const [word] of plainOf(text).matchAll(/[\p{L}\p{N}]+/gu)) {
@@ -22,7 +23,7 @@ export function wordsOf(text: string): string[] {
   return [...words]
 }
 
-/** Normalises in pieces, so that no more is normalised than is used. */
+/** Normalise in pieces, so that no more is normalised than needed. */
 function plainOf(text: string): string {
   // ASCII has no accents, and most lines are plain ASCII.
   if (/^[\x00-\x7f]*$/.test(text)) return text.toLowerCase()
@@ -40,7 +41,7 @@ function plainOf(text: string): string {
   return plain.slice(0, most).toLowerCase()
 }
 
-/** A condition on a line's words: an AND of groups, each an OR of words. */
+/** A condition on a line's words: an AND of groups, each of which is an OR of words. */
 export type WordQuery = readonly (readonly { readonly word: string; readonly isStart: boolean }[])[]
 
 /**
@@ -56,8 +57,8 @@ export function queryOf(text: string): WordQuery | null {
 }
 
 /*
- * A line's environment, solution and level are also stored as words, so that a search doesn't read lines outside its
- * scope. They start with an underscore, which words of texts never contain.
+ * A line's environment, solution and level are also stored as words (scope words), so that a search doesn't read lines
+ * outside its scope. They start with an underscore, which words in texts never contain.
  */
 
 function environmentWord(environment: string): string {
@@ -83,7 +84,7 @@ export function scopeWords(environment: string, line: { readonly solution: strin
 
 export type Scope = {
   readonly environments: readonly string[]
-  /** The lowest level; undefined for all. */
+  /** The lowest level; undefined for all levels. */
   readonly level?: number | undefined
   readonly solution?: string | undefined
 }

@@ -1,12 +1,15 @@
 import protobuf from 'protobufjs/light.js'
 
 /*
- * A decoded message takes some hundred bytes of memory, even if its encoding is only two bytes. So a small compressed
- * body could exhaust the memory for everyone. These functions walk over the encoded bytes to count the objects that
- * decoding would create, without creating them.
+ * A decoded message takes some hundred bytes of memory, even if it is encoded in only two bytes. So a small compressed
+ * body could exhaust the memory. These functions walk over the encoded bytes and count the objects that decoding would
+ * create, without creating them.
  */
 
-/** Counts messages and list numbers in a protobuf request; stops above `most`. @throws if the body is malformed */
+/**
+ * Counts messages and numbers in lists in a protobuf request; stops above `most`.
+ * @throws if the body is malformed
+ */
 export function countMessages(type: protobuf.Type, body: Uint8Array, most: number): number {
   const reader = protobuf.Reader.create(body)
   const open = [{ type, end: body.length }]
@@ -31,7 +34,7 @@ export function countMessages(type: protobuf.Type, body: Uint8Array, most: numbe
       count++
       open.push({ type: inner, end })
     } else {
-      // Packed numbers take at least one byte each.
+      // In a packed list, each number takes at least one byte.
       if (field?.repeated) count += Math.max(1, /fixed|double/.test(field.type) ? length / 4 : length)
       reader.skip(length)
     }
@@ -41,7 +44,7 @@ export function countMessages(type: protobuf.Type, body: Uint8Array, most: numbe
 
 const [QUOTE, BACKSLASH, COMMA, BRACE, BRACKET] = [...'"\\,{['].map((one) => one.charCodeAt(0))
 
-/** Counts objects, lists and their entries in JSON, whether it is valid or not. */
+/** Counts objects, lists and their entries in JSON, even if the JSON is invalid. */
 export function countValues(body: Uint8Array): number {
   let count = 0
   let isText = false

@@ -12,7 +12,9 @@ export const CONTENT_TYPES = { pb: 'application/x-protobuf', json: 'application/
   string
 >
 
-/** A message with its fields by name; missing fields have protobuf's defaults. 64-bit integers are strings. */
+/**
+ * A message with its fields by name. Missing fields have the default values of protobuf. 64-bit integers are strings.
+ */
 export type Message = Readonly<Record<string, unknown>>
 
 const root = protobuf.Root.fromJSON(JSON.parse(readFileSync(new URL('descriptor.json', import.meta.url), 'utf8')))
@@ -45,14 +47,14 @@ function typeOf(part: string, name: string): protobuf.Type {
 const IDS = { traceId: 16, spanId: 8, parentSpanId: 8 } as const
 
 /**
- * Maximum messages per request, including attributes and their values, since each becomes an object. A host sends about
+ * Maximum messages per request. Attributes and their values count too, since each becomes an object. A host sends about
  * a thousand.
  */
 const MOST_MESSAGES = 300_000
-/** The same limit for JSON, which counts entries of lists and objects too: several per message. */
+/** The same limit for JSON, where entries of lists and objects count too: there are several per message. */
 const MOST_VALUES = 3 * MOST_MESSAGES
 
-/** @throws ERR_BAD_REQUEST if the body is not such a request, ERR_BODY_TOO_LARGE if it has too many parts */
+/** @throws ERR_BAD_REQUEST if the body is not a request of this kind, ERR_BODY_TOO_LARGE if it has too many parts */
 export function readRequest(signal: Signal, body: Uint8Array, format: Format): Message {
   const { request } = SERVICES[signal]
   try {
@@ -87,7 +89,7 @@ export function writeRequest(signal: Signal, message: Message, format: Format): 
   return Buffer.from(JSON.stringify(copy, (_key, value) => (value instanceof Uint8Array ? base64(value) : value)))
 }
 
-/** The success response. If items were rejected, it reports their number, and `why` as the message. */
+/** The success response. If items were rejected, it contains their number, and `why` as the message. */
 export function writeAnswer(signal: Signal, rejected: number, why: string, format: Format): Buffer {
   const isWhole = rejected === 0
   const partialSuccess = { [SERVICES[signal].rejected]: String(rejected), errorMessage: why }
@@ -120,7 +122,7 @@ function plain(type: protobuf.Type, message: protobuf.Message): Message {
   return type.toObject(message, { longs: String, enums: Number, arrays: true })
 }
 
-/** Converts ids at any depth, without recursion because the nesting depth of values is unbounded. */
+/** Converts ids at any depth. It isn't recursive, because the nesting depth of values is unbounded. */
 function withIds(from: Record<string, unknown>, change: (value: unknown, bytes: number) => unknown): void {
   const open: Record<string, unknown>[] = [from]
   for (let one = open.pop(); one !== undefined; one = open.pop()) {

@@ -10,31 +10,31 @@ export const LEVELS = { debug: 5, info: 9, warn: 13, error: 17, fatal: 21 } as c
 export type Level = keyof typeof LEVELS
 export const LEVEL_NAMES = Object.keys(LEVELS) as Level[]
 
-/** A log line. `level` is one of `LEVELS`; `time` in epoch ms; unknown texts are ''. */
+/** A log line. `level` is one of `LEVELS`; `time` is in epoch ms; unknown texts are ''. */
 export type LogLine = {
   readonly time: number
   readonly level: number
   readonly message: string
-  /** `solhost` for the platform's own lines, `solhost.solution` for those of scripts. */
+  /** `solhost` for lines by the platform itself, `solhost.solution` for lines by scripts. */
   readonly scope: string
   readonly solution: string
   readonly code: string
-  /** The script file, such as `scripts/main.js`, and the line in it; '' and 0 if unknown. */
+  /** The script file, such as `scripts/main.js`, and the line number in it; '' and 0 if unknown. */
   readonly file: string
   readonly line: number
   readonly correlation: string
   readonly trace: string
-  /** Attributes without a field above. */
+  /** Attributes that have no field above. */
   readonly attributes: Attributes
 }
 
 export const MOST_LINES = 10_000
-/** Maximum total characters of a line's other attributes; the rest is dropped. */
+/** Maximum total characters of a line's other attributes; any more are dropped. */
 const MOST_ATTRIBUTE_TEXT = 16_000
-/** Maximum characters of a name, such as a solution's. */
+/** Maximum characters of a name, such as a solution name. */
 const LONGEST = 200
 
-/** Attributes that have their own field. */
+/** Attributes that are stored in separate fields. */
 const FIELDS = {
   'solhost.solution': 'solution',
   'solhost.code': 'code',
@@ -74,7 +74,7 @@ function lineOf(record: Message, scope: string, now: number): LogLine {
   }
   const time = millisecondsOf(record.timeUnixNano) || millisecondsOf(record.observedTimeUnixNano) || now
   return {
-    // Otherwise, lines from a clock that is ahead would stay on top.
+    // Limit the time: otherwise, lines from a clock that is ahead would stay at the top.
     time: Math.min(time, now),
     level: levelOf(Number(record.severityNumber ?? 0)),
     message: String(plainValueOf(record.body)),

@@ -22,18 +22,18 @@ export type MetricPoint = {
     }
 )
 
-/** The items read from a request. `rejected` is the number of items left out, `why` the first reason. */
+/** The items read from a request. `rejected` is the number of items that were rejected, and `why` the first reason. */
 export type ReadItems<T> = { readonly items: readonly T[]; readonly rejected: number; readonly why: string }
 
 /** Maximum points per request. A host sends about a hundred. */
 export const MOST_POINTS = 10_000
 const LONGEST_METRIC = 200
 const MOST_BOUNDS = 100
-/** Maximum characters of a point's attributes: they identify a series and are stored with it. */
+/** Maximum characters of a point's attributes, which identify a series and are stored with it. */
 const LONGEST_ATTRIBUTES = 1000
 const DELTA = 1
 const LARGEST = 1e18
-/** Tolerated clock skew into the future, in ms. */
+/** Maximum time in ms by which a sender's clock may be ahead. */
 const AHEAD = 10 * 60_000
 
 export function readMetrics(request: Message, now: number): ReadItems<MetricPoint> {
@@ -69,7 +69,7 @@ export function readMetrics(request: Message, now: number): ReadItems<MetricPoin
 
 type Common = Omit<MetricPoint, 'kind' | 'value' | 'sum' | 'counts' | 'bounds'>
 
-/** @returns the reason as text if the metric can't be stored */
+/** @returns a function that reads the metric's points, or, as text, the reason why the metric can't be stored */
 function readerOf(metric: Message) {
   const name = cleanText(metric.name, LONGEST_METRIC)
   if (name === '') return 'a metric has no name'

@@ -2,14 +2,16 @@ import type { Message } from './messages.ts'
 import type { ReadItems } from './read-metrics.ts'
 import { type Attributes, attributesOf, cleanText, idOf, listOf, messageOf, microsecondsOf } from './values.ts'
 
-/** A span of a request. `start` in epoch µs, `duration` in µs. */
+/** A span of a request. `start` is in epoch µs, `duration` in µs. */
 export type Span = {
   readonly trace: string
   readonly span: string
-  /** '' if it has no parent. */
+  /** '' for a span without a parent. */
   readonly parent: string
   readonly name: string
-  /** Whether it is the request's own span: it has no parent, or one in another process. */
+  /**
+   * Whether this is the root span of the request in its process: it has no parent, or its parent is in another process.
+   */
   readonly isRoot: boolean
   readonly start: number
   readonly duration: number

@@ -3,7 +3,7 @@ import type { Message } from './messages.ts'
 /** Stored attributes, by name. */
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 
-/** Maximum attributes per item; the rest is dropped. */
+/** Maximum attributes per item; any more are dropped. */
 const MOST_ATTRIBUTES = 64
 const LONGEST_NAME = 200
 /** Maximum characters of a text; longer texts are cut. */
@@ -19,7 +19,7 @@ export function messageOf(value: unknown): Message {
   return typeof value === 'object' && value !== null ? (value as Message) : {}
 }
 
-/** Reads `KeyValue`s, up to the limits above. Compound values become JSON. */
+/** Reads `KeyValue`s, up to the limits above. Nested values become JSON. */
 export function attributesOf(value: unknown): Attributes {
   const attributes: Record<string, string | number | boolean> = Object.create(null)
   for (const one of listOf(value).slice(0, MOST_ATTRIBUTES)) {
@@ -85,7 +85,7 @@ export function idOf(value: unknown): string {
   return value instanceof Uint8Array && value.some((byte) => byte !== 0) ? Buffer.from(value).toString('hex') : ''
 }
 
-/** The reporting process: `service.instance.id`, which is new at each start. */
+/** Identifies the reporting process: `service.instance.id`, which is new at each start. */
 export function instanceOf(resource: unknown): string {
   return cleanText(String(attributesOf(messageOf(resource).attributes)['service.instance.id'] ?? ''), 100)
 }

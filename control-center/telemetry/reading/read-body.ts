@@ -24,14 +24,14 @@ export type PackedBody = {
   readonly forward: { readonly format: Format; readonly origin: Origin } | null
 }
 
-/** The contents of a body. `hash`: of the body; `size`: of the unpacked body, in bytes. */
+/** The contents of a body. `hash` is the hash of the body; `size` is the size of the unpacked body, in bytes. */
 export type ReadBody = Items & {
   readonly hash: string
   readonly size: number
   readonly rejected: number
-  /** The first reason for rejected items. */
+  /** The reason why the first of the rejected items was rejected. */
   readonly why: string
-  /** The request to forward; null if forwarding is off. */
+  /** The request to forward; null if forwarding is turned off. */
   readonly forward: Uint8Array | null
 }
 
@@ -41,7 +41,7 @@ export type Items =
   | { readonly signal: 'logs'; readonly items: readonly SearchableLine[] }
   | { readonly signal: 'traces'; readonly items: readonly Span[] }
 
-/** Maximum size of a decompressed body, in bytes. A host usually sends about ten thousand. */
+/** Maximum size of a decompressed body, in bytes. A host usually sends about ten thousand bytes. */
 const MOST_UNPACKED = 16 * 1024 * 1024
 
 /** @throws ERR_BAD_REQUEST, ERR_BODY_TOO_LARGE */
@@ -56,7 +56,7 @@ export function readBody({ signal, format, isZipped, bytes, environment, now, fo
   }
 }
 
-/** Reads the items of a request, including everything that is slow to compute. */
+/** Reads the items of a request, and does everything that is slow to compute. */
 export function readItems(
   signal: Signal,
   request: Message,

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { type ErrorCode, PlatformError } from '../../../runtime/errors.ts'
 import { type PackedBody, type ReadBody, readBody } from './read-body.ts'
 
-/* The thread that reads Satellite requests, one body at a time. */
+/* The thread that reads requests from Satellites, one body at a time. */
 
 export type ThreadAnswer =
   | { readonly read: ReadBody }

@@ -7,19 +7,20 @@ import type { ThreadAnswer } from './read-thread.ts'
 
 /**
  * Reads bodies in a separate thread, because a compressed body of 20 kB can take seconds and would block the main
- * thread. The next body belongs to the environment that used the thread least.
+ * thread. The next body belongs to the environment that has used the thread least.
  */
 export interface BodyReader {
-  /** @throws ERR_BAD_REQUEST, ERR_BODY_TOO_LARGE; ERR_TELEMETRY_BUSY while stopping */
+  /** @throws ERR_BAD_REQUEST, ERR_BODY_TOO_LARGE, or ERR_TELEMETRY_BUSY while stopping */
   read(owner: Owner, body: PackedBody): Promise<ReadBody>
   stop(): Promise<void>
 }
 
 /**
- * In ms, far above the time for the largest body. After it, the thread is terminated, and the next body gets a new one.
+ * In ms, far longer than the largest body takes. After this time, the thread is terminated, and the next body gets a
+ * new thread.
  */
 const DEADLINE = 60_000
-/** Heap limit of the thread, in MiB. The expanded size of a body has separate limits. */
+/** Maximum heap of the thread, in MiB. The size of an unpacked body has separate limits. */
 const MEMORY = 768
 
 type Waiting = {
@@ -39,7 +40,7 @@ export function createBodyReader(deadline: number = DEADLINE): BodyReader {
       name: 'telemetry bodies',
       resourceLimits: { maxOldGenerationSizeMb: MEMORY },
     })
-    // Also between two bodies: an error without a listener would terminate the process.
+    // The listener stays between two bodies: an error without a listener would terminate the process.
     started.on('error', () => {})
     started.once('exit', () => {
       if (thread === started) thread = null
@@ -56,7 +57,7 @@ export function createBodyReader(deadline: number = DEADLINE): BodyReader {
       else if ('refusal' in answer) reject(new PlatformError(answer.refusal.code, answer.refusal.message))
       else reject(new Error(answer.failure))
     }
-    // It exceeded its memory or time: a retry of the same body would too.
+    // The body exceeded the thread's memory or time. A retry of the same body would do so, too.
     const ended = () =>
       reject(new PlatformError('ERR_BODY_TOO_LARGE', 'The request took too long to read. Send less data at a time.'))
     const timer = setTimeout(() => {

@@ -9,7 +9,10 @@ const LISTS = { metrics: 'resourceMetrics', logs: 'resourceLogs', traces: 'resou
 const ORGANISATION = 'solhost.organisation'
 const ENVIRONMENT = 'solhost.environment'
 
-/** Replaces values that a Satellite sends under these names: its token decides whose telemetry it is. */
+/**
+ * Adds the names, and replaces any values that a Satellite sends under them: its token determines who owns the
+ * telemetry.
+ */
 export function withOrigin(signal: Signal, request: Message, { organisation, environment }: Origin): Message {
   const list = LISTS[signal]
   const own = [

@@ -6,12 +6,12 @@ import { readDesign } from './read-design.ts'
 /** Debounce in ms: a draft is saved this long after the last change. */
 const PAUSE = 300
 
-/** Saves the design as a draft, which the preview shows, and puts it into the form that publishes it. */
+/** Saves the design as a draft, which the preview shows, and writes it to the form that publishes it. */
 export function takeOverLoginDesigner(): void {
   const designer = document.getElementById('designer')
   const published = document.querySelector<HTMLInputElement>('#design-json')
   if (designer === null || published === null) return
-  // Read from the default value: when the user navigates back, the browser may restore a changed value.
+  // Read the default value: when the user navigates back, the browser may restore a changed current value.
   const logo = { value: (JSON.parse(published.defaultValue) as { logo: string | null }).logo }
   const keep = createKeeper(designer, published, () => readDesign(designer, logo.value))
   takeOverLogo(designer, (value) => {
@@ -57,7 +57,7 @@ function createKeeper(designer: HTMLElement, published: HTMLInputElement, read: 
   }
 }
 
-/** Shows why the preview is outdated, without moving the focus. */
+/** Shows why the preview is out of date, without moving the focus. */
 function showOutdated(problem: string | null): void {
   const place = document.getElementById('design-problem')
   if (place === null) return
@@ -66,7 +66,7 @@ function showOutdated(problem: string | null): void {
   if (place.textContent !== problem) place.textContent = problem
 }
 
-/** Adds a counter to the preview's address, so that the preview reloads after each change. */
+/** Adds a counter to the address of the preview, so that it reloads after each change. */
 function addCounter(): void {
   const counter = document.createElement('input')
   counter.type = 'hidden'

@@ -1,7 +1,7 @@
 /**
- * Menu buttons (ARIA Authoring Practices, "Menu Button"): a button with `aria-haspopup="menu"` opens the menu it
- * controls, by click, Enter, Space or an arrow key, or by a right click on its row. In the menu, arrow keys, Home, End
- * and first letters move the focus; Escape and Tab close it.
+ * Menu buttons (ARIA Authoring Practices, "Menu Button"). A button with `aria-haspopup="menu"` opens the menu that it
+ * controls. Users open it with a click, Enter, Space or an arrow key, or by right-clicking the row. In the menu, arrow
+ * keys, Home, End and first letters move the focus; Escape and Tab close the menu.
  */
 export function takeOverMenus(): void {
   document.addEventListener('click', (event) => {
@@ -23,7 +23,7 @@ export function takeOverMenus(): void {
     } else if (menu !== null) moveInMenu(menu, event)
   })
   document.addEventListener('contextmenu', openByRightClick)
-  // Keeps the menu at its button; a menu that was opened at the pointer moves to the button.
+  // Keeps the menu at its button. A menu that was opened at the pointer is moved to the button.
   for (const name of ['scroll', 'resize']) {
     window.addEventListener(
       name,
@@ -36,7 +36,7 @@ export function takeOverMenus(): void {
   }
 }
 
-/** Where a right click opened the menu; null: it is beside its button. */
+/** Where the right click was that opened the menu; null if the menu is at its button. */
 let pointer: { readonly x: number; readonly y: number } | null = null
 
 /** On a link, or with Shift, the browser's own menu opens. The context menu key sends no pointer position. */
@@ -60,7 +60,7 @@ function menuItems(menu: HTMLElement): HTMLElement[] {
   return [...menu.querySelectorAll<HTMLElement>('[role=menuitem]')]
 }
 
-/** @param place of the item to focus; -1: the last */
+/** @param place index of the item to focus; -1 for the last */
 function showMenu(button: HTMLElement, place: number, at: typeof pointer = null): void {
   const menu = menuOf(button)
   if (menu === null) return

@@ -1,6 +1,6 @@
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
-/** The design in the page's form, in the API's format. Fields that are not filled in are omitted. */
+/** Reads the design from the page's form, in the API's format. Fields that are not filled in are omitted. */
 export function readDesign(designer: HTMLElement, logo: string | null): object {
   const dark = designer.querySelector<HTMLInputElement>('#has-dark')
   return {
@@ -26,7 +26,7 @@ function textsOf(designer: HTMLElement): Record<string, Record<string, string>> 
   return texts
 }
 
-/** Empty for a row that was added but not filled in. */
+/** An empty list for a row that was added but not filled in. */
 function fieldOf(row: HTMLElement): object[] {
   const entered = (name: string) => row.querySelector<Control>(`[data-of="${name}"]`)?.value ?? ''
   const labels = labelsOf(
@@ -42,7 +42,7 @@ function fieldOf(row: HTMLElement): object[] {
   ]
 }
 
-/** Values and texts are in the same order, one per line. */
+/** Values and texts are entered in the same order, one per line. */
 function optionsOf(row: HTMLElement, values: string): object[] {
   const texts = [...row.querySelectorAll<Control>('[data-options]')].map(
     (one) => [one.dataset.options, one.value.split('\n')] as const,

@@ -1,6 +1,6 @@
 import { say } from '../../../base/web/scripts/said.ts'
 
-/** Replaces the position fields of a rollout's environments by buttons that move an environment up or down. */
+/** Replaces the position fields of a rollout's environments with buttons that move an environment up or down. */
 export function takeOverRolloutOrder(): void {
   for (const list of document.querySelectorAll<HTMLElement>('[data-order]')) {
     for (const item of list.children) addMoveButtons(list, item as HTMLElement)
@@ -35,7 +35,7 @@ function moveTarget(list: HTMLElement, item: HTMLElement, button: HTMLButtonElem
   else item.nextElementSibling?.after(item)
   numberTargets(list)
   const others = item.querySelectorAll<HTMLButtonElement>('button:enabled')
-  // A moved element loses the focus, and at the end of the list its button is disabled.
+  // Restore the focus: an element that is moved loses it, and at the end of the list its button is disabled.
   const next = button.disabled ? others[0] : button
   next?.focus()
   const position = [...list.children].indexOf(item) + 1
@@ -48,7 +48,7 @@ function moveTarget(list: HTMLElement, item: HTMLElement, button: HTMLButtonElem
   )
 }
 
-/** Writes the order into the hidden fields, which the form sends. */
+/** Writes the order to the hidden fields, which the form sends. */
 function numberTargets(list: HTMLElement): void {
   const items = [...list.children]
   for (const [index, item] of items.entries()) {

@@ -10,8 +10,8 @@ const RUN_LOG_AGAIN = 2000
 const OPEN_STEPS: readonly string[] = ['waiting', 'running']
 
 /**
- * After a form with `data-run` starts a run, opens the run's page: the attribute is its address without the run's
- * number.
+ * After a form with `data-run` starts a run, opens the run's page. The attribute is the page's address without the
+ * run's number.
  */
 export function goToStartedRuns(): void {
   document.addEventListener('api-done', (event) => {
@@ -21,7 +21,7 @@ export function goToStartedRuns(): void {
   })
 }
 
-/** Follows a run in progress on its page: its steps, and each line of its log. */
+/** Follows a run in progress on its page: shows its steps and each line of its log. */
 export function followRunLog(): void {
   const card = document.querySelector<HTMLElement>('[data-run-log]')
   if (card !== null) void followToTheEnd(card)
@@ -33,7 +33,8 @@ async function followToTheEnd(card: HTMLElement): Promise<void> {
     try {
       isOver = await readRunStream(card)
     } catch {
-      // Reported below: for the reader it makes no difference whether the stream ended or failed.
+      // Ignore errors; the code below reports the end. For the reader, it makes no difference whether the stream ended
+      // or failed.
     }
     if (isOver) return
     sayOfRun(card.dataset.lost ?? '')
@@ -109,7 +110,7 @@ function addRunLine({ number, time, step, text }: RunLogLine): void {
   const lines = document.getElementById('run-lines')
   if (lines === null || number <= Number(lines.dataset.last)) return
   const box = lines.parentElement
-  // Don't scroll if the user has scrolled up.
+  // Don't scroll if the user has scrolled up to read.
   const isAtEnd = box !== null && box.scrollTop + box.clientHeight >= box.scrollHeight - 24
   const item = document.createElement('li')
   const at = document.createElement('time')

@@ -1,6 +1,6 @@
 /**
- * Fills a form with `data-from-fragment` from the address's fragment, as `name=value`, and sends it. The fragment is
- * removed from the address, so that it stays neither in the history nor on the screen.
+ * Fills a form with `data-from-fragment` from the fragment of the address, as `name=value`, and sends the form. It also
+ * removes the fragment from the address, so that the token stays neither in the history nor on the screen.
  */
 export function sendFragment(): void {
   addEventListener('hashchange', askAgain)
@@ -14,7 +14,10 @@ export function sendFragment(): void {
   form.submit()
 }
 
-/** If an earlier link's page is still open, opening another link changes only the fragment, which loads no page. */
+/**
+ * If the page of an earlier link is still open, opening another link only changes the fragment, which doesn't load a
+ * page.
+ */
 function askAgain(): void {
   if (location.hash.startsWith('#token=')) location.replace(`${location.pathname}?again${location.hash}`)
 }

@@ -1,6 +1,6 @@
 import { isAllowedAddress } from '../../../runtime/address.ts'
 
-/** The address if a link may point to it (http, https, mailto or a path on the same server), else null. */
+/** Returns the address if links may point to it (http, https, mailto or a path on the same server), otherwise null. */
 export function safeAddress(address: string | undefined): string | null {
   return address !== undefined && address !== '' && isAllowedAddress(address) ? address : null
 }
@@ -10,7 +10,7 @@ export function leavesServer(address: string): boolean {
   return /^https?:/i.test(address)
 }
 
-/** The address of a file below `media/`; null if the path could escape it. */
+/** The address of a file below `media/`; null if the path could point outside it. */
 export function mediaAddress(base: string, path: string): string | null {
   const segments = path.split('/')
   const isPlain = segments.every((segment) => /^[A-Za-z0-9._-]+$/.test(segment) && segment !== '.' && segment !== '..')

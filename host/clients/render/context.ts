@@ -9,17 +9,17 @@ export interface RenderContext {
   readonly formats?: string | undefined
   /** The solution's texts, then the platform's. */
   readonly messages: Messages
-  /** The user's permissions: elements and tabs that need others are omitted. */
+  /** The user's permissions. Elements and tabs that require others are omitted. */
   readonly permissions: ReadonlySet<string>
-  /** `PLATFORM_TESTING_MODE`: elements carry `data-cy`. */
+  /** If `PLATFORM_TESTING_MODE`, elements carry `data-cy`. */
   readonly isTesting: boolean
   /** The base address of the solution's media, such as `/solution/orders/media/`. */
   readonly mediaBase: string
   /** On a live host: part of media addresses, so that browsers load the files of this version. */
   readonly mediaVersion?: string
   /**
-   * Events that scripts listen to besides the form's own handlers (`eventsManager`), such as `onElementFocusGained`:
-   * browsers send focus and row events only if something listens.
+   * The events that scripts listen to in addition to the form's own handlers (`eventsManager`), such as
+   * `onElementFocusGained`. Browsers send focus and row events only if something listens to them.
    */
   readonly listenedEvents?: ReadonlySet<string>
 }
@@ -28,7 +28,7 @@ export function formatsOf({ locale, formats = locale }: RenderContext): string {
   return formats
 }
 
-/** Resolves a text: `i18n:orders.title` is looked up, an unknown key becomes `!orders.title!`. */
+/** Resolves a text: `i18n:orders.title` is looked up, and an unknown key becomes `!orders.title!`. */
 export function shownText({ messages }: RenderContext, text: string | null | undefined): string {
   if (!text?.startsWith('i18n:')) return text ?? ''
   const key = text.slice('i18n:'.length)

@@ -29,7 +29,7 @@ import { renderTable } from './table.ts'
 
 export type RenderedForm = {
   readonly html: string
-  /** For the browser's title bar; not escaped. */
+  /** The text for the browser's title bar; not escaped. */
   readonly title: string
 }
 
@@ -48,15 +48,15 @@ export function renderForm(definition: FormDefinition, view: FormView, context: 
     dir: directionOf(context.locale),
     'data-cy': context.isTesting && context.form,
   })
-  // Only the script sends data; without it, method=dialog sends nothing.
+  // Only the script sends data: with method=dialog, the browser itself sends nothing.
   const form = html`<form class="form" method="dialog" novalidate autocomplete="off" aria-labelledby="${formId(context.form)}.title"${own}><h1 id="${formId(context.form)}.title" tabindex="-1"><bdi>${title}</bdi></h1>${renderLayout(definition.layout, parts)}</form>`
   return { html: form.text, title }
 }
 
 /**
  * Renders one element with its content, to replace the tag with its id.
- * @returns null if the user must not get the element now: it is unknown, it or an ancestor lacks the permission, or an
- *   ancestor is invisible
+ * @returns null if the user must not get the element now: it is unknown, the permission for it or an ancestor is
+ *   missing, or an ancestor is invisible
  */
 export function renderElement(
   definition: FormDefinition,
@@ -80,7 +80,7 @@ export function formId(form: string): string {
   return `f-${form}`
 }
 
-/** The user's tabs and the open one: the first tab if the state names none of them. */
+/** The tabs that the user may see, and the open one. If the state names none of them, the first tab is open. */
 export function shownTabs({ element, state, context }: Shown<TabsElement>): {
   tabs: readonly Tab[]
   open: string | null

@@ -30,7 +30,7 @@ export function renderTextInput(shown: Shown<TextElement | EmailElement>): Marku
   return field(shown, html`<input${lineAttributes(shown)}${attributes({ value: textValue(shown), dir: 'auto' })}>`)
 }
 
-/** The page never contains a password. The browser only learns whether one is set, and keeps or clears the input. */
+/** The page never contains a password. The browser only learns whether one is set, and leaves or clears the input. */
 export function renderPassword(shown: Shown<PasswordElement>): Markup {
   const isKept = textValue(shown) !== ''
   return field(shown, html`<input${lineAttributes(shown)}${attributes({ 'data-kept': isKept })}>`)
@@ -38,7 +38,7 @@ export function renderPassword(shown: Shown<PasswordElement>): Markup {
 
 export function renderTextarea(shown: Shown<TextareaElement>): Markup {
   const { element } = shown
-  // HTML ignores the first line break after the tag, so add one.
+  // HTML parsers ignore the first line break after the tag, so add one.
   return field(
     shown,
     html`<textarea${inputAttributes(shown)}${lineLimits(shown)} rows="${element.rows}" dir="auto">\n${textValue(shown)}</textarea>`,
@@ -96,7 +96,7 @@ export function renderCheckbox(shown: Shown<CheckboxElement>): Markup {
 export function renderSelect(shown: Shown<SelectElement>): Markup {
   const { context } = shown
   const chosen = chosenOption(shown)
-  // A required select keeps the empty option: without it the browser would show the first option as if it were
+  // A required select keeps the empty option. Without it, the browser would show the first option as if it were
   // selected.
   const empty =
     placeholderOf(shown) ?? (isRequired(shown) || chosen === null ? ownText(context, 'platform.form.choose') : '')
@@ -122,7 +122,7 @@ export function renderRadio(shown: Shown<RadioElement>): Markup {
   return html`<fieldset class="choices" role="radiogroup" id="${id}.input"${described(shown)}${attributes({ 'data-cy': testName(shown), 'aria-required': isRequired(shown) && 'true', 'data-control': element.name })}><legend><bdi>${labelOf(shown)}</bdi>${requiredMark(shown)}</legend>${choices}</fieldset>${notes(shown)}`
 }
 
-/** The current options. Their values are compared as strings, since that is what browsers send. */
+/** The current options. Values are compared as strings, since browsers send strings. */
 export function optionsOf({ element, state }: Shown<SelectElement | RadioElement>): readonly Option[] {
   return state.options ?? element.options
 }
@@ -166,7 +166,7 @@ function textValue(shown: Shown<InputDefinition>): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
-/** Pads decimals: 3770.3 with two decimals becomes '3770.30'. A value with more decimals stays unchanged. */
+/** Adds trailing zeros: with two decimals, 3770.3 becomes '3770.30'. A value with more decimals stays unchanged. */
 function enteredNumber(value: number, decimals: number | undefined): string {
   const padded = decimals === undefined ? '' : value.toFixed(decimals)
   return padded !== '' && Number(padded) === value ? padded : String(value)

@@ -1,6 +1,6 @@
 import type { Cell, TableColumn } from '../../../runtime/forms/form-definition.ts'
 
-/** Cached formats. Limited, because locales, decimals and currencies come from scripts. */
+/** Maximum cached formats. The number is limited, because locales, decimals and currencies come from scripts. */
 const MOST_FORMATS = 500
 const FALLBACK = 'en'
 
@@ -11,7 +11,7 @@ const dates = new Map<string, Intl.DateTimeFormat>()
 const languages = new Map<string, Intl.DisplayNames>()
 const orders = new Map<string, Intl.Collator>()
 
-/** Formats a number. Without `decimals` it keeps the digits it has; currencies use their standard digits. */
+/** Formats a number. Without `decimals`, the number keeps its digits; currencies use their standard digits. */
 export function localNumber(locale: string, value: number, { decimals, currency }: NumberStyle = {}): string {
   const key = `${locale} ${decimals} ${currency}`
   const format = kept(numbers, key, () => {
@@ -23,7 +23,7 @@ export function localNumber(locale: string, value: number, { decimals, currency 
   return format.format(value)
 }
 
-/** `2026-05-17` -> '17 May 2026'; anything that is not a date stays unchanged. */
+/** For example, `2026-05-17` becomes '17 May 2026'. Anything that is not a date stays unchanged. */
 export function localDate(locale: string, value: string): string {
   const time = /^\d{4}-\d{2}-\d{2}$/.test(value) ? Date.parse(`${value}T00:00:00Z`) : Number.NaN
   if (Number.isNaN(time)) return value
@@ -58,7 +58,7 @@ export function localTime(locale: string, time: number): string {
   return format.format(time)
 }
 
-/** `nl-BE` -> 'Dutch (Belgium)', in the language `inLocale`. */
+/** For example, `nl-BE` becomes 'Dutch (Belgium)', in the language `inLocale`. */
 export function languageName(inLocale: string, locale: string): string {
   const names = kept(
     languages,
@@ -76,7 +76,7 @@ export function localCell(locale: string, column: TableColumn, cell: Cell | unde
   return String(cell)
 }
 
-/** A collator for the locale that compares digits in texts as numbers. */
+/** Returns the locale's collator, which compares digits in texts as numbers. */
 export function localOrder(locale: string): Intl.Collator {
   return kept(orders, locale, () => new Intl.Collator(known(locale), { numeric: true }))
 }
@@ -88,7 +88,7 @@ export function directionOf(locale: string): 'ltr' | 'rtl' {
   return info.getTextInfo?.().direction === 'rtl' ? 'rtl' : 'ltr'
 }
 
-/** The canonical locale, or English if it is invalid: locales come from scripts and browsers. */
+/** Returns the canonical locale, or English if it is invalid: locales come from scripts and browsers. */
 export function known(locale: string): string {
   try {
     return Intl.getCanonicalLocales(locale)[0] ?? FALLBACK

@@ -1,6 +1,6 @@
 /**
- * HTML that is safe to put into a page. Values become Markup only through `html`, so outside text is never used as
- * markup.
+ * HTML that is safe to insert into a page. Only `html` turns values into Markup, so text from elsewhere is never used
+ * as markup.
  */
 export class Markup {
   readonly text: string
@@ -10,10 +10,10 @@ export class Markup {
   }
 }
 
-/** Values allowed in a template: `false`, `null` and `undefined` render nothing, a list renders its items in order. */
+/** Values allowed in a template. `false`, `null` and `undefined` render nothing; a list renders its items in order. */
 export type Part = Markup | string | number | false | null | undefined | readonly Part[]
 
-/** Markup with every value escaped, safe in text and in double-quoted attributes. */
+/** Creates markup in which every value is escaped, so it is safe in text and in double-quoted attributes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   let text = strings[0] ?? ''
   parts.forEach((part, index) => {
@@ -23,8 +23,8 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
 }
 
 /**
- * Attributes, each preceded by a space. `true` renders an attribute without a value; `false`, `null` and `undefined`
- * omit it.
+ * Attributes, each preceded by a space. The value `true` renders an attribute without a value; `false`, `null` and
+ * `undefined` omit it.
  * @param values the names must be trusted
  */
 export function attributes(values: Readonly<Record<string, string | number | boolean | null | undefined>>): Markup {

@@ -7,7 +7,7 @@ import { attributes, html, type Markup } from './markup.ts'
 /** The session data shown by a solution without forms. */
 export type ShownUser = Pick<Session, 'username' | 'uid' | 'permissions' | 'tenant' | 'loggedInAt'>
 
-/** The page content of a solution without forms: only the signed-in user's session. */
+/** The page content of a solution without forms. It shows only the signed-in user's session. */
 export function renderNoForm(title: string, user: ShownUser | null, context: RenderContext): RenderedForm {
   const text = (key: string, ...values: string[]) => ownText(context, key, values)
   if (user === null) return page(title, html`<p class="text">${text('platform.client.open')}</p>`, context)
@@ -30,7 +30,7 @@ export function renderNoForm(title: string, user: ShownUser | null, context: Ren
   )
 }
 
-/** A notice instead of a form, such as when the user lacks the permission for it. */
+/** A notice in place of a form, for example if the user lacks the permission for it. */
 export function renderNotice(title: string, notice: string, context: RenderContext): RenderedForm {
   return page(title, html`<p class="text">${notice}</p>`, context)
 }

@@ -2,12 +2,12 @@ import type { ElementDefinition, FormDefinition, Layout, Tab } from '../../../ru
 import type { ElementState, FormView } from '../view.ts'
 import type { RenderContext } from './context.ts'
 
-/** An element's position in its form. */
+/** An element's position within its form. */
 export type Place = {
   readonly element: ElementDefinition
-  /** The enclosing panel or tabs, and for tabs the tab; null at the top level. */
+  /** The enclosing panel or tabs and, within tabs, the tab; null at the top level. */
   readonly around: { readonly place: Place; readonly tab: Tab | null } | null
-  /** For headings and panel labels: 2 to 6, at most one level below the preceding heading. */
+  /** For headings and panel labels: the heading level from 2 to 6, at most one below the preceding heading. */
   readonly headingLevel: number
 }
 
@@ -30,8 +30,8 @@ export function stateOf(view: FormView, name: string): ElementState {
 }
 
 /**
- * Whether the user gets an element: it and its ancestors are visible and permitted. Elements in closed tabs count as
- * shown, since the browser opens tabs without the host.
+ * Whether the user gets an element: it and its ancestors must be visible and permitted. Elements in closed tabs count
+ * as shown, since the browser opens tabs without the host.
  */
 export function isShown(place: Place, view: FormView, context: RenderContext): boolean {
   for (let one: Place | undefined = place; one !== undefined; one = one.around?.place) {
@@ -60,7 +60,7 @@ export function isPermitted({ permission }: { permission?: string | undefined },
 
 function walk(form: FormDefinition): ReadonlyMap<string, Place> {
   const places = new Map<string, Place>()
-  /** Keeps heading levels sequential regardless of the definition, for people who navigate by headings. */
+  /** Keeps heading levels sequential, whatever the definition says, for people who navigate by headings. */
   const go = (layout: Layout, around: Place['around'], outer: number, before: number) => {
     let last = before
     for (const element of layout.flatMap(({ columns }) => columns.flatMap(({ elements }) => elements))) {

@@ -4,7 +4,7 @@ import { ownText, type RenderContext, shownText } from './context.ts'
 import { attributes, html, type Markup } from './markup.ts'
 import { isEnabled, type Place, stateOf } from './outline.ts'
 
-/** An element and everything it is rendered from. */
+/** An element and everything that is needed to render it. */
 export type Shown<Element extends ElementDefinition = ElementDefinition> = {
   readonly element: Element
   readonly place: Place
@@ -15,10 +15,10 @@ export type Shown<Element extends ElementDefinition = ElementDefinition> = {
   readonly isEnabled: boolean
 }
 
-/** Element types that a browser's `onElementDataChange` may name. */
+/** Element types that an `onElementDataChange` from the browser may name. */
 export type InputDefinition = Extract<ElementDefinition, { readonly required: boolean }>
 
-/** The id of an element's outermost tag. Unambiguous, since element names contain neither hyphens nor dots. */
+/** The id of an element's outermost tag. Ids are unambiguous, since element names contain neither hyphens nor dots. */
 export function elementId(form: string, element: string): string {
   return `e-${form}-${element}`
 }
@@ -41,12 +41,12 @@ export function labelOf({ element, state, context }: Shown): string {
   return shownText(context, state.label ?? element.label)
 }
 
-/** The name by which end-to-end tests find an element; testing mode only. */
+/** The name by which end-to-end tests find an element; only in testing mode. */
 export function testName({ element, context }: Shown): string | false {
   return context.isTesting && `${context.form}.${element.name}`
 }
 
-/** Attributes for the browser script: the element's name, and the events that something listens to. */
+/** Attributes for the browser script: the element's name, and the events that have listeners. */
 export function control({ element, context, isEnabled }: Shown): Markup {
   const asked = ['onElementFocusGained', 'onElementFocusLost', 'onAction'].filter(
     (event) =>
@@ -81,12 +81,12 @@ export function isRequired({ element, state }: Shown<InputDefinition>): boolean 
   return state.required ?? element.required
 }
 
-/** The asterisk of a required input; screen readers use the `required` attribute instead. */
+/** The asterisk of a required input. Screen readers use the `required` attribute instead. */
 export function requiredMark(shown: Shown<InputDefinition>): Markup | false {
   return isRequired(shown) && html`<span class="required" aria-hidden="true"> *</span>`
 }
 
-/** Hint and error below an input. The error's element always exists, so that screen readers announce changes. */
+/** The hint and error below an input. The error's element always exists, so that screen readers announce changes. */
 export function notes({ id, state, context, element }: Shown): Markup {
   const hint = shownText(context, state.hint ?? element.hint)
   const error = shownText(context, state.error)

@@ -18,20 +18,20 @@ export function renderHeading(shown: Shown<HeadingElement>): Markup {
   return html`${heading(shown.place.headingLevel, `${shown.id}.label`, labelOf(shown), testName(shown))}${hint(shown)}`
 }
 
-/** @param level 2 to 6, trusted */
+/** @param level 2 to 6; must be trusted */
 export function heading(level: number, id: string, text: string, testName: string | false = false): Markup {
   const tag = new Markup(`h${level}`)
   return html`<${tag}${attributes({ id, 'data-cy': testName })}><bdi>${text}</bdi></${tag}>`
 }
 
-/** A submit button is what browsers press on Enter in an input. */
+/** When users press Enter in an input, browsers press the submit button. */
 export function renderButton(shown: Shown<ButtonElement>): Markup {
   const { kind, style = kind } = shown.element
   const type = kind === 'primary' ? 'submit' : 'button'
   return html`<button class="button ${style}"${attributes({ type, ...own(shown) })}${control(shown)} data-press><bdi>${labelOf(shown)}</bdi></button>${hint(shown)}`
 }
 
-/** A disabled link, or one without an allowed address, is rendered as text. */
+/** A link that is disabled, or has no allowed address, is rendered as text. */
 export function renderLink(shown: Shown<LinkElement>): Markup {
   const { element, state, context, isEnabled } = shown
   const label = html`<bdi>${labelOf(shown)}</bdi>`

@@ -5,7 +5,7 @@ import { CLOSED_WHY } from '../../web/frames.ts'
 import { directionOf, known } from './local-format.ts'
 import { attributes, html, Markup } from './markup.ts'
 
-/** The page of an open client without the form, which is sent over the connection. */
+/** The page of an open client, without the form, which is sent over the connection. */
 export interface ShellModel {
   readonly locale: string
   /** The nonce of the page's Content-Security-Policy. */
@@ -16,7 +16,7 @@ export interface ShellModel {
   readonly devScriptHref?: string | null
   /** The address of the WebSocket, a path of the same server. */
   readonly socketHref: string
-  /** The address of the solution's `media/style.css`, if any. It is loaded after the platform's styles. */
+  /** The address of the solution's `media/style.css`, if it has one. It is loaded after the platform's styles. */
   readonly styleHref: string | null
   /** null: the solution needs no sign-in, or nobody is signed in yet. */
   readonly user: null | {
@@ -25,7 +25,9 @@ export interface ShellModel {
     readonly changePasswordHref: string | null
     readonly formToken: string
   }
-  /** Set when the client opens a login form: what the page posts to its own address after a script signed a user in. */
+  /**
+   * Set if the client opens a login form: what the page posts to its own address after a script has signed a user in.
+   */
   readonly signIn?: { readonly action: string; readonly formToken: string } | null
   /** A form to include in the page, from `renderForm`. */
   readonly form?: string

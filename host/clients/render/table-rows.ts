@@ -2,20 +2,20 @@ import type { Badge, Cell, TableElement, TableRow } from '../../../runtime/forms
 import type { ElementState, Sort } from '../view.ts'
 import { localOrder } from './local-format.ts'
 
-/** The page of a table's rows that is sent to the browser. */
+/** The page of table rows that is sent to the browser. */
 export type TablePage = {
   readonly rows: readonly TableRow[]
   /** Starts at 1. */
   readonly page: number
   /** At least 1. */
   readonly pages: number
-  /** Position of the first row among all rows, from 1; 0 without rows. */
+  /** Position of the first row among all rows, starting at 1; 0 if there are no rows. */
   readonly first: number
   readonly total: number
   readonly sort: Sort | null
 }
 
-/** Sorts the rows and returns the shown page. Events may only name rows on this page. */
+/** Sorts the rows and returns those on the shown page. Events may only name rows on this page. */
 export function shownRows(element: TableElement, state: ElementState, locale: string): TablePage {
   const all = state.rows ?? element.value
   const sort = allowedSort(element, state.sort ?? null)
@@ -27,14 +27,14 @@ export function shownRows(element: TableElement, state: ElementState, locale: st
   return { rows, page, pages, first: rows.length === 0 ? 0 : start + 1, total: all.length, sort }
 }
 
-/** A cell's value; never a property inherited from `Object.prototype`. */
+/** A cell's value, but never a property inherited from `Object.prototype`. */
 export function cellOf(row: TableRow, column: string): Cell | undefined {
   return Object.hasOwn(row, column) ? row[column] : undefined
 }
 
 /**
- * Leading characters of a cell that sorting compares. Without this limit, sorting 10,000 cells that contain only digits
- * (compared as numbers) blocks the host for 5 s; with it, 0.15 s.
+ * Number of leading characters that are compared when sorting cells. Without this limit, sorting 10,000 cells that
+ * contain only digits (compared as numbers) blocks the host for 5 s; with it, 0.15 s.
  */
 const COMPARED = 64
 
@@ -57,7 +57,7 @@ function sorted(
   const result = rows.toSorted((one, other) => {
     const a = cellOf(one, sort.column) ?? null
     const b = cellOf(other, sort.column) ?? null
-    // Empty cells sort last in both directions: nobody sorts to see them.
+    // Empty cells come last in both directions, since nobody sorts to see them.
     if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
     const byRank = ranks.size === 0 ? 0 : rankOf(a) - rankOf(b)
     return way * (byRank || compare(a, b, order))

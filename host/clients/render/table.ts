@@ -7,8 +7,8 @@ import { described, labelOf, notes, type Shown, testName } from './parts.ts'
 import { cellOf, shownRows, type TablePage } from './table-rows.ts'
 
 /**
- * Renders one page of a table. The ARIA roles are explicit: in a narrow window CSS shows rows as cards, which removes
- * the implicit table roles.
+ * Renders one page of a table. The ARIA roles are explicit, because in a narrow window CSS shows rows as cards, which
+ * removes the implicit table roles.
  */
 export function renderTable(shown: Shown<TableElement>): Markup {
   const { element, state, id, context, isEnabled } = shown
@@ -76,7 +76,9 @@ function cellText(context: RenderContext, column: TableColumn, cell: Cell | unde
   return badge === undefined ? localCell(formatsOf(context), column, cell) : shownText(context, badge.label)
 }
 
-/** The accessible name of the control that selects a row: the row's first cell, else its id. */
+/**
+ * The accessible name of the control that selects a row: the row's first cell, or the row's id if that cell is empty.
+ */
 function rowName({ element, context }: Shown<TableElement>, row: TableRow): string {
   const [first] = element.columns
   return (first && cellText(context, first, cellOf(row, first.name))) || String(row.id)
@@ -123,7 +125,7 @@ function columnLabel(context: RenderContext, { label, name }: TableColumn): stri
   return shownText(context, label ?? name)
 }
 
-/** The ids of the rows on the shown page; those in an event must be among them. */
+/** The ids of the rows on the shown page. Row ids in events must be among them. */
 export function rowIdsOnPage({ element, state, context }: Shown<TableElement>): readonly RowId[] {
   return shownRows(element, state, context.locale).rows.map(({ id }) => id)
 }

@@ -18,14 +18,13 @@ export type CloudSourceParts = {
   readonly stopped: AbortSignal
 }
 
-/** In seconds: when to try again if the control center is unreachable and sent no time. */
+/** In seconds: when to try again if the control center is unreachable and sent no Retry-After. */
 const AWAY_FOR = 10
 
 /**
- * The users that the control center manages (guide 2.1, PLATFORM_CLOUD).
- *
- * `check` and `recheck` throw if it neither accepts nor refuses the user: ERR_CLOUD_UNREACHABLE, ERR_CLOUD_REFUSED if
- * the operator has to fix something, ERR_THROTTLED. The browser's cookies and the remembered login then stay unchanged.
+ * The users that the control center manages (guide 2.1, PLATFORM_CLOUD). If it neither accepts nor refuses the user,
+ * `check` and `recheck` throw ERR_CLOUD_UNREACHABLE, ERR_CLOUD_REFUSED (the operator has to fix something) or
+ * ERR_THROTTLED. The browser's cookies and the remembered login then stay unchanged.
  */
 export function createCloudSource({ requests, problems, stopped }: CloudSourceParts): FormSource {
   function read({ solution }: Asking, answer: CloudAnswer<AuthenticateAnswer>): AuthenticateAnswer {
@@ -52,7 +51,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
     return failed(solution, { kind: 'answer', why, retryAfter: null })
   }
 
-  /** @param uid the user that the answer must be about; null for any user */
+  /** @param uid the user that the response must be about; null for any user */
   function answerOf({ solution }: Asking, said: AuthenticateAnswer, uid: string | null): SignInAnswer {
     if (said.outcome === 'refused') return refused(said.reason)
     const { username, tenant } = said
@@ -60,7 +59,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
     if (!isPlain(username) || !isPlain(said.uid) || !isPlainTenant(tenant)) {
       throw useless(solution, 'its response has names with invalid characters')
     }
-    // Permissions that this solution does not list belong to others, as in the users table.
+    // Ignore permissions that this solution does not list, as in the users table: they belong to other solutions.
     const listed = permissionsOf(solution)
     const permissions = [...new Set(said.permissions)].filter(
       (name) => isVisible(name) && (listed?.includes(name) ?? true),
@@ -82,7 +81,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
         address: asking.address,
         ...(Object.keys(custom).length === 0 ? {} : { custom }),
       })
-      // The control center has no user whose name or password exceeds the protocol's limits.
+      // The control center has no user whose name or password exceeds the protocol's limits, so don't ask it.
       if (!asked.success) return refused('credentials')
       return answerOf(asking, read(asking, await requests.authenticate(asking.solution.name, asked.data)), null)
     },
@@ -90,7 +89,8 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
       const asked = RefreshRequest.parse({ uid, since: lastLoginAt })
       return answerOf(asking, read(asking, await requests.refresh(asking.solution.name, asked)), uid)
     },
-    // The control center was just asked. If the user loses access there, the next use of the remembered login fails.
+    // The control center has just been asked. If the user loses access there, the next use of the remembered login
+    // fails.
     stillHolds: async () => true,
   }
 }

@@ -19,10 +19,10 @@ import { type CloudLoginProblems, createCloudLoginProblems } from './problems.ts
 export interface CloudLogin {
   readonly source: FormSource
   /**
-   * The login page from the control center; null for other authenticators, or if there is no usable one. Never throws.
+   * The login page from the control center. Null for other authenticators, or if there is no usable page. Never throws.
    */
   pageOf(solution: Pick<ActiveSolution, 'name' | 'manifest'>): Promise<DesignedPage | null>
-  /** For the health page. */
+  /** Read by the health page. */
   readonly problems: CloudLoginProblems['states']
   stop(): Promise<void>
 }

@@ -6,7 +6,7 @@ import type { Supervisor } from '../../../runtime/supervisor.ts'
 import type { CompiledTemplate } from '../../../runtime/template/compiled-template.ts'
 import { CompiledTemplateSchema } from '../../../runtime/template/template-schema.ts'
 
-/** The result of a check. `refused`: the page breaks the rules for templates; `later`: it can't be checked now. */
+/** The result of a check. `refused`: the page violates the rules for templates. `later`: it can't be checked now. */
 export type PageCheck =
   | { readonly kind: 'sound'; readonly template: CompiledTemplate; readonly warnings: readonly Warning[] }
   | { readonly kind: 'refused' | 'later'; readonly why: string }
@@ -15,12 +15,15 @@ export type PageCompiler = (source: string) => Promise<PageCheck>
 
 const NO_SCRIPTS: SandboxSolution = { scripts: [], units: {}, settings: {}, tables: {} }
 const NO_FILES = { scripts: [], formScripts: [], forms: [], i18n: [], media: [], permissions: null }
-/** The compiler's messages start with this. It may be wrong here, where an older page may be shown instead. */
+/**
+ * The compiler's messages start with this text. Remove it: it may be wrong here, where an older page may be shown
+ * instead.
+ */
 const PREFIX = /^the default login page is shown instead of this one: /
 
 /**
- * Compiles a login page with the same rules and limits as an upload: in a separate sandbox process, since its author is
- * not trusted (design section 8, "Template").
+ * Compiles a login page under the same rules and limits as an upload. This happens in a separate sandbox process, since
+ * the page's author is not trusted (design section 8, "Template").
  */
 export function createPageCompiler(supervisor: Pick<Supervisor, 'checkUpload'>, limits: Limits): PageCompiler {
   return async (source) => {
@@ -32,7 +35,7 @@ export function createPageCompiler(supervisor: Pick<Supervisor, 'checkUpload'>, 
       if (checked === null || fault !== undefined) return { kind: 'later', why: fault?.message ?? 'it was not checked' }
       const refusal = checked.warnings.find(({ code }) => code === 'template_replaced')
       if (refusal !== undefined) return { kind: 'refused', why: refusal.message.replace(PREFIX, '') }
-      // The process has handled untrusted text, so its result is validated again.
+      // The process has handled untrusted text, so validate its result again.
       const template = CompiledTemplateSchema.safeParse(checked.template)
       if (!template.success) return { kind: 'refused', why: 'the sandbox process returned an invalid template' }
       return { kind: 'sound', template: template.data, warnings: checked.warnings }

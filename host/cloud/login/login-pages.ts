@@ -21,45 +21,45 @@ export type CloudLoginPagesParts = {
   readonly rows: PageRows
   readonly problems: CloudLoginProblems
   readonly solutionLog: Pick<SolutionLog, 'write'>
-  /** Identifies the control center and environment: an ETag is only valid for the ones that sent it. */
+  /** Identifies the control center and environment. An ETag is only valid for those that sent it. */
   readonly source: string
-  /** Aborted when the host stops: results of pending requests are then ignored. */
+  /** Aborted when the host stops. Results of pending requests are then ignored. */
   readonly stopped: AbortSignal
   /** In epoch ms. */
   readonly now: () => number
 }
 
-/** A solution's page as cached on this host. */
+/** A solution's page in the memory of this host. */
 type Held = {
   readonly page: DesignedPage | null
   /** SHA-256 of the page's source; null if there is no page. */
   readonly digest: string | null
   readonly tag: string | null
-  /** The ETag of a page that was refused, so that it is not fetched and compiled again. */
+  /** The ETag of a page that was rejected, so that it is not fetched and compiled again. */
   readonly refusedTag: string | null
   readonly checkedAt: number
 }
 
 type Asking = { readonly begun: number; readonly read: Promise<void>; readonly done: Promise<void> }
 
-/** In ms: the shortest interval between requests for a page, from all hosts that share a database. */
+/** In ms: the minimum interval between requests for a page. It applies to all hosts that share a database together. */
 const ASK_EVERY = 60_000
-/** In ms: how long a visitor waits for a newer page, if there is an older one. */
+/** In ms: how long a visitor waits for a newer page if there is an older one. */
 const PATIENCE = 1000
-/** In ms: how long a visitor waits for the first page, which takes a request and a process that compiles the page. */
+/** In ms: how long a visitor waits for the first page. It takes a request, and a process that compiles the page. */
 const FIRST_PATIENCE = 8000
-/** Pages cached in memory; the others are in the database. */
+/** Maximum pages cached in memory; the others are in the database. */
 const MOST_HELD = 200
-/** Warnings of a page that are written to the solution's log. */
+/** Maximum warnings per page that are written to the solution's log. */
 const MOST_WARNINGS = 10
-/** Table names have the form of a solution's i18n files: `default`, `nl`, `nl-BE`. */
+/** Table names have the same form as a solution's i18n files: `default`, `nl`, `nl-BE`. */
 const LOCALE = /^(?:default|[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3})$/
 
 const NOTHING: Held = { page: null, digest: null, tag: null, refusedTag: null, checkedAt: Number.NEGATIVE_INFINITY }
 
 export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPages {
   const { requests, compile, rows, problems, solutionLog, source, stopped, now } = parts
-  /** In order of use, least recently used first. */
+  /** Ordered by use, least recently used first. */
   const held = new Map<string, Held>()
   const asking = new Map<string, Asking>()
 
@@ -78,7 +78,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
     return now() - checkedAt < ASK_EVERY
   }
 
-  /** Reads the page that another host, or this one before its last restart, got from the control center. */
+  /** Reads the page that another host got from the control center, or that this host got before its last restart. */
   async function readKept(solution: string): Promise<void> {
     const kept = await rows.read(solution)
     if (kept === null) return
@@ -90,7 +90,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
       if (page === null) return
       hold(solution, { page, digest, tag: isOurs ? kept.tag : null, refusedTag: null })
     }
-    // Clocks of hosts differ: a host whose clock is ahead must not keep this one from asking.
+    // Clocks of hosts differ: a host whose clock is ahead must not prevent this one from asking.
     if (isOurs) hold(solution, { checkedAt: Math.max(before.checkedAt, Math.min(kept.checkedAt, now())) })
   }
 
@@ -122,7 +122,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
     await rows.keep(solution, given)
   }
 
-  /** @returns null if the page is unusable, which is then reported to the operator */
+  /** @returns null if the page is unusable, which has then been reported to the operator */
   async function pageOf(
     solution: string,
     { template, texts }: LoginPageAnswer,
@@ -144,7 +144,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
     return null
   }
 
-  /** All visitors of a solution share one request. */
+  /** All visitors of a solution share a single request. */
   function begin(solution: string): Asking {
     const read = readKept(solution)
     const done = read.then(() => (isFresh(held.get(solution) ?? NOTHING) ? undefined : ask(solution)))
@@ -179,7 +179,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
   }
 }
 
-/** Waits for `done`, at most for the given time. */
+/** Waits for `done`, but no longer than the given time. */
 async function within(done: Promise<void>, milliseconds: number): Promise<void> {
   if (milliseconds <= 0) return
   const over = new AbortController()

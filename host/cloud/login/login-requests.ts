@@ -10,10 +10,10 @@ import type { z } from '../../../runtime/zod.ts'
 import type { CloudSettings } from '../../config/cloud-settings.ts'
 
 /**
- * The control center's response to a request.
- * `away`: there is no connection, or a server error; `retryAfter` in seconds if it sent one. `token`: it refuses the
- * remote environment token. `unknown`: its environment has no such solution. `answer`: the response does not follow the
- * protocol. `unchanged`: the page still has the ETag that was sent.
+ * The control center's response to a request. `away`: it could not be reached, or had a server error; `retryAfter` is
+ * in seconds, if it sent one. `token`: it rejects the remote environment token. `unknown`: its environment has no such
+ * solution. `answer`: the response does not follow the protocol. `unchanged`: the page still has the ETag that was
+ * sent.
  */
 export type CloudAnswer<T> =
   | { readonly kind: 'said'; readonly value: T; readonly tag: string | null }
@@ -23,12 +23,12 @@ export type CloudAnswer<T> =
 
 export type CloudFailure = {
   readonly kind: 'away' | 'token' | 'unknown' | 'answer'
-  /** For the operator. It quotes only numbers and codes from the response. */
+  /** A text for the operator. It quotes only numbers and codes from the response. */
   readonly why: string
   readonly retryAfter: number | null
 }
 
-/** The requests that a Satellite's login sends to its control center (`base/protocol/protocol.ts`). */
+/** The requests with which a Satellite signs users in through its control center (`base/protocol/protocol.ts`). */
 export interface CloudLoginRequests {
   /** @param tag the ETag of the cached page, or null */
   loginPage(solution: string, tag: string | null): Promise<CloudAnswer<LoginPageAnswer>>
@@ -36,14 +36,16 @@ export interface CloudLoginRequests {
   refresh(solution: string, request: RefreshRequest): Promise<CloudAnswer<AuthenticateAnswer>>
 }
 
-/** Sizes of a page with its texts and of an answer about a user, in bytes after decompression. */
+/** Maximum sizes of a page with its texts, and of a response about a user, in bytes after decompression. */
 const MOST_PAGE = 1024 ** 2
 const MOST_ANSWER = 512 * 1024
-/** In ms: a request including its whole response. */
+/** In ms: the timeout of a request, including its whole response. */
 const PATIENCE = 5000
-/** In ms: longer `Retry-After` times from the control center are cut to this. */
+/** In ms: the maximum for `Retry-After` times from the control center; longer ones are reduced to it. */
 const LONGEST_WAIT = 3_600_000
-/** The control center closed a keep-alive connection while the request was sent: the request is retried once. */
+/**
+ * If the control center closes a keep-alive connection while the request is being sent, the request is retried once.
+ */
 const ENDED = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']
 /** An ETag (RFC 9110, section 8.8.3). Longer ones are ignored. */
 const TAG = /^(W\/)?"[\x21\x23-\x7e]{0,200}"$/
@@ -57,7 +59,7 @@ export type CloudLoginRequestsOptions = {
 
 type Asked = { readonly method: 'GET' | 'POST'; readonly headers?: Record<string, string>; readonly body?: string }
 
-/** Redirects are not followed: token and password may only go to `CLOUD_URL`. Connections are reused. */
+/** Don't follow redirects: token and password may only be sent to `CLOUD_URL`. Connections are reused. */
 export function createCloudLoginRequests({
   cloud,
   stopped,

@@ -3,18 +3,20 @@ import { put } from '../../../base/database/portable.ts'
 import { LoginPageAnswer } from '../../../base/protocol/protocol.ts'
 import type { HostDatabase } from '../../database/tables.ts'
 
-/** A page from the control center, stored in the platform's database for restarts and for all hosts that share it. */
+/**
+ * A page from the control center, stored in the platform's database. It is shared by all hosts and survives restarts.
+ */
 export type KeptPage = {
   readonly page: LoginPageAnswer
-  /** Its ETag. */
+  /** The page's ETag. */
   readonly tag: string | null
-  /** Identifies the control center and environment that sent it. */
+  /** Identifies the control center and environment that sent the page. */
   readonly source: string
-  /** When a host last checked that it is current, in epoch ms. */
+  /** When a host last checked that the page is current, in epoch ms. */
   readonly checkedAt: number
 }
 
-/** Each call returns within `PATIENCE`. While the database is unreachable, pages are neither read nor stored. */
+/** Every call returns within `PATIENCE` ms. While the database is unreachable, pages are neither read nor stored. */
 export interface PageRows {
   read(solution: string): Promise<KeptPage | null>
   keep(solution: string, kept: KeptPage): Promise<void>
@@ -22,7 +24,7 @@ export interface PageRows {
   checked(solution: string, checkedAt: number): Promise<void>
 }
 
-/** In ms: a visitor may be waiting. */
+/** In ms. It is short, because a visitor may be waiting. */
 const PATIENCE = 1000
 
 export function createPageRows(db: HostDatabase): PageRows {

@@ -2,16 +2,19 @@ import type { Logger } from 'pino'
 import type { SolutionLog } from '../../solutions/solution-log.ts'
 import type { CloudFailure } from './login-requests.ts'
 
-/** Why users of a solution can't sign in through the control center, or don't see its login page (`page`). */
+/**
+ * Problems that prevent users of a solution from signing in through the control center, or from seeing its login page
+ * (`page`).
+ */
 export const CLOUD_LOGIN_PROBLEMS = ['away', 'token', 'unknown', 'answer', 'page'] as const satisfies readonly (
   | CloudFailure['kind']
   | 'page'
 )[]
 export type CloudLoginProblem = (typeof CLOUD_LOGIN_PROBLEMS)[number]
 
-/** Reports problems to the operator in the solution's log, the platform's log and on the health page. */
+/** Reports problems to the operator: in the solution's log, in the platform's log and on the health page. */
 export interface CloudLoginProblems {
-  /** @param why in a few words, without secrets */
+  /** @param why a short reason, without secrets */
   found(solution: string, problem: CloudLoginProblem, why: string): void
   /** The control center sent a valid response. */
   reached(solution: string): void
@@ -32,7 +35,7 @@ const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
   page: (why) => `The login page of the control center was rejected; the previous or the default one is shown: ${why}`,
 }
 
-/** In ms: the shortest interval between log lines for a problem that comes and goes. */
+/** In ms: the minimum interval between log lines for a problem that comes and goes. */
 const QUIET = 60_000
 
 export function createCloudLoginProblems(

@@ -15,22 +15,24 @@ export type ApplyParts = {
   readonly store: Pick<SolutionStore, 'get' | 'hasVersion'>
   readonly audit: Pick<Audit, 'record'>
   readonly limits: Pick<Limits, 'BUNDLE_SIZE'>
-  /** The control center's host name, for the audit. */
+  /** The control center's host name, for the audit log. */
   readonly host: string
 }
 
-/** `later`: something is temporarily unavailable, as `why` says, and everything is retried after `wait` ms. */
+/**
+ * `later`: something is temporarily unavailable, for the reason in `why`, and everything is retried after `wait` ms.
+ */
 export type Applied = { readonly kind: 'done'; readonly results: readonly SolutionResult[] } | Later
 type Later = { readonly kind: 'later'; readonly why: string; readonly wait: number | null }
 type One = { readonly kind: 'one'; readonly result: SolutionResult } | Later
 
-/** In ms: a bundle that takes longer is requested again. */
+/** In ms: if downloading a bundle takes longer, it is requested again. */
 const BUNDLE_TIME = 5 * 60_000
 const MOST_FAULTS = 50
 
 /**
- * Activates the versions in a desired state. Each is checked and loaded first, like an upload. If one is refused, its
- * solution keeps its active version, and the other solutions are still processed.
+ * Activates the versions in a desired state. Each is first checked and loaded, like an upload. If a version is
+ * rejected, its solution keeps its active version, and the other solutions are still processed.
  */
 export async function applySolutions(state: DesiredState, parts: ApplyParts, signal: AbortSignal): Promise<Applied> {
   const results: SolutionResult[] = []
@@ -73,7 +75,7 @@ async function applyOne(name: string, sha256: string, parts: ApplyParts, signal:
     return done
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
-    // Disk full, busy or stopping: temporary.
+    // The disk is full, or the host is busy or stopping: all are temporary.
     if (statusOf(error) >= 500) return { kind: 'later', why: `"${name}": ${error.message}`, wait: null }
     await record(error.code, !isThere)
     return failed(reasonOf(error))
@@ -91,7 +93,7 @@ function reasonOf({ code, message, details }: PlatformError): Refusal {
   }
 }
 
-/** Errors may quote scripts. Each text is cut, so that the report is not refused as too long. */
+/** Errors may quote scripts. Cut each text, so that the report is not rejected as too long. */
 function shortFault(fault: { message?: unknown; file?: unknown; line?: unknown; column?: unknown }) {
   const { message, file, line, column } = fault
   return {
@@ -107,7 +109,7 @@ type Fetched =
   | { readonly kind: 'refused'; readonly why: Refusal }
   | Later
 
-/** A bundle is not parsed before its SHA-256 is verified against the signed one. */
+/** Don't parse a bundle before its SHA-256 is verified against the signed one. */
 async function fetchBundle(sha256: string, { ask, limits }: ApplyParts, signal: AbortSignal): Promise<Fetched> {
   const maxBytes = limits.BUNDLE_SIZE
   const answer = await ask({ method: 'GET', path: `bundles/${sha256}`, maxBytes, timeout: BUNDLE_TIME, signal })

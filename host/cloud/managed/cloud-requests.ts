@@ -3,8 +3,9 @@ import { SATELLITE_API } from '../../../base/protocol/protocol.ts'
 import type { CloudSettings } from '../../config/cloud-settings.ts'
 
 /**
- * The control center's response. `away`: there is none, or a temporary error; `wait` in ms if it sent one. `barred`: it
- * refuses the token, or is not a control center, which only the operator can fix. `too-large`: more than `maxBytes`.
+ * The control center's response. `away`: there is none, or a temporary error; `wait` is in ms, if it sent one.
+ * `barred`: it rejects the token, or is not a control center, which only the operator can fix. `too-large`: more than
+ * `maxBytes` bytes.
  */
 export type CloudAnswer =
   | { readonly kind: 'answer'; readonly status: number; readonly body: Uint8Array }
@@ -18,9 +19,9 @@ export type CloudRequest = {
   readonly path: string
   /** JSON. */
   readonly body?: string
-  /** The size limit of the response. */
+  /** The maximum size of the response, in bytes. */
   readonly maxBytes: number
-  /** In ms, until the last byte of the response. */
+  /** Timeout in ms, until the last byte of the response. */
   readonly timeout: number
   readonly signal: AbortSignal
 }
@@ -28,18 +29,21 @@ export type CloudRequest = {
 /** Sends a request to the control center with the remote environment token. Never throws. */
 export type AskCloud = (asked: CloudRequest) => Promise<CloudAnswer>
 
-/** In ms: the time limit for a response, without long polling. */
+/** In ms: the timeout for a response, in addition to the time of long polling. */
 export const ANSWER_TIME = 20_000
-/** In ms: longer `Retry-After` times from the control center are cut to this. */
+/** In ms: the maximum for `Retry-After` times from the control center; longer ones are reduced to it. */
 const LONGEST_WAIT = 10 * 60_000
-/** Client errors that don't mean that the token is refused, such as 404 for a bundle that is no longer desired. */
+/**
+ * Client errors that don't mean that the token is rejected, such as 404 for a bundle that is no longer in the desired
+ * state.
+ */
 const PASSED_ON = [400, 404, 409, 413, 415, 422]
 
 export function createCloudRequests({ url, token }: Pick<CloudSettings, 'url' | 'token'>): AskCloud {
   return async ({ method, path, body, maxBytes, timeout, signal }) => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
     try {
-      // Redirects are not followed: the token may only go to that address.
+      // Don't follow redirects: the token may only be sent to that address.
       const answer = await fetch(`${url.origin}${SATELLITE_API}/${path}`, {
         method,
         redirect: 'manual',
@@ -65,7 +69,7 @@ export function createCloudRequests({ url, token }: Pick<CloudSettings, 'url' | 
   }
 }
 
-/** @returns null if it is not JSON */
+/** @returns null if the text is not JSON */
 export function jsonOf(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(body))

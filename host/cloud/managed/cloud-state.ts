@@ -5,29 +5,29 @@ import type { KeptState } from './kept-state.ts'
 
 /** A Satellite's connection to its control center, for the health page. Times are epoch ms. */
 export type CloudState = {
-  /** `barred`: the control center refuses the token, or there is none at that address. */
+  /** `barred`: the control center rejects the token, or there is no control center at that address. */
   readonly state: 'connecting' | 'connected' | 'away' | 'barred'
   /** When `state` last changed. */
   readonly since: number
-  /** The number of the last desired state that was processed; null if none was. */
+  /** The sequence number of the last desired state that was processed; null if there was none. */
   readonly number: number | null
   readonly triedAt: number | null
   readonly failed: readonly { readonly name: string; readonly message: string }[]
-  /** Why the last statement was refused; null if it was accepted. */
+  /** Why the last statement was rejected; null if it was accepted. */
   readonly refused: string | null
 }
 
-/** Why there is no response from a control center. */
+/** Why the control center could not be reached. */
 export type NoAnswer = Exclude<CloudAnswer, { kind: 'answer' | 'too-large' }>
 
-/** Tracks the state and logs each change once. The methods that change it return whether it changed. */
+/** Tracks the state, and logs each change once. The methods that set it return whether it changed. */
 export interface CloudStates {
   now(): CloudState
   answers(): boolean
   gone(answer: NoAnswer): boolean
   /** @param why null if the last statement was accepted */
   refused(why: string | null): boolean
-  /** @param last the stored state; it counts as a change if its number differs */
+  /** @param last the stored state; if its number differs, this counts as a change */
   tried(last: KeptState | null): boolean
 }
 

@@ -13,11 +13,20 @@ import { checkSuccession, readStatement, type Statement } from './statement.ts'
 export interface InForce {
   /** The last accepted state; null if there is none for the current token and `key`. */
   last(key: string): Promise<KeptState | null>
-  /** Stores a statement as the desired state of all nodes, which survives restarts. @throws StatementRefused */
+  /**
+   * Stores a statement as the desired state of all nodes. It survives restarts.
+   * @throws StatementRefused
+   */
   take(text: string, key: string): Promise<void>
-  /** Applies the accepted state. @returns how long to wait before retrying, in ms; null if nothing is left to do */
+  /**
+   * Applies the accepted state.
+   * @returns how long to wait before retrying, in ms; null if nothing is left to do
+   */
   finish(): Promise<number | null>
-  /** Applies what concerns each node, such as the log level, whichever node applied the solutions. */
+  /**
+   * Applies the parts that each node must apply itself, such as the log level, even if another node has applied the
+   * solutions.
+   */
   adopt(last: KeptState | null): void
   /** Why the accepted state is not applied yet; null if it is. */
   waitsFor(): string | null
@@ -31,14 +40,14 @@ export type InForceParts = Omit<ApplyParts, 'host'> & {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
-/** In ms: when to check again if another node is applying it. */
+/** In ms: when to check again if another node is applying the state. */
 const OTHER_NODE_WAIT = 1000
 
 type Needs = InForceParts & {
   readonly lease: Lease
   readonly states: CloudStates
   readonly pauses: Pauses
-  /** Called when the applied state differs from the last one reported. */
+  /** Called when the applied state differs from the one in the last report. */
   readonly report: () => void
   readonly signal: AbortSignal
 }
@@ -47,24 +56,27 @@ export function createInForce(needs: Needs): InForce {
   const { cloud, kept, log, lease, states, pauses, report, signal } = needs
   const token = storedHash(cloud.token)
   let waitsFor: string | null = null
-  /** The number of the last statement that is known to be on this node's disk. */
+  /** The sequence number of the last statement that is known to be on this node's disk. */
   let noted: number | null = null
 
   async function keep(statement: Statement, key: string, environment: string | null): Promise<void> {
     const { state, hash } = statement
     const isNew = checkSuccession(statement, environment, await kept.taken(state.environment))
     const before = await kept.get()
-    // A database restored from a backup has an older state; the file beside it still has the number.
+    // A database restored from a backup has an older state, but the file next to it still has the newest number.
     const isKept = before?.state.environment === state.environment && before.state.number === state.number
     if (!isNew && isKept && before.token === token && before.key === key) return
-    // The number is stored first, so that an older statement is never accepted, even if this process ends here.
+    // Store the number first, so that an older statement is never accepted, even if this process ends here.
     await kept.putTaken(state.environment, { number: state.number, hash })
     const isSame = before?.state.environment === state.environment
     const [done, settings] = isSame ? [before.done, before.settings] : [null, {}]
     await kept.put({ environment: state.environment, token, key, state, done, settings })
   }
 
-  /** Every node also stores the number in its file beside the database, whichever node accepted the statement. */
+  /**
+   * Every node also stores the number in its own file next to the database, even if another node accepted the
+   * statement.
+   */
   async function note(last: KeptState | null): Promise<void> {
     if (last === null || last.state.number === noted) return
     await kept.taken(last.state.environment)
@@ -109,7 +121,7 @@ export function createInForce(needs: Needs): InForce {
       const last = await kept.get()
       // If the operator changed the token, this Satellite may now belong to another environment.
       const environment = last !== null && last.token === token ? last.state.environment : null
-      // Checked before taking the lease, so that every node refuses it.
+      // Check this before taking the lease, so that every node refuses it.
       checkSuccession(statement, environment, await kept.taken(statement.state.environment))
       states.refused(null)
       await lease.hold(() => keep(statement, key, environment))
@@ -123,7 +135,7 @@ export function createInForce(needs: Needs): InForce {
       }
       let outcome: number | null = null
       const isMine = await lease.hold(async () => {
-        // Another node may have finished it in the meantime.
+        // Another node may have finished in the meantime.
         const now = await kept.get()
         if (now !== null && !isFinished(now)) outcome = await apply(now)
       })

@@ -13,7 +13,7 @@ const KeptState = z.object({
   key: z.string(),
   /** The last accepted statement. */
   state: DesiredState,
-  /** The result of the last statement that was fully processed; `number` can be lower than that of `state`. */
+  /** The result of the last statement that was fully processed. Its `number` can be lower than that of `state`. */
   done: z
     .object({
       number: z.int(),
@@ -29,7 +29,7 @@ const KeptState = z.object({
 export type KeptState = z.infer<typeof KeptState>
 
 /**
- * Stores the control center's state in the platform's database, so that it applies on all nodes, and after a restart
+ * Stores the control center's state in the platform's database. So it applies on all nodes, and also after a restart
  * while the control center is unreachable.
  */
 export interface KeptStates {
@@ -39,15 +39,15 @@ export interface KeptStates {
   getBriefly(): Promise<KeptState | null>
   put(state: KeptState): Promise<void>
   /**
-   * The highest accepted statement of an environment. Never deleted, so that a Satellite that moves to another
-   * environment and back accepts no old statement. It is the higher of the database's number and this node's, which is
-   * raised to it.
+   * The highest sequence number that was accepted for an environment: the higher of the database's and this node's,
+   * which is raised to match. It is never deleted, so that a Satellite that moves to another environment and back
+   * accepts no old statement.
    */
   taken(environment: string): Promise<Taken | null>
   putTaken(environment: string, taken: Taken): Promise<void>
-  /** The key from the first contact; null before it. */
+  /** The key stored at the first contact; null before that. */
   key(): Promise<string | null>
-  /** @returns the stored key, which is another one if another node was first */
+  /** @returns the stored key, which is a different one if another node stored its key first */
   keepKey(key: string): Promise<string>
 }
 

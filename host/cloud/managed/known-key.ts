@@ -12,7 +12,7 @@ export type KeyParts = {
   readonly log: Pick<Logger, 'info'>
 }
 
-/** The key that must sign statements: from the setting, or else the one stored at the first contact. */
+/** The key that must sign statements: the one in the setting, or else the one stored at the first contact. */
 export async function knownKey({ cloud, ask, kept, log }: KeyParts, signal: AbortSignal): Promise<string | NoAnswer> {
   if (cloud.publicKey !== '') return cloud.publicKey
   const known = await kept.key()

@@ -2,7 +2,7 @@ import { insertOnce } from '../../../base/database/portable.ts'
 import { repeat } from '../../../base/work/repeat.ts'
 import type { HostDatabase } from '../../database/tables.ts'
 
-/** Lets only one of the nodes that share a database work at a time. */
+/** Ensures that only one of the nodes that share a database does the work at a time. */
 export interface Lease {
   /**
    * Does the work unless another node has the lease.
@@ -12,7 +12,7 @@ export interface Lease {
 }
 
 const KEY = 'cloud_lease'
-/** In ms: the lease of a node that died expires after this. */
+/** In ms. The lease of a node that crashed expires after this time. */
 const LENGTH = 30_000
 const RENEW_EVERY = 10_000
 
@@ -48,12 +48,13 @@ export function createLease(db: HostDatabase, node: string, now: () => number = 
         const next = valueNow()
         if (await replace(value, next)) value = next
       }
-      // If the database is unreachable for that time, another node may start too. That is safe: both do the same.
+      // If the database is unreachable for that time, another node may also start the work. That is safe, because both
+      // do the same.
       const stopRenewing = repeat(RENEW_EVERY, renew, () => {})
       try {
         await work()
       } finally {
-        // A renewal in progress changes the value that must be deleted.
+        // Wait for a renewal in progress, because it changes the value that must be deleted.
         await stopRenewing()
         await db.deleteFrom('platform').where('key', '=', KEY).where('value', '=', value).execute()
       }

@@ -1,7 +1,7 @@
 import type { WrittenOAuthSettings } from '../../oauth/oauth-settings.ts'
 import type { KeptStates } from './kept-state.ts'
 
-/** The settings from the control center, the same on every node; empty on a host without one. */
+/** The settings from the control center, which are the same on every node. Empty on a host without a control center. */
 export interface ManagedSettings {
   /** The solution that `GET /` shows; null for the list of solutions. */
   defaultSolution(): Promise<string | null>
@@ -9,7 +9,7 @@ export interface ManagedSettings {
   oauthOf(solution: string): Promise<WrittenOAuthSettings | null>
 }
 
-/** @param own `DEFAULT_SOLUTION`, used unless the control center sets one */
+/** @param own the host's own `DEFAULT_SOLUTION`, used unless the control center sets one */
 export function createManagedSettings(
   kept: Pick<KeptStates, 'getBriefly'> | null,
   own: string | null,

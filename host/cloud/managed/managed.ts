@@ -14,12 +14,12 @@ import { createPauses } from './pauses.ts'
 import { createReports, type ReportParts } from './reports.ts'
 import { StatementRefused } from './statement.ts'
 
-/** Keeps this host in the state that its control center requests. Running solutions don't depend on it. */
+/** Keeps this host in the state that its control center requests. Running solutions continue without it. */
 export interface Managed {
   /** Applies the stored state, even if the control center is unreachable, and starts polling. */
   start(): Promise<void>
   state(): CloudState
-  /** Cancels pending requests and waits, within about 1 s. */
+  /** Cancels pending requests and waits for them, for up to about 1 s. */
   stop(): Promise<void>
 }
 
@@ -34,9 +34,9 @@ export type ManagedParts = InForceParts &
     readonly random?: () => number
   }
 
-/** In ms: the shortest interval between polls, whatever the control center answers. */
+/** In ms: the minimum interval between polls, whatever the control center responds. */
 const SHORTEST_ROUND = 1000
-/** In bytes: the statement and the JSON around it. */
+/** In bytes: the maximum size of the statement and the JSON around it. */
 const MOST_ANSWER = LONGEST_STATEMENT + 1024
 const STOP_PATIENCE = 1000
 
@@ -71,8 +71,8 @@ export function createManaged(parts: ManagedParts): Managed {
     const key = await knownKey(parts, signal)
     if (typeof key !== 'string') return gone(key)
     const after = (await inForce.last(key))?.state.number ?? 0
-    // If the last statement is not applied yet, poll without waiting: it is retried soon, unless a newer one replaces
-    // it.
+    // If the last statement is not applied yet, poll without waiting for a newer one: it is retried soon, unless a
+    // newer one replaces it.
     const wait = states.now().state === 'connected' && unfinished === null ? LONGEST_WAIT : 0
     const path = `desired?after=${after}&wait=${wait}`
     const timeout = wait * 1000 + ANSWER_TIME
@@ -128,7 +128,7 @@ export function createManaged(parts: ManagedParts): Managed {
     async start() {
       inForce.adopt(await kept.get())
       stopReporting = repeat(REPORT_EVERY, () => {
-        // Don't keep sending a token that was refused.
+        // Don't keep sending a token that was rejected.
         if (states.now().state !== 'barred') reports.send()
       })
       running = run()

@@ -1,6 +1,6 @@
-/** How long to wait after a failure, in ms, with random jitter so that Satellites don't retry together. */
+/** How long to wait after a failure, in ms. Random jitter prevents Satellites from retrying all at the same time. */
 export interface Pauses {
-  /** Exponential backoff up to a minute, until `reset`. */
+  /** Exponential backoff up to a minute, reset by `reset`. */
   next(): number
   /** For failures that only the operator can fix. */
   barred(): number
@@ -12,7 +12,7 @@ const FIRST = 1000
 const LONGEST = 60_000
 const BARRED = 5 * 60_000
 
-/** @param random 0 to 1 */
+/** @param random returns a number from 0 to 1 */
 export function createPauses(random: () => number = Math.random): Pauses {
   let failures = 0
   return {

@@ -9,7 +9,7 @@ import type { KeptStates } from './kept-state.ts'
 export interface Reports {
   /**
    * Sends a report in the background. Reports are sent sequentially, so that a delayed one can't replace a later one.
-   * If one does not arrive, a report stays due.
+   * If a report does not arrive, it stays due.
    */
   send(): void
   isDue(): boolean
@@ -26,7 +26,7 @@ export type ReportParts = {
 }
 
 type Needs = ReportParts & {
-  /** The id of this node among those that share the database. */
+  /** This node's id among the nodes that share the database. */
   readonly node: string
   readonly states: Pick<CloudStates, 'now'>
   /** Why the accepted state is not applied yet; null if it is. */
@@ -50,7 +50,7 @@ export function createReports(needs: Needs): Reports {
       })
       .then((isThere) => {
         isSending = false
-        // Requested after the loop in `sendDue` had ended.
+        // Handle a report that was requested after the loop in `sendDue` had ended.
         if (isThere && isDue) send()
       })
   }
@@ -101,7 +101,7 @@ function reasonOf(reason: string | null): Pick<Report, 'reason'> {
   return reason === null ? {} : { reason: reason.slice(0, 2000) }
 }
 
-/** In characters, well below the limit for JSON bodies: beyond this, the errors of failed bundles are cut. */
+/** In characters, well below the limit for JSON bodies. Beyond this, the errors of rejected bundles are cut. */
 const MOST_RESULTS_TEXT = 400_000
 function fitting(results: readonly SolutionResult[]): SolutionResult[] {
   if (JSON.stringify(results).length <= MOST_RESULTS_TEXT) return [...results]

@@ -2,19 +2,22 @@ import { type CompactVerifyResult, compactVerify, importJWK } from 'jose'
 import { storedHash } from '../../../base/database/stored-hash.ts'
 import { DESIRED_TYPE, DesiredState, LONGEST_STATEMENT } from '../../../base/protocol/protocol.ts'
 
-/** A desired state whose signature was checked. */
+/** A desired state with a verified signature. */
 export type Statement = {
   readonly state: DesiredState
   /** SHA-256 of the received text, to detect two different statements with the same number. */
   readonly hash: string
 }
 
-/** Why a statement is refused, in one sentence for the operators of both sides. A refused statement has no effect. */
+/**
+ * The reason why a statement is rejected, in one sentence for the operators of the Satellite and the control center. A
+ * rejected statement has no effect.
+ */
 export class StatementRefused extends Error {}
 
 /**
- * Checks a statement alone: its length, its signature (RFC 8037, Ed25519) by exactly this key, its type, and that it
- * only sets what a control center may set. `checkSuccession` checks its environment and whether it is new.
+ * Checks what the statement alone shows: its length, its signature (RFC 8037, Ed25519) by exactly this key, its type,
+ * and that it sets only what a control center may set. `checkSuccession` checks its environment and whether it is new.
  * @param publicKey 32 bytes in base64url
  * @throws StatementRefused
  */
@@ -55,13 +58,14 @@ function parsed(payload: Uint8Array): unknown {
   }
 }
 
-/** The last statement of an environment that the Satellite accepted. */
+/** The last statement that the Satellite accepted for an environment. */
 export type Taken = { readonly number: number; readonly hash: string }
 
 /**
- * @param environment of this Satellite; null if it has none yet, or its token has changed
- * @param taken null if no statement of that environment was accepted yet
- * @returns false if it is the one that was accepted last
+ * Checks that a statement is for this environment and new.
+ * @param environment this Satellite's environment; null if it has none yet, or its token has changed
+ * @param taken null if no statement for that environment was accepted yet
+ * @returns false if this statement was accepted last
  * @throws StatementRefused if it is for another environment, older, or a different one with the same number
  */
 export function checkSuccession({ state, hash }: Statement, environment: string | null, taken: Taken | null): boolean {

@@ -4,13 +4,13 @@ import { z } from '../../../runtime/zod.ts'
 import type { Taken } from './statement.ts'
 
 /**
- * The highest statement of each environment that this node has seen accepted, in a file outside the database: a
- * database restored from a backup has an older number, and would accept older statements again.
+ * The highest sequence number per environment that this node has seen accepted. It is in a file outside the database,
+ * because a database restored from a backup has an older number, and would accept older statements again.
  */
 export interface TakenFile {
-  /** @returns null if none of that environment is known */
+  /** @returns null if none is known for that environment */
   get(environment: string): Promise<Taken | null>
-  /** Resolves when it is on disk. A number that is not higher has no effect. */
+  /** Resolves when the number is on disk. A number that is not higher than the stored one has no effect. */
   raise(environment: string, taken: Taken): Promise<void>
 }
 
@@ -49,7 +49,10 @@ export function createTakenFile(home: string): TakenFile {
   }
 }
 
-/** An invalid file counts as empty: the database still has its number. @throws what `readFile` throws, except ENOENT */
+/**
+ * An invalid file counts as empty: the database still has its own number.
+ * @throws the errors of `readFile`, except ENOENT
+ */
 async function readContent(file: string): Promise<Content> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '{}'
@@ -62,7 +65,7 @@ async function readContent(file: string): Promise<Content> {
   }
 }
 
-/** Replaces the file atomically: after a power failure it has the old or the new text. */
+/** Replaces the file atomically: after a power failure, it contains either the old or the new text. */
 async function writeDurably(folder: string, file: string, text: string): Promise<void> {
   const part = `${file}.part`
   const handle = await open(part, 'w', 0o600)
