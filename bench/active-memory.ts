@@ -4,12 +4,12 @@ import { HOOK, labLogin } from './login.ts'
 import type { Row } from './report.ts'
 import { median, pause } from './rounds.ts'
 
-/** Logins per solution, enough for the heaps to grow and be collected. */
+/** Logins per solution: enough for the heaps to grow and be garbage collected. */
 const LOGINS = 100
 /** Pause between logins in ms; without one, a solution would get a second process. */
 const BETWEEN = 3
 
-/** PSS of the sandbox processes of five solutions in use. */
+/** Measures the PSS of the sandbox processes for five solutions in use. */
 export async function measureActiveMemory(): Promise<Row[]> {
   const lab = createScriptLab()
   for (let one = 0; one < 5; one++) {

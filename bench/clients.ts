@@ -54,8 +54,8 @@ function slow() {
 `
 
 /**
- * Open clients of one solution over real WebSockets, each of a signed-in user, on a host in a separate process. A
- * click's time runs from when it was due until the host reports it as handled.
+ * Measures open clients of one solution, each with a signed-in user and a real WebSocket, on a host in a separate
+ * process. A click is timed from when it was due until the host reports it as handled.
  */
 export async function measureClients(): Promise<Row[]> {
   const crowded = await startCrowd()

@@ -3,14 +3,14 @@ import { HOOK, labLogin } from './login.ts'
 import type { Row } from './report.ts'
 import { each, figure, median, pause, ROUNDS } from './rounds.ts'
 
-/** The first login of a solution that no process has loaded, with a spare process ready. */
+/** Measures the first login of a solution that no process has loaded, with a spare process ready. */
 export async function measureColdStart(): Promise<Row[]> {
   const lab = createScriptLab()
   const cold: number[] = []
   const warm: number[] = []
   for (let login = 0; login < 50; login++) await labLogin(lab)
   for (let round = 0; round < ROUNDS; round++) {
-    // Meanwhile the host replaces the spare process that the previous round used.
+    // Lets the host replace the spare process that the previous round used.
     await pause(1500)
     cold.push(await each(1, () => labLogin(lab, `${HOOK}\n// cold ${round}`)))
     warm.push(await each(1, () => labLogin(lab)))

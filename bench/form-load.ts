@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { CREDENTIALS } from './login.ts'
 
-/** The address of the login form, and what the browser got with the login page. */
+/** The URL of the login form, and what the browser received with the login page. */
 export type FormTarget = {
   readonly port: number
   readonly path: string
@@ -14,13 +14,13 @@ export type FormTarget = {
 const CONNECTIONS = 8
 
 /**
- * Posts the login form for `milliseconds`, each connection again as soon as it has its answer. The requests are those
- * of a browser that has loaded the page: no session, the login cookie, the hidden token. One page serves for all
- * requests, since the host does not record pages; so only the POST is measured.
+ * Posts the login form for `milliseconds`. Each connection posts again as soon as it gets a response. The requests are
+ * those of a browser that has loaded the page: no session, the login cookie, the hidden token. All requests use the
+ * same page, since the host doesn't record pages; so only the POST is measured.
  *
  * The client runs in the bench process and uses little of the two cores: requests are built once, and only the status,
- * length and session cookie of an answer are read.
- * @throws if an answer is not a 303 with a session cookie
+ * length and session cookie of a response are read.
+ * @throws if a response is not a 303 with a session cookie
  */
 export async function postForms(
   target: FormTarget,
@@ -62,7 +62,7 @@ export function formRequest(
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
-/** The raw request of a browser that opens an address. */
+/** The raw request of a browser that opens a URL. */
 export function pageRequest(port: number, path: string, cookie: string): Buffer {
   const lines = [
     `GET ${path} HTTP/1.1`,

@@ -6,13 +6,16 @@ import type { Row } from './report.ts'
 import { figure, median, pause, ROUNDS } from './rounds.ts'
 
 const AT_ONCE = 50
-/** Interval between forms in ms: short enough that all wait for hashes together, but not a single burst of requests. */
+/**
+ * Interval between forms in ms: short enough that all are queued for hashing together, but not a single burst of
+ * requests.
+ */
 const APART = 3
 
 /**
- * The longest event loop delay of the host while it hashes 50 concurrent sign-ins, against the same host idle for the
- * same time. Measured inside the host (`loop-delay.ts`) at a resolution of 1 ms. The forms are sent 3 ms apart: 50 that
- * arrive at the same moment block the loop for about 25 ms even if each is refused before hashing.
+ * Measures the host's longest event loop delay while it hashes 50 concurrent sign-ins, compared with the same host idle
+ * for the same time. Measured inside the host (`loop-delay.ts`) at a resolution of 1 ms. The forms are sent 3 ms apart:
+ * 50 that arrive at the same moment block the loop for about 25 ms even if each is refused before hashing.
  */
 export async function measureHashing(): Promise<Row[]> {
   const monitor = new URL('loop-delay.ts', import.meta.url).href

@@ -11,9 +11,9 @@ const UPLOADS = 100
 const COLLECTIONS = 10
 
 /**
- * How much the host process grows per solution that is uploaded and never called, in PSS, with garbage collected before
- * both measurements (`collect-garbage.ts`). An idle solution has no sandbox process. File-backed pages are excluded:
- * they belong to Node.js, and this process's share of them depends on what else runs on the machine.
+ * Measures how much the host process grows per uploaded solution that is never called, in PSS, with garbage collected
+ * before both measurements (`collect-garbage.ts`). An idle solution has no sandbox process. File-backed pages are
+ * excluded: they belong to Node.js, and this process's share of them depends on what else runs on the machine.
  */
 export async function measureIdleMemory(): Promise<Row[]> {
   const collector = new URL('collect-garbage.ts', import.meta.url).href

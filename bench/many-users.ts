@@ -17,8 +17,8 @@ type Contestant = {
 }
 
 /**
- * Form logins with many users in the table against few, in two hosts; each login is of another user, in no particular
- * order.
+ * Compares form logins on two hosts, one with many users in the table and one with few. Each login is for a different
+ * user, in no particular order.
  */
 export async function measureManyUsers(): Promise<Row[]> {
   const hosts: RealHost[] = []

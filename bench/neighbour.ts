@@ -31,11 +31,11 @@ type Login = { readonly milliseconds: number; readonly status: number }
 type Form = { readonly url: string; readonly headers: Record<string, string>; readonly body: string }
 
 /**
- * Logins of a healthy solution alone, and beside three hostile solutions on the same host (a separate process, default
- * settings), each of which always has a call running. A login's time counts from when it was due, so slow answers do
- * not reduce the number of measurements. Percentiles are over the logins of all rounds, since a median of rounds would
- * hide the worst one. The client runs at a higher priority where the system allows it: it represents browsers on other
- * machines, which hostile scripts cannot slow down.
+ * Measures logins of a healthy solution, alone and beside three hostile solutions on the same host (a separate process
+ * with default settings). Each hostile solution always has a call running. A login's time counts from when it was due,
+ * so slow answers do not reduce the number of measurements. Percentiles are over the logins of all rounds, since a
+ * median of rounds would hide the worst one. The client runs at a higher priority where the system allows it: it
+ * represents browsers on other machines, which hostile scripts cannot slow down.
  */
 export async function measureNeighbour(): Promise<Row[]> {
   const kinds = 'a spinning, an allocating and a crashing solution'
@@ -72,7 +72,7 @@ async function measureBeside(numbers: Numbers, work: string, atMost: number | nu
   }
 }
 
-/** Sends the form at each due time for `milliseconds`; resolves with all answers. */
+/** Sends the form at each due time for `milliseconds`; resolves with all responses. */
 async function logins(form: Form, milliseconds: number): Promise<Login[]> {
   const start = performance.now()
   const running: Promise<Login>[] = []
@@ -88,7 +88,7 @@ async function login({ url, headers, body }: Form, due: number): Promise<Login> 
   return { milliseconds: performance.now() - due, status }
 }
 
-/** One caller per hostile solution, which calls again immediately after each answer. */
+/** One caller per hostile solution, which calls again immediately after each response. */
 function startHostility(host: RealHost, numbers: Numbers, ends: Ends) {
   let over = false
   const callers = (Object.keys(HOSTILE) as Kind[]).map(async (kind) => {
@@ -170,7 +170,7 @@ function raisePriority(): void {
   try {
     setPriority(-10)
   } catch {
-    // Requires administrator rights; without them, the client runs at normal priority.
+    // Requires administrator privileges; without them, the client runs at normal priority.
   }
 }
 

@@ -1,5 +1,5 @@
 // A separate process: the host's Koa app with its middleware, sessions and database, and a plain function in place of
-// the sandbox. Its folder (the argument) is a copy of a real host's, so the solution is already uploaded.
+// the sandbox. Its folder (the argument) is a copy of a real host's folder, so the solution is already uploaded.
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'

@@ -14,11 +14,13 @@ export type RealHost = {
   readonly pid: number
   readonly url: string
   readonly home: string
-  /** All output so far. */
+  /** The host's output so far. */
   readonly output: () => string
   /** Uploads a solution with this script as its authenticator. */
   readonly upload: (name: string, script?: string) => Promise<void>
-  /** Uploads a solution with this manifest and without scripts; `files` are for example `media/logo.png`. */
+  /**
+   * Uploads a solution with this manifest and without scripts; `files` are further files, for example `media/logo.png`.
+   */
   readonly uploadPlain: (
     manifest: { readonly name: string; readonly authenticator: string },
     files?: Readonly<Record<string, string>>,

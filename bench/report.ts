@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, platform } from 'node:os'
 
-/** One figure of design section 11, as measured in one run. */
+/** One metric from design section 11, as measured in one run. */
 export type Row = {
   readonly work: string
   readonly against: string
@@ -9,7 +9,7 @@ export type Row = {
   readonly reach: { readonly atMost?: number; readonly atLeast?: number } | null
   readonly unit: 'ratio' | 'ms' | 'MB' | 'KB' | 'logins'
   readonly measured: number
-  /** The absolute figures. */
+  /** The absolute values. */
   readonly details: string
 }
 
@@ -19,7 +19,7 @@ export type Measured = Row & { readonly subject: string }
 export type Report = {
   readonly date: string
   readonly machine: { readonly cores: number; readonly model: string; readonly platform: string }
-  /** Load average of the minute before the run: above 1, other work disturbs even ratios. */
+  /** Load average in the minute before the run. Above 1, other work distorts even ratios. */
   readonly loadBefore: number
   readonly node: string
   readonly rows: readonly (Measured & { readonly reached: boolean })[]
@@ -70,14 +70,14 @@ export function writeJson(report: Report, file: string): void {
   writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`)
 }
 
-/** Compares the unrounded figure, so that rounding cannot meet the target. */
+/** Compares the unrounded value, so that a result can't meet the target just by rounding. */
 function isReached({ reach, measured }: Row): boolean {
   if (reach === null) return true
   const { atMost = Number.POSITIVE_INFINITY, atLeast = Number.NEGATIVE_INFINITY } = reach
   return measured <= atMost && measured >= atLeast
 }
 
-/** Three significant digits, for small ratios and large sizes alike. */
+/** Formats with three significant digits, for both small ratios and large sizes. */
 function rounded(figure: number): number {
   return Number(figure.toPrecision(3))
 }

@@ -8,7 +8,7 @@ export async function each(count: number, work: () => Promise<unknown>): Promise
   return (performance.now() - start) / count
 }
 
-/** Like `each`, with pauses as between real logins; only the work is timed. */
+/** Like `each`, but with pauses as between real logins; only the work is timed. */
 export async function paced(count: number, work: () => Promise<unknown>): Promise<number> {
   let sum = 0
   for (let done = 0; done < count; done++) {
@@ -44,7 +44,7 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN
 }
 
-/** Formats a figure for the details of a row, with three digits. */
+/** Formats a value for the details of a row, with three digits. */
 export function figure(value: number): string {
   return Number(value.toPrecision(3)).toLocaleString('en')
 }

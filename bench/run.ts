@@ -1,5 +1,5 @@
-// Measures the figures of design section 11 (all rows, or only the named ones), each as a ratio within this run:
-// npm run bench -- w1 events --json figures.json
+// Measures the metrics in design section 11 (all rows, or only the named ones), each as a ratio within this run: npm
+// run bench -- w1 events --json figures.json
 import { parseArgs } from 'node:util'
 import { measureActiveMemory } from './active-memory.ts'
 import { measureClients } from './clients.ts'
@@ -42,7 +42,7 @@ if (unknown.length > 0) {
   )
   process.exit(2)
 }
-// An interrupted run also stops its hosts: they end when this process exits.
+// If a run is interrupted, this stops its hosts, which end when this process exits.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 await run(positionals.length === 0 ? Object.keys(SUBJECTS) : positionals, values.json ?? process.env.BENCH_JSON)
 

@@ -7,17 +7,18 @@ import { each, figure, median, ROUNDS } from './rounds.ts'
 const COUNT = 400
 const USER = nameOf('member', 0)
 
-/** A request, and the text that its answer must contain. */
+/** A request, and the text that its response must contain. */
 type Contestant = { readonly bytes: Buffer; readonly holds: string; readonly times: number[] }
 
 /**
- * The cost of a session per request in the same app, over one connection, in two ways:
+ * Measures the cost of a session per request in the same app, over one connection, in two ways:
  *
  * - `GET session` against a media file of the same solution with the same size: the first looks up a session and
  *   returns its data, the second returns a file from memory. Neither renders a template, so the difference is the
  *   session.
- * - The page of an open solution for a signed-in user against that of a solution without sign-in: the same middleware,
- *   the same template, no script, and both browsers have the form's cookie. The user's data in the page is included.
+ * - The page of an open solution for a signed-in user, compared with that of a solution without sign-in: the same
+ * middleware, the same template, no script, and both browsers have the form's cookie. The user's data in the page is
+ * included.
  */
 export async function measureSessions(): Promise<Row[]> {
   const host = await startRealHost({}, (home) => addUsers(home, 1))

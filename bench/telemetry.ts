@@ -14,8 +14,9 @@ const LOGINS = 100
 type Contestant = { readonly host: RealHost; readonly socket: Socket; readonly bytes: Buffer; readonly times: number[] }
 
 /**
- * Login latency with full telemetry (metrics, logs and the default share of traces to a collector, METRICS_PORT) and
- * with none. Both hosts run all the time and their logins alternate, so that disturbances affect both.
+ * Compares login latency with full telemetry (metrics, logs and the default share of traces to a collector,
+ * METRICS_PORT) and without telemetry. Both hosts run all the time and their logins alternate, so that disturbances
+ * affect both.
  */
 export async function measureTelemetry(): Promise<Row[]> {
   const collector = await startCollectorProcess()
@@ -23,7 +24,7 @@ export async function measureTelemetry(): Promise<Row[]> {
   const on = await startRealHost({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     METRICS_PORT: '0',
-    // Export during the run, more often than by default.
+    // Exports during the run, more often than by default.
     OTEL_METRIC_EXPORT_INTERVAL: '5000',
   })
   try {

@@ -37,7 +37,7 @@ export async function measureFormPosts(): Promise<Row[]> {
     const target = await openLoginPage(host.url, SOLUTION)
     const workerd = await startWorkerd()
     stops.push(workerd.stop)
-    // The page's token is valid for the plain host too: it has a copy of the folder, and so the same key.
+    // The page's token is valid for the plain host too, since it has a copy of the folder, and therefore the same key.
     const plain = await startPlainHost(host.home)
     stops.push(plain.stop)
     const served = {

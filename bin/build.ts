@@ -1,9 +1,9 @@
-// Builds in advance what a start would build otherwise, for installations whose files are read-only at run time: the
+// Builds what the first start would otherwise build, for installations whose files are read-only at run time: the
 // programs that run in separate processes, and our scripts without types.
 import { builtInPlugins } from '../base/bundles/plugins.ts'
 import { createSandboxSolutionMaker } from '../base/bundles/sandbox-solution.ts'
 import { readTrusted } from '../base/bundles/trusted.ts'
-// Imported because it builds the script of its pages on load.
+// Imported because loading it builds the script for its pages.
 import '../control-center/pages/script.ts'
 import { EMBEDDED_MAIN } from '../host/solution-databases/embedded-child.ts'
 import { makeAdminScript, makeClientScript } from '../host/web/scripts.ts'

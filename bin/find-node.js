@@ -1,4 +1,4 @@
-// Finds a Node.js that can run Solhost. Plain JavaScript in old syntax, since an old Node.js runs it.
+// Finds a Node.js that can run Solhost. Plain JavaScript in old syntax, since an old Node.js may run it.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,8 +7,8 @@ import { platformOf } from '../runtime/platforms.js'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /**
- * The Node.js binary to use: the one that npm installed as an optional dependency, or else the running one if it is new
- * enough.
+ * Finds the Node.js binary to use: the one that npm installed as an optional dependency, or else the running one if it
+ * is new enough.
  * @param {string} [folder] of the project
  * @param {import('../runtime/platforms.js').Platform} [platform]
  * @param {string} [version] of the running Node.js
@@ -25,7 +25,7 @@ export function findNode(folder = root, platform = platformOf(), version = proce
   }
 }
 
-/** npm installs it in the project, or in a project that has this one as a dependency. */
+/** npm installs it in the project's folder, or in that of a project that depends on this one. */
 function installedNode(folder, file) {
   const own = join(folder, 'node_modules', file)
   if (existsSync(own)) return own

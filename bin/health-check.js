@@ -1,6 +1,6 @@
-// The health check of the container image: requests the health of the host, or control center, in the same container. A
-// base image may have neither curl nor wget, and the command line would load far more code. Exits with 0, or with 1 and
-// one line that says why.
+// The container image's health check: requests the health of the host or control center in the same container. A base
+// image may have neither curl nor wget, and the command line would load far more code. Exits with 0, or with 1 and one
+// line that says why.
 import { readFileSync } from 'node:fs'
 
 /** Response timeout in ms, below the 5 s of the image's HEALTHCHECK. */
@@ -30,7 +30,7 @@ export function healthUrl({ HOST, PORT, CERTIFICATE_NAME }, who = 'host') {
 export async function whyUnhealthy(url, time = TIMEOUT) {
   const { get } = await import(url.startsWith('https:') ? 'node:https' : 'node:http')
   return new Promise((resolve) => {
-    // The certificate does not have to match: the host is on this machine, and no secret is sent.
+    // The certificate doesn't have to match the host name: the host is on this machine, and no secret is sent.
     const request = get(url, { agent: false, rejectUnauthorized: false, timeout: time }, (response) => {
       response.resume()
       resolve(response.statusCode === 200 ? null : `responded with HTTP ${response.statusCode}`)

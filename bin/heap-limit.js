@@ -1,4 +1,4 @@
-// The heap limit of the host. Plain JavaScript in old syntax, since an old Node.js runs it.
+// The host's heap limit. Plain JavaScript in old syntax, since an old Node.js may run it.
 import { getHeapStatistics } from 'node:v8'
 
 /** The heap's share of RUNTIME_XMX, which covers the host and all its processes. */

@@ -1,7 +1,6 @@
-// Builds the npm package into build/package/: the project's tree with JavaScript in place of TypeScript, because Node.js
-// strips no types below node_modules.
-// Types are replaced by white space, so lines and columns are those of the sources: a stack trace of an installed package
-// names the line of the source, and source maps would only make the package larger.
+// Builds the npm package into build/package/: the project's tree with JavaScript in place of TypeScript, because
+// Node.js strips no types below node_modules. Types are replaced by white space, so lines and columns are the same as
+// in the sources. Stack traces from an installed package are therefore correct without source maps.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
@@ -16,9 +15,9 @@ const OUT = join(ROOT, 'build', 'package')
 /** Everything that the programs read at run time. */
 const FOLDERS = ['base', 'bin', 'cli', 'control-center', 'host', 'plugins', 'runtime', 'solutions']
 const TEXTS = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md']
-/** Read as they are: bundles of customers may contain TypeScript, and so may our examples. */
+/** Included unchanged: customers' bundles may contain TypeScript, and so may our examples. */
 const AS_IS = ['solutions/', 'cli/new-solution/']
-/** Tools of the repository. */
+/** Tools that are only used in the repository. */
 const LEFT_OUT = [
   'bin/build.ts',
   'bin/package.ts',
@@ -27,12 +26,12 @@ const LEFT_OUT = [
   'bin/with-node.js',
   'runtime/build-program.ts',
 ]
-/** What plugin authors import types from, as `solhost/plugin`. */
+/** The file from which plugin authors import types, as `solhost/plugin`. */
 const PLUGIN_TYPES = 'runtime/plugin.ts'
 
-/** The module of a static, dynamic or repeated import. */
+/** The module in an import statement, a dynamic import or a re-export. */
 const IMPORTED = /\b((?:from|import)\s*\(?\s*'\.{1,2}\/[^'\n]+)\.ts'/g
-/** A file beside the module, such as a program for a worker thread. */
+/** A file next to the module, such as a program for a worker thread. */
 const BESIDE = /(new URL\('[^'\n]+)(?<!\.d)\.ts', import\.meta\.url\)/g
 
 rmSync(OUT, { recursive: true, force: true })

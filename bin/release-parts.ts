@@ -1,4 +1,4 @@
-/** The images of a release: the name that containers use, and Node.js's name. */
+/** The architectures of a release's images: the name that containers use, and Node.js's name. */
 export const IMAGE_ARCHITECTURES = [
   { name: 'amd64', node: 'x64', emulator: 'qemu-x86_64' },
   { name: 'arm64', node: 'arm64', emulator: 'qemu-aarch64' },
@@ -6,9 +6,9 @@ export const IMAGE_ARCHITECTURES = [
 
 type Builder = {
   readonly hasBuildah: boolean
-  /** Node.js's name of this machine's architecture. */
+  /** Node.js's name for this machine's architecture. */
   readonly own: string
-  /** Whether the kernel has this emulator. */
+  /** Whether the kernel has an emulator for it. */
   readonly canRun: (emulator: string) => boolean
 }
 
@@ -20,7 +20,7 @@ export function whyNoImage(node: 'x64' | 'arm64', { hasBuildah, own, canRun }: B
   return `this machine is ${own}, and the emulator ${emulator} is not installed. Install it, or run this on ${node}.`
 }
 
-/** The section of a version in the changelog, with a heading that says where the rest is. @throws Error if missing */
+/** Returns a version's section in the changelog, with a link to the full changelog. @throws Error if missing */
 export function notesOf(changelog: string, version: string): string {
   const sections = changelog.split(/^## /m).slice(1)
   const own = sections.find((section) => /^\S+/.exec(section)?.[0] === version)

@@ -1,5 +1,5 @@
-// Creates everything that a release consists of in build/release/: npm package, container images, SBOM, release notes and
-// checksums. Options after `--` are passed to `buildah build`, such as --build-arg=BASE_IMAGE=….
+// Creates all parts of a release in build/release/: npm package, container images, SBOM, release notes and checksums.
+// Options after `--` are passed to `buildah build`, such as --build-arg=BASE_IMAGE=….
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ const notes = notesOf(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), version)
 writeFileSync(join(OUT, 'release-notes.md'), notes)
 run('npm', ['run', 'package'])
 copyFileSync(join(ROOT, 'build', `solhost-${version}.tgz`), join(OUT, `solhost-${version}.tgz`))
-// Of the package's dependencies. Each image contains the SBOM of its own files.
+// The SBOM for the package's dependencies. Each image contains an SBOM for its own files.
 const sbom = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only']
 writeFileSync(join(OUT, `solhost-${version}.sbom.cdx.json`), execFileSync('npm', sbom, { cwd: ROOT, stdio: 'pipe' }))
 const missing = given.includes(WITHOUT_IMAGES) ? [`No images: ${WITHOUT_IMAGES}.`] : buildImages()

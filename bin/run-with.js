@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { findNode } from './find-node.js'
 
-/** In ms. A child that does not answer within this time after a signal is hung and would never exit. */
+/** In ms. A child that doesn't respond within this time after a signal is hung and would never exit. */
 const PATIENCE = 10_000
 
 /**
@@ -34,17 +34,18 @@ export function runWithFittingNode(args, options = {}) {
   })
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1)
-    // We end by the child's signal, so that our parent sees how the child ended.
+    // This process ends with the child's signal, so that its parent sees how the child ended.
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.removeAllListeners(name)
     process.kill(process.pid, signal)
   })
 }
 
 /**
- * A child can take long to exit, but answers meanwhile (base/terminal/launcher.ts).
+ * A child may take long to exit, but it still responds (base/terminal/launcher.ts).
  * @param {import('node:child_process').ChildProcess} child
- * @param {number} patience in ms
- * @returns {() => void} asks the child once, and kills it if it does not answer
+ * @param {number} patience in ms void} asks the child once, and kills it if it does not answer =>
+ * @returns {() => void} pings the child once, and kills it if it doesn't respond => void} asks the child once, and
+ * kills it if it does not answer
  */
 function watchChild(child, patience) {
   let timer
@@ -64,8 +65,8 @@ function watchChild(child, patience) {
 }
 
 /**
- * As process 1 of a container, replaces this process by the script. That saves a second process, and the host gets the
- * kernel's protection of process 1: no process in the container can kill it.
+ * As process 1 of a container, replaces this process with the script. That saves a second process, and the kernel then
+ * protects the host as process 1: no process in the container can kill it.
  * @param {string[]} args as above
  * @returns {boolean} false if this is not process 1 or this Node.js cannot do it; otherwise does not return
  */

@@ -25,9 +25,9 @@ export type CheckedSolution = {
 const limits = createLimits()
 
 /**
- * Packs a solution and checks it as an upload does: the zip and the manifest in this process, everything else in a
- * sandbox process, which also loads the scripts. No running host is needed. Uses the default limits and the built-in
- * plugins.
+ * Packs a solution and runs the same checks as an upload: the ZIP file and the manifest in this process, everything
+ * else in a sandbox process, which also loads the scripts. No running host is needed. Uses the default limits and the
+ * built-in plugins.
  */
 export async function checkSolution(folder: SolutionFolder): Promise<CheckedSolution> {
   const { bundle, ...read } = await readPacked(folder)
@@ -44,7 +44,7 @@ export async function checkSolution(folder: SolutionFolder): Promise<CheckedSolu
   }
 }
 
-/** The same, without the checks that need a sandbox process. */
+/** Packs and checks a solution, without the checks that need a sandbox process. */
 export async function packSolution(folder: SolutionFolder): Promise<CheckedSolution> {
   const { bundle: _, ...read } = await readPacked(folder)
   return read

@@ -11,7 +11,7 @@ import { isAbsolute, join } from 'node:path'
  */
 export function keepCompiled({ XDG_CACHE_HOME = '' }: NodeJS.ProcessEnv): void {
   const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(homedir(), '.cache')
-  // HOME can be empty.
+  // HOME may be empty.
   if (!isAbsolute(caches)) return
   try {
     // Without `recursive`: Node.js 26 retries forever if a parent folder cannot exist, such as /proc/a.

@@ -12,7 +12,7 @@ export const CONFIGURATION = 'jsconfig.json'
 const TEST_TYPES = new URL('../host/solution-tests/api.d.ts', import.meta.url)
 
 /**
- * Files that let an editor complete and check a solution; none of them is part of the bundle.
+ * Files that enable completion and type checks in an editor. They are not part of the bundle.
  * @param files those of the solution, by path
  */
 export function editorFiles(files: ReadonlyMap<string, Buffer>): Map<string, string> {

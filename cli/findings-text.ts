@@ -14,7 +14,7 @@ export type Finding = {
 
 export type Findings = { readonly faults: readonly Finding[]; readonly warnings: readonly Finding[] }
 
-/** The errors of a refused upload; null if it failed for another reason. */
+/** Returns the errors of a rejected upload; null if it failed for another reason. */
 export function findingsOf(error: unknown): Findings | null {
   if (!(error instanceof PlatformError) || !Array.isArray(error.details.faults)) return null
   const { faults = [], warnings = [] } = error.details as Partial<Findings>
@@ -24,7 +24,7 @@ export function findingsOf(error: unknown): Findings | null {
 /** Source lines are truncated to this number of characters. */
 const LINE_WIDTH = 100
 
-/** For each: position, code and message, then the line with a caret, then how to fix it. */
+/** Formats each error or warning: position, code and message, then the line with a caret, then how to fix it. */
 export function findingsText(
   { faults, warnings }: Findings,
   files: ReadonlyMap<string, Buffer>,
@@ -57,7 +57,7 @@ export function placeOf({ file, line, column }: Pick<Finding, 'file' | 'line' | 
   return [name, ...(line === undefined ? [] : [line, ...(column === undefined ? [] : [column])])].join(':')
 }
 
-/** The source line with a caret; '' if there is no position or no such file. */
+/** Returns the source line with a caret; '' if there is no position or no such file. */
 export function excerpt(
   { file, line, column }: Pick<Finding, 'file' | 'line' | 'column'>,
   files: ReadonlyMap<string, Buffer>,

@@ -35,7 +35,7 @@ const LOOK_TIME = 2000
 const MOST_ANSWER = 16 * 1024 ** 2
 const PIECE = 64 * 1024
 
-/** Every method throws a CommandError `unreachable` if no Solhost answers. */
+/** Every method throws a CommandError `unreachable` if no Solhost host responds. */
 export function createHostApi(url: URL, authorization: string): HostApi {
   function open(method: string, path: string, headers: Record<string, string>, send: (to: Sending) => void) {
     return request(url, path, { method, headers: { authorization, ...headers } }, ANSWER_TIME, send)
@@ -79,7 +79,7 @@ export function createHostApi(url: URL, authorization: string): HostApi {
   }
 }
 
-/** Whether a host answers there and accepts requests. */
+/** Whether a host responds there and accepts requests. */
 export async function isSolhost(url: URL): Promise<boolean> {
   try {
     // No secret is sent, and the certificate seldom matches the local address that is probed.
@@ -110,7 +110,7 @@ function request(
 
 type Sending = ReturnType<typeof httpRequest>
 
-/** Writes the next piece when the previous one was flushed, so that the reported progress is accurate. */
+/** Writes the next chunk once the previous one is flushed, so that the reported progress is accurate. */
 function sendPieces(sending: Sending, content: Buffer, onProgress: (sent: number) => void): void {
   const sendFrom = (start: number) => {
     if (start >= content.length) return void sending.end()

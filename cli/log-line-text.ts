@@ -16,7 +16,10 @@ export type LogLine = z.infer<typeof LogLine>
 
 const STYLES = { error: 'red', warn: 'yellow', warning: 'yellow', debug: 'dim' } as const
 
-/** Time, level, position, message. Further lines of a message are indented, so that none can pass for a log line. */
+/**
+ * Formats a line: time, level, position, message. Further lines of a message are indented, so that they can't be
+ * mistaken for log lines.
+ */
 export function logLineText(
   { time, level, message, code, file, line, column, correlationId }: LogLine,
   terminal: Pick<Terminal, 'styled'>,

@@ -10,7 +10,7 @@ import { readSchema, refuseNewerSchema } from '../base/database/schema-version.t
 import { serverDialect } from '../base/database/server-dialect.ts'
 import type { PlatformError } from '../runtime/errors.ts'
 
-/** What is wrong, and how to fix it. */
+/** The problem, and how to fix it. */
 export type DatabaseProblem = { readonly what: string; readonly advice: string }
 
 /**

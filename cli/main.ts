@@ -9,8 +9,8 @@ import { helpOf, helpOfAll, helpOfGroup } from './help.ts'
 import { readArguments } from './read-arguments.ts'
 
 /**
- * In the order in which people need them. Commands of a group have two words, such as `users add`. Each is imported on
- * demand: importing all takes longer than most take to run.
+ * In the order in which people need them. Commands of a group have two words, such as `users add`. Each command is
+ * imported on demand: importing all of them takes longer than most commands take to run.
  */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import('./commands/init.ts')).initCommand,
@@ -49,13 +49,13 @@ export async function main(words: readonly string[]): Promise<never> {
   process.exit(await runCommandLine(words, terminal))
 }
 
-/** The same, without exiting the process. @returns the exit code */
+/** Runs one command line without exiting the process. @returns the exit code */
 export async function runCommandLine(words: readonly string[], terminal: Terminal): Promise<number> {
   const exit = await run(words, terminal).catch((error: unknown) => explain(error, terminal))
   return EXIT_CODES[exit].code
 }
 
-/** The folder of the installed package or of the clone. */
+/** The folder of the installed package or the clone. */
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 async function run(words: readonly string[], terminal: Terminal): Promise<Exit> {
@@ -117,7 +117,7 @@ function endWithReader(): void {
   })
 }
 
-/** The IPC channel closes when the launcher dies in any way; then this process exits too. */
+/** The IPC channel closes whenever and however the launcher exits; then this process exits too. */
 function endWithLauncher(): void {
   const end = () => {
     // A running host shuts down in its own way (commands/start.ts).

@@ -2,8 +2,8 @@ import { LEAST_MEMORY } from '../base/config/properties.ts'
 import { groupLimitFor, type MemoryState, wholeMegabytes } from '../runtime/memory-bound.ts'
 
 /**
- * Whether RUNTIME_XMX fits. A lower limit of the control group is reported but is not an error, since the host adapts
- * to it automatically.
+ * Checks whether RUNTIME_XMX fits the machine. A lower cgroup limit is reported but is not an error, since the host
+ * adapts to it automatically.
  * @param machine the machine's memory in bytes
  */
 export function memoryFinding(

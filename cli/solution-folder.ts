@@ -23,7 +23,7 @@ export type SolutionFolder = {
   readonly files: ReadonlyMap<string, Buffer>
 }
 
-/** Chosen here: far above what a bundle can contain, to stop early if the folder is the wrong one. */
+/** Chosen here: far more than a bundle can contain, to stop early if the folder is the wrong one. */
 const MOST_FILES = 10_000
 const MOST_BYTES = 512 * 1024 ** 2
 const TEST_FILE = /\.test\.[jt]s$/
@@ -44,7 +44,7 @@ export function readSolutionFolder(shown: string): SolutionFolder {
   return { shown, path, files: readAll(path, namesBelow(path)) }
 }
 
-/** The author's tests, sorted by name: they are next to the scripts but not part of the bundle. */
+/** The author's tests, sorted by name. They are next to the scripts but not part of the bundle. */
 export function readTestFiles(path: string): ReadonlyMap<string, Buffer> {
   const names = foldersOfSolution(path).flatMap((folder) =>
     (entriesIn(join(path, folder)) ?? [])

@@ -6,13 +6,13 @@ import { excerpt, type Findings, placeOf } from './findings-text.ts'
 export interface TestReport {
   file(file: string): void
   test(result: TestResult): void
-  /** @returns whether it was reported for machines, so that nothing else may be printed */
+  /** @returns whether the results were printed for machines, so that nothing else may be printed */
   refused(findings: Findings): boolean
   /** @returns whether all passed */
   end(results: readonly FileResult[]): boolean
 }
 
-/** @param files those of the solution and its tests, to show source lines */
+/** @param files the files of the solution and its tests, to show source lines */
 export function createTestReport(
   files: ReadonlyMap<string, Buffer>,
   terminal: Pick<Terminal, 'out' | 'styled'>,

@@ -18,7 +18,7 @@ const HEAD = `// Types for the scripts of this solution, for editors. Generated 
 
 `
 
-/** Globals of every sandbox that are not from a plugin. */
+/** Globals in every sandbox that no plugin provides. */
 const SURROUNDINGS = `/** Writes to the solution's log, with the position of the call. */
 declare const console: Record<'debug' | 'log' | 'info' | 'warn' | 'error' | 'trace', (...values: unknown[]) => void>
 
@@ -133,7 +133,10 @@ function union(what: string, name: string, texts: readonly string[]): string {
   return `/** ${what} */\ntype ${name} = ${all.length === 0 ? 'never' : all.join(' | ')}`
 }
 
-/** Arguments that listeners get after the event, as documented in docs/forms.md; those of other events are unknown. */
+/**
+ * The arguments that listeners get after the event, as documented in docs/forms.md. The arguments of other events are
+ * unknown.
+ */
 const OWN_ARGUMENTS: Partial<Record<(typeof FORM_EVENTS)[number], string>> = {
   onShow: '[firstShow: boolean]',
   onSort: "[column: string, direction: 'ascending' | 'descending']",
@@ -165,7 +168,7 @@ function argumentsOf(declaration: unknown): string {
   return `[${all.map(({ name, type }, index) => `${isIdentifier(name) ? name : `argument${index + 1}`}?: ${typeOf(type)}`).join(', ')}]`
 }
 
-/** A manifest can declare any text as a type; only clear type names are used. */
+/** A manifest can declare any string as a type; only recognizable type names are used. */
 function typeOf(written: unknown): string {
   const isType = isText(written) && /^[A-Za-z]+(\[\])*( \| [A-Za-z]+(\[\])*)*$/.test(written)
   return isType ? written : 'any'
@@ -230,7 +233,7 @@ function hasBoundedDepth(value: unknown, depth = 8 * MAX_NESTING): boolean {
   return depth > 0 && Object.values(value).every((inner) => hasBoundedDepth(inner, depth - 1))
 }
 
-/** The top-level declarations of a script that other scripts see. */
+/** Returns the top-level declarations of a script that other scripts see. */
 function globalsOf(path: string, text: string): string {
   const all = [
     ...functionsIn(path, text).map(
@@ -280,7 +283,7 @@ function variablesIn(path: string, text: string): string[] {
 function read(path: string, text: string) {
   const comments: Comment[] = []
   try {
-    // The author's own script on the author's machine, so it is safe to parse here.
+    // It is the author's own script on the author's machine, so it is safe to parse here.
     const source = path.endsWith('.ts') ? stripTypeScriptTypes(text, { mode: 'strip' }) : text
     const { body } = parse(source, { ecmaVersion: 'latest', sourceType: 'script', onComment: comments })
     const docBefore = (start: number): string => {

@@ -25,7 +25,7 @@ const Page = z.object({ items: z.array(User), next: z.string().optional() })
 const USERS = '/admin/api/users'
 const PAGE = 1000
 
-/** The users table of a running host. */
+/** The users table of a running host, accessed through its API. */
 export interface UserDirectory {
   readonly api: HostApi
   readonly url: URL

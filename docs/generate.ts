@@ -1,4 +1,4 @@
-// Writes the generated parts of the docs; with --check it only reports whether they are up to date.
+// Writes the generated parts of the docs. With --check, only reports whether they are up to date.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'

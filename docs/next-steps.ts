@@ -1,5 +1,5 @@
 // How to fix each code, for docs/reference/codes.md. The advice for errors is in base/http/errors.ts; the advice for
-// findings of the command line is in base/bundles/advice.ts.
+// errors and warnings in bundles is in base/bundles/advice.ts.
 import type { OAuthProblemCode } from '../host/oauth/problems.ts'
 import type { Failure } from '../runtime/outcome.ts'
 

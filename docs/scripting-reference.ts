@@ -47,7 +47,7 @@ export function scriptingEntries(): ReferenceEntry[] {
   return readDeclarations(globSync('plugins/*/api.d.ts', { cwd: ROOT }).sort())
 }
 
-/** The API for the guest part of a plugin. */
+/** The API for a plugin's guest part. */
 export function guestEntries(): ReferenceEntry[] {
   return readDeclarations(['runtime/sandbox/guest-api.d.ts'])
 }
@@ -139,7 +139,7 @@ function plainText(comment: string | Iterable<Node> | undefined): string {
     .trim()
 }
 
-/** Members of a global are headings, so that guides can link to each; those of a type are a list. */
+/** Members of a global are headings, so that guides can link to each. Members of a type are a list. */
 export function scriptingPage(): string {
   const entries = scriptingEntries()
   const globals = entries.filter(({ kind }) => kind === 'global')

@@ -4,14 +4,14 @@ import type { Database } from '../database/open.ts'
  * Failures are batched for this long, in ms. They are written in the background, so that no response waits for them.
  */
 const BATCH_TIME = 50
-/** Most users with unwritten failures. Beyond that, failures aren't counted. */
+/** Maximum number of users with unwritten failures. Beyond it, failures aren't counted. */
 const MOST_WAITING = 10_000
 
 export type FailureCounts = ReturnType<typeof createFailureCounts>
 
 /**
- * Counts refused passwords. The counts are written in batches, after the response: an immediate write would reveal by
- * its duration which usernames exist.
+ * Counts rejected passwords. The counts are written in batches, after the response: the duration of an immediate write
+ * would reveal which usernames exist.
  */
 export function createFailureCounts(db: Database) {
   const waiting = new Map<string, number>()

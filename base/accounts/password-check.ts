@@ -14,7 +14,7 @@ export type AccountRow = {
 export type AccountRows<Row extends AccountRow> = {
   /** Records a sign-in if the account still has this hash and is enabled. @returns false if not */
   readonly noteSignIn: (row: Row) => Promise<boolean>
-  /** Records a refused password. The response must not wait for it. */
+  /** Records a rejected password. The response must not wait for it. */
   readonly noteRefusal: (row: Row) => void
   /** Replaces the hash of the row, if the account still has it. */
   readonly replaceHash: (row: Row, stronger: string) => Promise<unknown>
@@ -31,7 +31,7 @@ export interface PasswordCheck<Row extends AccountRow> {
   mayComeIn(row: Row | undefined, password: string): Promise<boolean>
   /** Checks a password without recording the result. @throws ERR_PASSWORDS_BUSY */
   isRight(row: Row | undefined, password: string): Promise<boolean>
-  /** Why the account can't have this as its next password, or null. @throws ERR_PASSWORDS_BUSY */
+  /** Returns why the account can't use this as its next password, or null. @throws ERR_PASSWORDS_BUSY */
   faultOfNew(row: Row & PasswordOwner, password: string): Promise<PasswordFault | null>
 }
 
@@ -49,7 +49,7 @@ export function createPasswordCheck<Row extends AccountRow>(
     try {
       await rows.replaceHash(row, await passwords.hash(password))
     } catch (error) {
-      // The password was right, so the sign-in succeeds. The next one retries the rehash.
+      // The password was right, so the sign-in succeeds even if the rehash fails. The next sign-in retries it.
       if (!(error instanceof PlatformError)) throw error
     }
   }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Limits } from '../../runtime/limits.ts'
 import { usernameKey } from './username.ts'
 
-/** Why a password is refused: a key of the platform's texts, with its values. */
+/** Why a password is rejected: a key in the platform's message tables, and values for its placeholders. */
 export type PasswordFault = {
   readonly key: `platform.password.${'short' | 'long' | 'characters' | 'common' | 'personal' | 'same'}`
   readonly values: readonly number[]
@@ -11,9 +11,9 @@ export type PasswordFault = {
 /** The account that the password is for. */
 export type PasswordOwner = { readonly username: string; readonly email: string | null }
 
-/** In characters: enough for any sentence, and a bound on what is hashed. */
+/** In characters. Long enough for any passphrase; limits how much is hashed. */
 export const LONGEST_PASSWORD = 256
-/** In characters. Shorter names occur in too many good passwords. */
+/** In characters. Shorter names are ignored, because they occur in too many good passwords. */
 const SHORTEST_NAME = 4
 /** Digits and symbols after a common password don't make it stronger: `Summer2026!` is as easy to guess. */
 const ENDING = /[\d\p{P}\p{S}]{1,5}$/u
@@ -61,7 +61,7 @@ function isPersonal(password: string, { username, email }: PasswordOwner): boole
 function isCommon(password: string): boolean {
   const text = usernameKey(password)
   const plain = withoutLookalikes(text)
-  // One or two repeated characters are on every list, in every length.
+  // Password lists contain one or two repeated characters in every length.
   if (new Set(text).size < 3) return true
   return [text, plain, text.replace(ENDING, ''), withoutLookalikes(text.replace(ENDING, ''))].some(isListed)
 }

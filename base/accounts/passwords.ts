@@ -7,7 +7,7 @@ import { createGate, type Gate } from '../../runtime/gate.ts'
 /** Argon2id, 19 MiB, t=2, p=1 (design section 8, OWASP's advice); the library's default algorithm is Argon2id. */
 const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const
 
-/** Hashes computed in parallel: libuv has four threads, and one stays free for files and DNS lookups. */
+/** Maximum number of parallel hashes: libuv has four threads, and one stays free for files and DNS lookups. */
 const MOST_AT_ONCE = 3
 /** Longest queue, in hashes: about 4 s of work for one core. Further requests fail with ERR_PASSWORDS_BUSY. */
 const MOST_WAITING = 200
@@ -16,7 +16,7 @@ const PATIENCE = 5_000
 
 export interface Passwords {
   /**
-   * @param options.patient waits without a limit, for an import; otherwise waits as `verify` does
+   * @param options.patient waits without a limit, for an import; otherwise has the same limit as `verify`
    * @throws ERR_PASSWORDS_BUSY
    */
   hash(password: string, options?: { readonly patient: boolean }): Promise<string>
@@ -33,7 +33,7 @@ export interface Passwords {
   needsRehash(passwordHash: string): boolean
 }
 
-/** Checks and creates hashes off the event loop: as many in parallel as there are cores, but at most three. */
+/** Checks and creates hashes off the event loop, one per core in parallel, but at most three. */
 export async function createPasswords(
   options: { readonly gate?: Gate; readonly mostWaiting?: number; readonly patience?: number } = {},
 ): Promise<Passwords> {
@@ -96,8 +96,8 @@ function needsRehash(passwordHash: string): boolean {
 }
 
 /**
- * Normalizes to NFC, as RFC 8265 (OpaqueString) says: the same letters are the same password, however the keyboard
- * composed them. Not to NFKC: that would make different passwords equal.
+ * Normalizes to NFC, as RFC 8265 (OpaqueString) specifies, so that the same letters are the same password on every
+ * keyboard. NFKC would make different passwords equal.
  */
 function prepare(password: string): string {
   return password.normalize('NFC')

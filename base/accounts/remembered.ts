@@ -14,7 +14,7 @@ export type RememberedUser = {
   readonly uid: string
   readonly username: string
   readonly permissions: readonly string[]
-  /** The OAuth provider's sign-in that it is based on, or null. */
+  /** The sign-in at the OAuth provider that it is based on, or null. */
   readonly providerLogin: string | null
   /** The `custom_*` fields that were accepted; null if an older version stored the series. */
   readonly custom: Readonly<Record<string, string>> | null
@@ -23,10 +23,10 @@ export type RememberedUser = {
   readonly locale: string | null
 }
 
-/** What each use of a series updates. */
+/** The fields that each use of a series updates. */
 export type RotatedUser = Pick<RememberedUser, 'username' | 'permissions' | 'tenant' | 'locale'>
 
-/** A series: one browser's remembered login in one solution. */
+/** A series is one browser's remembered login in one solution. */
 export type Series = RememberedUser & {
   readonly selector: string
   readonly solution: string
@@ -35,9 +35,9 @@ export type Series = RememberedUser & {
 }
 
 /**
- * What a cookie gives its bearer. `current`: a session, and a new cookie from `rotate`. `previous`: a session only,
- * since another tab has just used the cookie. `stolen`: nothing; the cookie was used before, so the series was ended.
- * `unknown`: nothing, in all other cases, so that a forged cookie reveals nothing.
+ * What the bearer of a cookie gets. `current`: a session, and a new cookie from `rotate`. `previous`: a session only,
+ * since another tab has just used the cookie. `stolen`: nothing; the cookie was already used, which suggests theft, so
+ * the series was ended. `unknown`: nothing, in all other cases, so that a forged cookie reveals nothing.
  */
 export type RememberedUse =
   | { readonly kind: 'current' | 'previous'; readonly series: Series }
@@ -55,7 +55,7 @@ export interface Remembered {
   use(solution: string, cookie: string): Promise<RememberedUse>
   /**
    * Gives a series its next validator. Call it after checking that the user may still sign in.
-   * @returns the new cookie's value; null if another tab was faster, whose cookie is valid
+   * @returns the new cookie's value, or null if another tab was faster; that tab's cookie is then the valid one
    */
   rotate(cookie: string, user: RotatedUser): Promise<string | null>
   /** Whether the series exists and has not been ended. */
@@ -154,7 +154,7 @@ export function createRemembered(
       if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }
       const isPrevious = row.previous_hash !== null && isSameSecret(given, row.previous_hash)
       if (isPrevious && row.rotated_at + limits.REMEMBER_GRACE > now()) return { kind: 'previous', series }
-      // Also ends if the series never had this validator: it is a guess by someone who knows the selector.
+      // Also ends the series if it never had this validator: someone who knows the selector is guessing.
       await endWhere({ selector })
       return { kind: 'stolen', series }
     },

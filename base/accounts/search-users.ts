@@ -6,7 +6,7 @@ import { usernameKey } from './username.ts'
 
 /** Rows per statement. SQLite reads them on the main thread, where 1,000 rows take about 3 ms. */
 const AT_ONCE = 1000
-/** Rows that one search reads. In a larger table the page can be short and still have a `next`. */
+/** Maximum rows that one search reads. If the table is larger, a page can be short and still have a `next`. */
 const MOST_SCANNED = 100_000
 
 export type UserSearch = {
@@ -17,10 +17,11 @@ export type UserSearch = {
 }
 
 /**
- * Users whose user name, full name, e-mail address or uid contains the text, case-insensitive, ordered by user name.
+ * Finds users whose username, full name, e-mail address or uid contains the text (case-insensitive), ordered by
+ * username.
  *
- * An index can't find a part of a text, so this reads the table in order of the index of names. It compares in
- * JavaScript, because `lower()` of SQLite and of PostgreSQL's collation "C" only changes the letters A to Z.
+ * An index can't find a substring, so this reads the table in the order of the username index. It compares in
+ * JavaScript, because `lower()` in SQLite, and in PostgreSQL with the collation "C", only changes the letters A to Z.
  * @param mostScanned default 100,000 rows
  */
 export async function searchUsers(

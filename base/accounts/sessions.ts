@@ -11,16 +11,16 @@ import type { AccountSourceName } from './account-source-name.ts'
 
 /** A signed-in browser. A session belongs to one realm; other realms can't find it. */
 export type Session = Login & {
-  /** For listing and ending the session. It isn't derived from the cookie. */
+  /** Identifies the session when it is listed or ended. Not derived from the cookie. */
   readonly publicId: string
   /** Where the user is signed in: a solution, by its name, or the control center. The column is named `solution`. */
   readonly realm: string
   readonly tenant: Tenant | null
   readonly locale: string
   readonly source: AccountSourceName
-  /** The remembered login that the session was created from or together with; else null. */
+  /** The remembered login that the session was created from or together with, or null. */
   readonly selector: string | null
-  /** The OAuth provider's sign-in that it is based on, or null. */
+  /** The sign-in at the OAuth provider that it is based on, or null. */
   readonly providerLogin: string | null
   /** Epoch milliseconds. */
   readonly loggedInAt: number
@@ -28,16 +28,16 @@ export type Session = Login & {
 
 export type NewSession = Omit<Session, 'publicId' | 'loggedInAt'> & { readonly address: string }
 
-/** What scripts may change in a session. */
+/** The fields of a session that scripts may change. */
 export type SessionValues = { readonly tenant?: Tenant | null; readonly locale?: string }
 
-/** A cookie with the realm in which its session was found. */
+/** A cookie, and the realm in which its session was found. */
 export type SessionCookie = { readonly realm: string; readonly cookie: string }
 
 /** As the host's API lists it. Times are epoch ms. */
 export type ListedSession = {
   readonly id: string
-  /** The realm: on a host, each is a solution. */
+  /** The realm. On a host, this is the solution's name. */
   readonly solution: string
   readonly uid: string
   readonly username: string
@@ -56,7 +56,7 @@ export type SessionQuery = {
 }
 
 export interface Sessions {
-  /** @returns also the cookie's value: 256 random bits, of which only a hash is stored */
+  /** @returns the session and the cookie's value: 256 random bits, of which only a hash is stored */
   start(
     session: NewSession,
   ): Promise<{ readonly cookie: string; readonly publicId: string; readonly loggedInAt: number }>
@@ -66,14 +66,11 @@ export interface Sessions {
    */
   find(realm: string, cookie: string): Promise<Session | null>
   /**
-   * Which of these cookies have sessions that are neither ended, idle nor expired. For the cookies of open clients;
-   * doesn't count as a use. Removes sessions that are over from this host's cache.
+   * Which of these cookies have sessions that are neither ended, idle nor expired. Used for the cookies of open
+   * clients; doesn't count as a use. Evicts ended sessions from this host's cache.
    */
   living(asked: readonly SessionCookie[]): Promise<ReadonlySet<string>>
-  /**
-   * Stores what a script set for a session. Other hosts see it within a second. A session that was ended stays
-   * unchanged.
-   */
+  /** Stores what a script set for a session. Other hosts see it within a second. Has no effect on ended sessions. */
   change(realm: string, cookie: string, values: SessionValues): Promise<void>
   end(realm: string, cookie: string): Promise<void>
   endAll(realm: string): Promise<void>
@@ -81,7 +78,7 @@ export interface Sessions {
   /** Ends the sessions that were created from or together with a remembered login. */
   endOfSeries(selector: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
-  /** @returns what it was created with, see `Session`; null if there is no such session or it had ended */
+  /** @returns the `Session` that it was created with; null if there is no such session or it had already ended */
   endByPublicId(id: string): Promise<Pick<Session, 'selector' | 'realm' | 'username'> | null>
   /** Active sessions, ordered by public id. */
   list(query: SessionQuery): Promise<{ readonly items: readonly ListedSession[]; readonly next?: string }>
@@ -90,15 +87,15 @@ export interface Sessions {
 }
 
 /**
- * Least time between two writes of the last use, as a fraction of the idle time. Without it, each request would cost a
- * write. A session may go idle earlier by this much.
+ * Minimum time between two writes of the last use, as a fraction of the idle timeout. Without it, each request would
+ * cost a write. A session may expire earlier by this much.
  */
 const NOTE_USE_PART = 1 / 60
 /** Cache time in ms. A session that another host ended stays usable for at most this long. */
 const BELIEVED = 1000
 /** Sessions per query. */
 const ASKED_AT_ONCE = 200
-/** Size of the cache. It evicts the sessions that were read from the database longest ago. */
+/** Maximum cache entries. The sessions that were read from the database longest ago are evicted first. */
 const KEPT = 10_000
 
 type SessionRow = Selectable<Tables['sessions']>
@@ -107,13 +104,13 @@ type Kept = { readonly session: Session; readonly times: Times; readonly readAt:
 
 /** @param now the clock, in epoch milliseconds */
 export function createSessions(db: Database, limits: Limits, now: () => number = Date.now): Sessions {
-  /** The cache, by hash of the cookie's value, ordered by when the sessions were read. */
+  /** The cache, keyed by the hash of the cookie's value, in the order in which the sessions were read. */
   const kept = new Map<string, Kept>()
 
   const isOver = ({ created_at, last_seen_at, ended_at }: Times) =>
     ended_at !== null || last_seen_at + limits.SESSION_IDLE <= now() || created_at + limits.SESSION_LIFETIME <= now()
 
-  /** After the clock is set back, entries from the "future" don't count: they would be cached for too long. */
+  /** If the clock was set back, entries from the "future" are ignored: they would be cached for too long. */
   const isRecent = ({ readAt }: Kept) => readAt <= now() && readAt + BELIEVED > now()
 
   function keep(idHash: string, one: Kept): void {
@@ -123,7 +120,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   }
 
   async function read(idHash: string): Promise<Kept | null> {
-    // Taken before the query, so that later changes are seen within `BELIEVED` however long the query takes.
+    // Measured before the query, so that later changes are seen within `BELIEVED` even if the query is slow.
     const readAt = now()
     const row = await db.selectFrom('sessions').selectAll().where('id_hash', '=', idHash).executeTakeFirst()
     if (row === undefined) return null
@@ -248,7 +245,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   }
 }
 
-/** @param realms by the hash of the cookie's value. @returns the hashes of active sessions */
+/** @param realms keyed by the hash of the cookie's value @returns the hashes of active sessions */
 async function readLiving(
   db: Database,
   realms: ReadonlyMap<string, string>,

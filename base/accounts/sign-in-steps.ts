@@ -1,40 +1,44 @@
 /**
- * A way of signing in, as a row of a table: what it does in each step, or why it has none. `walkSignIn` walks the steps
- * in this order, so no way can leave one out. A step that returns a `Refusal` is the last one.
+ * A sign-in method, as a row of a table: what it does in each step, or why it doesn't have that step. `walkSignIn` runs
+ * the steps in this order, so that no method can skip one. A step that returns a `Refusal` ends the sign-in.
  *
- * `Asked` is what the browser sent; `Attempt` the same from its own page. `SignedIn` is what the last step needs. The
- * walk returns `Answer`: void if it sets the response.
+ * `Asked` is what the browser sent; `Attempt` is the same after the check that it came from the service's own page.
+ * `SignedIn` is the input for the last step. `Answer` is the result of the whole sign-in: void if the method sets the
+ * response itself.
  */
 export interface WayOfSigningIn<Asked, Attempt, Accepted, SignedIn extends User, Parts, Answer = void> {
   /** Checks that this browser sent the request from the service's own page (CSRF). */
   readonly ownPage: (asked: Asked, parts: Parts) => Next<Attempt, Answer>
   /** Counts the attempt before its credentials are checked, so that parallel guesses all count. */
   readonly throttle: None | ((attempt: Attempt, parts: Parts) => Next<null, Answer>)
-  /** Asks the source of the accounts who signs in. */
+  /** Asks the account source who the user is. */
   readonly source: (attempt: Attempt, parts: Parts) => Next<Accepted, Answer>
   /** Starts the session. */
   readonly accept: (attempt: Attempt, accepted: Accepted, parts: Parts) => Next<SignedIn, Answer>
-  /** Records how the sign-in ended, also if an earlier step refused it. */
+  /** Records the outcome in the audit log, even if an earlier step refused the sign-in. */
   readonly audit: None | ((asked: Asked, ended: Ended, parts: Parts) => void | Promise<void>)
-  /** Answers a user who is signed in. */
+  /** Responds to a user who is now signed in. */
   readonly redirect: (asked: Asked, signedIn: SignedIn, parts: Parts) => Answer | Promise<Answer>
-  /** The refusal for an error of `throttle`, `source` or `accept`. Throws errors that it has none for; default: all. */
+  /**
+   * Maps an error thrown by `throttle`, `source` or `accept` to a refusal. Rethrows all others. If absent, all errors
+   * are thrown.
+   */
   readonly failed?: (attempt: Attempt, error: unknown, parts: Parts) => Refusal<Answer>
 }
 
-/** The way has no such step, for this reason. */
+/** Why the method doesn't have this step. */
 export type None = { readonly none: string }
 
 type User = { readonly username: string }
 
-/** How a sign-in ended, for the audit. `outcome`: `ok`, `refused`, `throttled` or a code. */
+/** The outcome of a sign-in, for the audit log. `outcome`: `ok`, `refused`, `throttled` or a code. */
 export type Ended = User & {
   readonly outcome: string
-  /** Whether anyone can repeat it without limit, so that it is recorded once a minute. */
+  /** Whether anyone can repeat it without limit; if so, it is recorded at most once a minute. */
   readonly isRepeatable?: boolean
 }
 
-/** Ends a sign-in. `answer` tells the user, after the audit. */
+/** Ends a sign-in. `answer` responds to the user after the outcome is recorded. */
 export class Refusal<Answer = void> {
   readonly ended: Ended | null
   readonly answer: () => Answer | Promise<Answer>

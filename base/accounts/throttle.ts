@@ -16,14 +16,14 @@ export interface Throttle {
   /**
    * Counts an attempt before anything is checked, so that parallel guesses all count.
    * @param isKnown whether the browser signed in to this account before; if so, the account's counters don't apply
-   * @returns null if the attempt may continue, else the seconds until the next try
+   * @returns null if the attempt may continue; otherwise the seconds until the next attempt is allowed
    */
   count(attempt: Attempt, isKnown: boolean): Promise<number | null>
   /** Refunds a successful attempt. */
   succeeded(attempt: Attempt, isKnown: boolean): Promise<void>
   /**
-   * Refunds the account's counters for an attempt that wasn't checked. The network's counter keeps it, because an
-   * attempt that can't be checked takes time as well.
+   * Refunds an attempt that wasn't checked to the account's counters. The network's counter still counts it, because
+   * such an attempt costs time too.
    */
   gaveNothing(attempt: Attempt, isKnown: boolean): Promise<void>
   /** Deletes expired counters. */
@@ -31,8 +31,8 @@ export interface Throttle {
 }
 
 /**
- * @param isShared whether other hosts use the same database: the counters are stored there then. Chosen here:
- *   otherwise they are in memory, which saves a write per sign-in; a restart clears them.
+ * @param isShared whether other hosts use the same database; if so, the counters are stored there. Chosen here:
+ * otherwise they are in memory, which saves a write per sign-in; a restart clears them.
  * @param isOn called at each attempt: end-to-end tests turn the throttle off
  */
 export function createThrottle(
@@ -51,9 +51,9 @@ export function createThrottle(
   const network = counter('n', limits.THROTTLE_NETWORK)
 
   /**
-   * The counters that apply to an attempt, with its key in each, in the order in which they are checked. If one refuses
-   * an attempt, the next ones don't count it, since nothing was guessed: a single network can't lock an account for
-   * everyone, and a network that reached its limit creates no more rows.
+   * Returns the counters that apply to an attempt, with its key in each, in the order in which they are checked. If one
+   * refuses an attempt, the later ones don't count it, since no password was checked. So one network can't lock an
+   * account for everyone, and a network that reached its limit creates no more rows.
    */
   function countersOf({ source, username, address }: Attempt, isKnown: boolean) {
     const from = networkOf(address)
@@ -93,7 +93,7 @@ export function createThrottle(
   }
 }
 
-/** Names that may be the same account share a counter, by the users table's rule. */
+/** Names that the users table treats as one account share a counter. */
 export function accountKey(username: string): string {
   return usernameKey(username).slice(0, 200)
 }
@@ -107,12 +107,12 @@ export function accountHash(source: string, username: string): string {
 
 type Counted = { readonly points: number; readonly expires_at: number }
 
-/** The part of the library's counters that is used here. */
+/** The part of the library's counter interface that is used here. */
 type Counter = Pick<RateLimiterMemory, 'consume' | 'reward' | 'delete'>
 
 /**
- * A counter in the platform's database, of any kind. The library's counters each support one kind of database and open
- * their own connections.
+ * A counter in the platform's database, for every kind of database. The library's counters each support only one kind
+ * and open their own connections.
  */
 function databaseCounter(
   db: Database,
@@ -121,7 +121,7 @@ function databaseCounter(
   const keyOf = (key: string | number) => `${options.keyPrefix}:${key}`
 
   /**
-   * Adds in one statement and reads in the same transaction, so that no two attempts see the same count.
+   * Increments in one statement and reads in the same transaction, so that no two attempts see the same count.
    * @returns null if there is no row; a row that another host inserts before the read doesn't count this attempt
    */
   function add({ key, points, expires_at }: Counted & { readonly key: string }): Promise<Counted | null> {

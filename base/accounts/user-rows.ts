@@ -91,7 +91,7 @@ export function permissionsOfRows(rows: readonly PermissionRow[]): Permission[] 
   return rows.map(({ solution, name }) => (solution === '' ? name : { name, solution }))
 }
 
-/** The permissions to remove from and add to a user who has `has` and should have `wanted`. */
+/** Returns the permissions to remove and to add so that a user who has `has` ends up with `wanted`. */
 export function comparePermissions(has: readonly PermissionRow[], wanted: readonly PermissionRow[]) {
   const [hasKeys, wantedKeys] = [new Set(has.map(keyOf)), new Set(wanted.map(keyOf))]
   return {
@@ -100,7 +100,7 @@ export function comparePermissions(has: readonly PermissionRow[], wanted: readon
   }
 }
 
-/** Permissions by uid, ordered by solution and name. */
+/** Returns permissions by uid, ordered by solution and name. */
 export async function readPermissions(db: Database, uids: readonly string[]): Promise<Map<string, PermissionRow[]>> {
   const found = new Map<string, PermissionRow[]>(uids.map((uid) => [uid, []]))
   for (const some of chunksOf(uids)) {
@@ -121,7 +121,7 @@ export async function insertPermissions(db: Database, rows: readonly PermissionR
   for (const some of chunksOf(rows)) await db.insertInto('permissions').values(some).execute()
 }
 
-/** Removes and adds single permissions. If another request already did so, that isn't an error. */
+/** Removes and adds individual permissions. It isn't an error if another request already did. */
 export async function applyPermissions(
   db: Database,
   { removed, added }: ReturnType<typeof comparePermissions>,

@@ -4,7 +4,7 @@ import { platformText } from '../web/texts.ts'
 import { checkNewPassword, type PasswordOwner } from './password-rules.ts'
 import { usernameKey } from './username.ts'
 
-/** A plain name is valid in all solutions. */
+/** A permission without a solution's name is valid in all solutions. */
 export type Permission = string | { readonly name: string; readonly solution: string }
 
 /** Fields of a user. Absent fields stay unchanged; null clears a field. */
@@ -13,7 +13,7 @@ export type UserInput = {
   readonly displayName?: string | null | undefined
   readonly email?: string | null | undefined
   readonly enabled?: boolean | undefined
-  /** Absent: if the input sets a password, the user must choose another one at the next sign-in. */
+  /** If absent and the input sets a password, the user must choose another one at the next sign-in. */
   readonly mustChangePassword?: boolean | undefined
   readonly permissions?: readonly Permission[] | undefined
   /** null: the user can't sign in with a password. */
@@ -61,7 +61,7 @@ function fieldFaults(
 }
 
 function isUsername(text: string): boolean {
-  // NFKC expands some characters, so the key's length is checked against its column as well.
+  // NFKC expands some characters, so the key could be too long for its column even if the name is not.
   return isName(text) && usernameKey(text).length > 0 && usernameKey(text).length <= LONGEST_NAME
 }
 
@@ -71,7 +71,7 @@ function isName(text: string): boolean {
 }
 
 function isEmail(text: string): boolean {
-  // Only what all mail servers agree on. Whether the address exists shows only when a mail is sent.
+  // Checks only what all mail servers agree on. Whether the address exists is known only once a mail is sent.
   return text.length <= LONGEST_EMAIL && !UNFIT.test(text) && /^[^\s@]+@[^\s@]+$/u.test(text)
 }
 

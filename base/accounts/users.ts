@@ -35,7 +35,7 @@ export type User = {
   readonly permissions: readonly Permission[]
   /** Epoch ms; null: never. */
   readonly lastLoginAt: number | null
-  /** Refused passwords since the last sign-in. */
+  /** Rejected passwords since the last sign-in. */
   readonly failedCount: number
   /** Epoch ms; null: the user never had a password. */
   readonly passwordChangedAt: number | null
@@ -47,7 +47,7 @@ export type UserQuery = {
   readonly limit: number
   /** `next` of the previous page. */
   readonly after?: string | undefined
-  /** Part of the user name, full name, e-mail address or uid, case-insensitive. */
+  /** Part of the username, full name, e-mail address or uid (case-insensitive). */
   readonly search?: string | undefined
 }
 
@@ -57,7 +57,7 @@ export type UserPage = { readonly items: readonly User[]; readonly next?: string
 export type UserPorts = {
   /** Ends the user's sessions and remembered logins. Called after the change that requires it. */
   readonly endAccess: (uid: string) => Promise<void>
-  /** Removes a name from the audit. */
+  /** Erases a username from the audit log. */
   readonly eraseFromAudit: (username: string) => Promise<void>
 }
 
@@ -70,8 +70,8 @@ export interface Users {
   /** @throws ERR_REQUEST_INVALID with `faults`, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY */
   create(user: NewUser): Promise<User>
   /**
-   * Sets the fields of the input. A user who gets a new password must change it, unless the input says otherwise. A new
-   * password, disabling the user and removing a permission end the user's access.
+   * Sets the fields of the input. A user who gets a new password must change it, unless the input says otherwise.
+   * Setting a password, disabling the user and removing a permission end the user's sessions.
    * @throws ERR_USER_NOT_FOUND, ERR_REQUEST_INVALID with `faults`, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY
    */
   change(uid: string, input: UserInput): Promise<User>
@@ -79,31 +79,32 @@ export interface Users {
   delete(uid: string): Promise<void>
   /** Signs the user out everywhere: sessions and remembered logins. @throws ERR_USER_NOT_FOUND */
   signOut(uid: string): Promise<void>
-  /** Deletes the user and every trace of the name in sessions and audit. @throws ERR_USER_NOT_FOUND */
+  /** Deletes the user, and erases the name from sessions and the audit log. @throws ERR_USER_NOT_FOUND */
   erase(uid: string): Promise<void>
   /** @throws ERR_USER_NOT_FOUND, ERR_REQUEST_INVALID with `faults` */
   addPermission(uid: string, permission: Permission): Promise<void>
   /**
-   * Removing a permission the user has ends their access; removing one they don't have is a no-op.
+   * Removing a permission the user has ends their sessions; removing one they don't have is a no-op.
    * @throws ERR_USER_NOT_FOUND
    */
   removePermission(uid: string, permission: Permission): Promise<void>
-  /** Permissions for all solutions and for that one. */
+  /** The user's permissions in that solution, including those for all solutions. */
   permissionsFor(uid: string, solution: string): Promise<string[]>
   /**
-   * The user with this name and password. Unknown, disabled and password-less users take as long as a wrong password.
+   * Returns the user with this name and password. Unknown, disabled and password-less users take as long as a wrong
+   * password.
    * @throws ERR_PASSWORDS_BUSY
    */
   authenticate(username: string, password: string): Promise<User | null>
   /** Checks a password without recording the result. @throws ERR_PASSWORDS_BUSY */
   checkPassword(uid: string, password: string): Promise<boolean>
   /**
-   * Sets the password that the user, or someone else for them, chose. Ends the user's access.
-   * @returns why the password is refused, or null if it was set
+   * Sets a password chosen by the user or on their behalf, and ends the user's sessions.
+   * @returns why the password was rejected, or null if it was set
    * @throws ERR_USER_NOT_FOUND, ERR_PASSWORDS_BUSY
    */
   setPassword(uid: string, password: string, options?: { readonly mustChange?: boolean }): Promise<PasswordFault | null>
-  /** Writes the failure counts that are still queued. */
+  /** Writes the queued failure counts. */
   flush(): Promise<void>
 }
 

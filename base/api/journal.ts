@@ -6,14 +6,14 @@ import { createNews } from '../work/news.ts'
 const TEXTS = ['actor', 'action', 'target', 'place', 'outcome', 'address', 'correlationId'] as const
 type Text = (typeof TEXTS)[number]
 
-/** Who did what, from where, and how it ended. Never a password, token, key, code or `custom_*` value. */
+/** Who did what, from where, and how it ended. Never contains a password, token, key, code or `custom_*` value. */
 export type JournalEntry = { readonly [Name in Text]?: string | undefined } & {
   /** Such as `user:{name}` or `token:{id}`. */
   readonly actor: string
   readonly action: string
-  /** What the action changed. Absent if the actor is the target, as in a sign-in. */
+  /** What the action changed. Absent if the actor is the target, for example in a sign-in. */
   readonly target?: string | undefined
-  /** Where it was done: the solution of a host, or the organisation's id in the control center. */
+  /** Where it was done: on a host, the solution's name; in the control center, the organisation's id. */
   readonly place?: string | undefined
   /** `ok`, `refused`, `throttled` or a code. */
   readonly outcome: string
@@ -31,7 +31,7 @@ export type JournalFilter = { readonly [Name in Text]?: string | undefined } & {
 export type JournalQuery = JournalFilter & {
   readonly limit: number
   readonly before?: number | undefined
-  /** How many of the newest entries one query scans, for filters without an index. Default: all. */
+  /** Maximum number of entries that one query scans, newest first, for filters without an index. Default: all. */
   readonly mostLookedAt?: number | undefined
 }
 
@@ -39,29 +39,29 @@ export type JournalQuery = JournalFilter & {
 export type JournalTable = {
   readonly name: string
   readonly columns: { readonly place: string; readonly target: string }
-  /** The value of a column whose text is absent. */
+  /** Stored in columns for which the entry has no value. */
   readonly absent: '' | null
 }
 
-/** The audit entries of one service. The service defines the actions and who may read them. */
+/** The audit log of one service. The service defines the actions and who may read them. */
 export interface Journal {
   /** Queues an entry for the next batch. */
   note(entry: JournalEntry): void
   /** Resolves when the entry is in the database. */
   record(entry: JournalEntry): Promise<void>
   /**
-   * Whether to record an entry that its actor can cause repeatedly. True once per minute for entries that differ only
-   * in the actor, since the actor can be any typed name.
+   * Whether to record an entry that anyone can cause repeatedly. True once per minute for entries that differ only in
+   * the actor, since the actor can be any name that someone typed.
    */
   isNews(entry: JournalEntry): boolean
   /**
-   * The newest entries, newest first. `next` is the `before` of the query for older ones. With `mostLookedAt`, a page
-   * can be short and still have a `next`.
+   * Returns the newest entries first. `next` is the `before` for querying older ones. With `mostLookedAt`, a page can
+   * be short and still have a `next`.
    */
   read(query: JournalQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
   /**
-   * The values of a column in the newest 10,000 entries, sorted: the options of a filter. At most 200, without empty
-   * ones.
+   * The distinct values of a column in the newest 10,000 entries, sorted, for the options of a filter. At most 200,
+   * without empty values.
    * @param place only entries of this place
    */
   valuesOf(column: 'action' | 'outcome' | 'place', place?: string): Promise<string[]>
@@ -76,7 +76,7 @@ const BATCH_TIME = 50
 const MAX_WAITING = 20_000
 /** Rows per statement. */
 const AT_ONCE = 200
-/** Newest entries in which `valuesOf` looks, since no index has the values, and how many it returns. */
+/** Number of newest entries that `valuesOf` scans, since no index has the values, and the maximum that it returns. */
 const NEWEST = 10_000
 const MOST_VALUES = 200
 /** In characters. Browsers send names; longer ones are truncated. */
@@ -151,7 +151,7 @@ export function createJournal(
       place: textOf(row[columnOf.place]),
       outcome: String(row.outcome),
       address: String(row.address),
-      // Hosts before version 005 of the schema write it to another column and may run beside newer ones.
+      // Hosts with a schema older than version 005 write it to another column. They may run alongside newer hosts.
       correlationId: textOf(row.correlation ?? row.correlation_id),
     }
   }
@@ -218,7 +218,7 @@ export function createJournal(
   }
 }
 
-/** Names can have any character. This replaces those that break lines or change the text direction. */
+/** Names can contain any character. This replaces those that break lines or change the text direction. */
 export function oneLine(text: string): string {
   return text
     .toWellFormed()

@@ -9,7 +9,7 @@ export type ApiDescription<Right> = {
   /** Prefix of all paths, such as `/admin/api`. */
   readonly prefix: string
   readonly securitySchemes: Readonly<Record<string, object>>
-  /** Describes the right that a route needs, such as the scope of a token. */
+  /** Describes the permission that a route requires, such as a token's scope. */
   readonly need: (right: Right) => string
   /** Named schemas that no route refers to. */
   readonly schemas?: readonly z.ZodType[]
@@ -40,7 +40,7 @@ export const Problem = z
   })
   .meta({ id: 'Problem' })
 
-/** A page of a list. To get the next page, send `next` as the parameter that the route names. */
+/** A page of a list. To get the next page, send `next` in the parameter documented for the route. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item), next: z.string().optional() })
 }

@@ -1,6 +1,9 @@
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** Runs `work` and records its outcome, including refusals. Errors without a code are only in the platform's log. */
+/**
+ * Runs `work` and records its outcome in the audit log, including refusals. Errors without a code appear only in the
+ * platform's log.
+ */
 export async function recordOutcome<T>(
   work: () => T | Promise<T>,
   record: (outcome: string) => Promise<void>,

@@ -6,13 +6,13 @@ import { readBytes, readJson, readOptionalJson } from '../http/read-body.ts'
 import { readWith } from './read-with.ts'
 
 // Each API route is declared once, beside its handler. The declaration yields the router entry, the validation of the
-// request, the OpenAPI document, the audit entry and the table in the docs.
+// request, the OpenAPI document, the audit log entry and the table in the docs.
 
 /** A body that is not JSON. */
 export type Bytes = {
   /** Accepted media types. */
   readonly types: readonly string[]
-  /** The limit for its size in bytes. */
+  /** Maximum size in bytes. */
   readonly most: keyof Limits
   readonly description?: string
 }
@@ -29,17 +29,17 @@ type BodyOf<Body extends BodyDefinition> = Body extends z.ZodType
     ? Buffer
     : undefined
 type QueryOf<Query extends z.ZodType | undefined> = Query extends z.ZodType ? z.output<Query> : undefined
-/** The parameters of an address: the names after colons. */
+/** The parameters of a path: the names after colons. */
 export type ParamsOf<Address extends string> = Address extends `${string}:${infer Name}/${infer Rest}`
   ? { readonly [Key in Name]: string } & ParamsOf<Rest>
   : Address extends `${string}:${infer Name}`
     ? { readonly [Key in Name]: string }
     : unknown
-/** What a handler returns: a value for responses with content, nothing for the others. */
+/** A handler's return type: a value for responses with content, void for the others. */
 type Returned<Answered extends Answers> = {
   [Status in keyof Answered]: Answered[Status] extends z.ZodType ? Shown<z.input<Answered[Status]>> : unknown
 }[keyof Answered]
-/** Makes lists and objects readonly, as stores return them. */
+/** Makes lists and objects readonly, so that handlers can return what the stores return. */
 type Shown<Value> = Value extends readonly (infer Item)[]
   ? readonly Shown<Item>[]
   : Value extends object
@@ -50,22 +50,23 @@ export type Definition<Who, Right, Act, Names, Address extends string, Body, Que
   /** A few words for the documentation. */
   readonly summary: string
   readonly right: Right
-  /** The action in the audit. Absent: the route changes nothing. */
+  /** The action in the audit log. Absent if the route changes nothing. */
   readonly act?: Act
   /**
-   * Refuses requests that can be refused before the body is read. The result is passed to the handler and, in the
-   * control center, to `names`. The host calls `names` first, because its audit records refused requests too: `found`
-   * is undefined there.
+   * Refuses a request, if possible before its body is read. The result is passed to the handler and, in the control
+   * center, to `names`. On the host, `names` runs first, because the host's audit log records refused requests too;
+   * `found` is undefined there.
    */
   before?(asking: Asking<Who, Address>): Found | Promise<Found>
-  /** Names for the audit, looked up before the work, which may delete them. */
+  /** Names for the audit log. They are looked up before the handler runs, since it may delete them. */
   names?(asking: Asking<Who, Address> & { readonly found: Found }): Names | Promise<Names>
   readonly query?: Query
   readonly body?: Body
   /** The body is optional; null if the request has none. */
   readonly isBodyOptional?: true
   /**
-   * By status. If there are several, the handler sets the status. Properties that the schema doesn't list are not sent.
+   * Responses by status. If there are several, the handler sets the status. Properties that aren't in the schema are
+   * not sent.
    */
   readonly answers: Answered
 }
@@ -83,9 +84,9 @@ export type Asked<Who, Names, Address extends string, Body, Query, Found> = Aski
   readonly found: Found
   readonly query: Query
   readonly body: Body
-  /** For the audit; a handler may add to it. */
+  /** For the audit log; a handler may add to it. */
   readonly names: Names
-  /** Leaves the request out of the audit, because it changed nothing. */
+  /** Omits the request from the audit log because it changed nothing. */
   readonly leaveOut: () => void
 }
 
@@ -95,7 +96,7 @@ export const SENT = Symbol('sent')
 /** A declared route, without the types of its handler. */
 export type Route<Who, Right, Act, Names> = {
   readonly method: Method
-  /** With `:name` for parameters, without the API's prefix. */
+  /** Written with `:name` for parameters, without the API's prefix. */
   readonly path: string
   readonly definition: Definition<
     Who,
@@ -121,7 +122,7 @@ export type DeclaredRoute<Right> = Pick<Route<never, Right, unknown, never>, 'me
   >
 }
 
-/** Creates the function with which the areas of one service declare their routes. */
+/** Creates the function that the areas of one service use to declare their routes. */
 export function routesOf<Who, Right, Act, Names extends object>() {
   return function route<
     const Address extends `${Method} /${string}`,
@@ -141,11 +142,11 @@ export function routesOf<Who, Right, Act, Names extends object>() {
   }
 }
 
-/** What a service does for each of its routes. */
+/** What a service does before and after each route's handler. */
 export type Service<Who, Right, Act, Names> = {
   readonly limits: Limits
   /**
-   * Authenticates and authorizes the caller, runs the steps and writes the audit.
+   * Authenticates and authorizes the caller, runs the steps and writes the audit log.
    * @throws errors that refuse the request
    */
   readonly run: (about: About<Right, Act>, steps: Steps<Who, Names>) => Promise<unknown>
@@ -159,7 +160,7 @@ export type About<Right, Act> = {
 }
 
 export type Steps<Who, Names> = {
-  /** Names the target of the change for the audit; the handler may add to the object. */
+  /** Sets the target of the change for the audit log; the handler may add to the object. */
   readonly name: (who: Who) => Promise<Names>
   /** Checks query and body. @throws ERR_REQUEST_INVALID, ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE */
   readonly read: (who: Who) => Promise<void>
@@ -207,14 +208,14 @@ async function answer<Who, Right, Act, Names extends object>(
   }
   const result = await run({ ctx, right, act, params }, steps)
   if (result === SENT) return
-  // 404 is Koa's status until one is set. No handler sets it, since missing resources are thrown as errors.
+  // Koa's initial status is 404. No handler sets 404, because they throw an error if a resource is missing.
   const status = ctx.status === 404 ? Number(Object.keys(answers)[0]) : ctx.status
   const described = answers[status]
   if (described !== undefined && hasContent(described)) ctx.body = shown(described, result)
   ctx.status = status
 }
 
-/** Longer than any name: a truncated parameter is not found, but errors can quote it. */
+/** Longer than any name, so a truncated parameter matches nothing, and errors can quote it safely. */
 const LONGEST_PARAMETER = 200
 
 function paramsOf(ctx: Context): Readonly<Record<string, string>> {
@@ -248,5 +249,5 @@ function shown(schema: z.ZodType | Content, result: unknown): unknown {
   throw new TypeError(`The response does not match its schema: ${z.prettifyError(checked.error).slice(0, 2000)}`)
 }
 
-/** For routes without content in the response. */
+/** Removes the type of responses without content. */
 export const DONE = { 204: { description: 'done' } } as const

@@ -1,11 +1,13 @@
-// Targets of audit entries: a kind, a colon, and the name under which an operator finds the target.
+// Targets in the audit log: a kind, a colon, and a name by which an operator can find the target.
 
-/** In the same form as `actor`, so that one text finds what a user did and what was done to them. */
+/** In the same form as `actor`, so that one search finds what a user did and what was done to them. */
 export function userTarget({ username }: { readonly username: string }): string {
   return `user:${username}`
 }
 
-/** The id is the one in `actor`. The name is included because nothing else records it after the token is deleted. */
+/**
+ * The id is the one in `actor`. The name is included because it isn't recorded anywhere else once the token is deleted.
+ */
 export function tokenTarget({ id, name }: { readonly id: string; readonly name: string }): string {
   return `token:${id} (${name})`
 }

@@ -18,20 +18,23 @@ export type TokenTable<Token> = {
   readonly name: string
   /** See `tokenForm`. */
   readonly prefix: string
-  /** Adds the other columns of the row. */
+  /** Returns the other columns of the row. */
   tokenOf(stored: StoredToken, row: Columns): Token
 }
 
 /** The tokens of one table. The database stores only hashes, so only the bearer knows the token itself. */
 export interface Tokens<Token> {
-  /** @param columns besides those of every token @returns also `token`, shown only this once: 256 random bits */
+  /**
+   * @param columns the table's additional columns
+   * @returns the data with `token`, 256 random bits that are shown only this once
+   */
   create(columns: Columns & { readonly name: string }): Promise<Token & { readonly token: string }>
-  /** The tokens with these values, oldest first, including expired ones. */
+  /** Returns the tokens with these values, including expired ones, oldest first. */
   list(where?: Columns): Promise<readonly Token[]>
   count(): Promise<number>
-  /** The token is invalid from the next request on, on all hosts. @returns false if there is none */
+  /** Revokes a token, on all hosts, from the next request on. @returns false if there is none */
   remove(where: Columns & { readonly id: string }): Promise<boolean>
-  /** @returns null for an unknown or expired one */
+  /** @returns null for an unknown or expired token */
   find(token: string): Promise<Token | null>
   /** Deletes tokens that expired before `time`, in epoch ms. */
   removeExpired(time: number): Promise<void>

@@ -42,7 +42,7 @@ export function backUpPlatform(options: BackupOptions): Promise<BackupReport> {
   return backUp(PLATFORM, options)
 }
 
-/** The same for a platform or a control center. */
+/** Backs up a platform or a control center. */
 export async function backUp(saved: Saved, options: BackupOptions): Promise<BackupReport> {
   const { settings, file, withKey, version, onPart = () => {}, now = () => new Date() } = options
   const { home } = settings
@@ -120,7 +120,7 @@ async function addSolutionDatabases(
 ): Promise<void> {
   const folder = join(home, 'databases')
   const names = existsSync(folder) ? readdirSync(folder).sort() : []
-  // Next to the backup file, on a disk that must have room for it anyway.
+  // Next to the backup file, because that disk must have enough space anyway.
   const copies = mkdtempSync(join(dirname(resolve(file)), '.solhost-backup-'))
   try {
     for (const name of names) {

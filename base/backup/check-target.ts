@@ -4,9 +4,9 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Saved } from './saved.ts'
 
 /**
- * A backup file inside a folder that it saves would be read while it is written: it would contain part of itself, or
- * never end.
- * @throws ERR_BACKUP_FAILED if the file is below a saved folder, also through links
+ * Ensures that the backup file is not in a folder that is backed up. Otherwise the file would contain part of itself,
+ * or grow forever.
+ * @throws ERR_BACKUP_FAILED if the file is below such a folder, even through symbolic links
  */
 export function refuseTargetInside(home: string, { folders }: Pick<Saved, 'folders'>, file: string): void {
   const target = real(dirname(resolve(file)))

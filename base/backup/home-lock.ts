@@ -7,15 +7,15 @@ import { PLATFORM, type Saved } from './saved.ts'
 
 /**
  * A lock on PLATFORM_HOME: shared by any number of hosts (or a control center), or exclusive to one restore. It is
- * SQLite's lock on an empty file, since Node.js has no file locks. The system releases it when the process ends, even
- * after a crash.
+ * SQLite's lock on an empty file, since Node.js has no file locks. The operating system releases it when the process
+ * ends, even after a crash.
  */
 export type HomeLock = { release(): void }
 
 const LOCK_FILE = 'in-use'
 /** This file exists while a restore changes the folder, and after an interrupted restore. */
 const MARKER = 'restore-unfinished'
-/** How long to wait while another process takes the lock, in ms. */
+/** How long to wait, in ms, while another process acquires the lock. */
 const PATIENCE = 1000
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5

@@ -3,7 +3,7 @@ import { z } from '../../runtime/zod.ts'
 import { KIND_NAMES } from '../database/kind.ts'
 import { PLATFORM, type Saved } from './saved.ts'
 
-/** The part that lists the others. Written last, read first. */
+/** The part that lists all others. Written last, read first. */
 export const MANIFEST = 'manifest.json'
 /** The platform's key, if it is stored in PLATFORM_HOME. */
 export const KEY_PART = 'platform-key'
@@ -29,7 +29,7 @@ const Manifest = z.strictObject({
   schema: z.string().max(100),
   /** Schema versions of tables other than the platform's, by `SavedTables.name`. */
   schemas: z.record(z.string().max(100), z.string().max(100)).optional(),
-  /** See `keyCheckOf` of base/config/platform-key.ts; null: no host ever used the database. */
+  /** See `keyCheckOf` of base/config/platform-key.ts; null if no host ever used the database. */
   keyCheck: z.string().max(200).nullable(),
   parts: z.record(z.string(), Part),
 })
@@ -37,8 +37,8 @@ export type BackupManifest = z.infer<typeof Manifest>
 export type BackupPart = z.infer<typeof Part>
 
 /**
- * Allowed part names by kind, apart from tables. All other names are refused, so no part can be written outside its
- * folder.
+ * Allowed part names by kind, apart from tables. All other names are rejected, so that no part can be written outside
+ * its folder.
  */
 const FILE_NAMES = {
   solutionDatabase: /^databases\/[a-z0-9][a-z0-9-]{0,62}\.sqlite$/,

@@ -16,7 +16,10 @@ export type Archive = {
 const MOST_PARTS = 100_000
 /** In bytes; a part takes about 150 bytes of the manifest. */
 const MANIFEST_SIZE = 32 * 1024 ** 2
-/** Flag bits 0 (encrypted), 6 and 13, which our archives never set. @see APPNOTE.TXT 4.4.4 */
+/**
+ * Flag bits 0 (encrypted), 6 (strong encryption) and 13 (masked headers), which our archives never set.
+ * @see APPNOTE.TXT 4.4.4
+ */
 const REFUSED_FLAGS = 0b10_0000_0100_0001
 
 /** @throws ERR_BACKUP_INVALID if the file is not a backup, is truncated, or its manifest does not match its parts */
@@ -105,7 +108,7 @@ async function textOf(zip: ZipFile, entry: Entry, file: string): Promise<string>
   }
 }
 
-/** yauzl and zlib report errors in terms of the zip format; Node.js reports whether the file could be read at all. */
+/** yauzl and zlib report errors in the ZIP format; Node.js reports errors in reading the file. */
 function unreadable(file: string, error: unknown): Error {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ERR_BACKUP_INVALID') return error as Error

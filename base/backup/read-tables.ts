@@ -19,21 +19,23 @@ export type Row = Readonly<Record<string, unknown>>
 /** A consistent snapshot of a database, unaffected by concurrent writes. */
 export type Snapshot = {
   readonly db: Database
-  /** Schema versions by the name of their tables. */
+  /** Schema versions by table group. */
   readonly schemas: Readonly<Record<string, string>>
   /** Ordered so that referenced tables come before those that reference them. */
   readonly tables: readonly (readonly [name: string, table: BackupTable])[]
 }
 
-/** Rows per query. Tables with bytes use a smaller page, since one row can be as large as the largest bundle. */
+/**
+ * Rows per query. Tables with binary columns use smaller pages, since one row can be as large as the largest bundle.
+ */
 const PAGE = 500
 const PAGE_OF_BYTES = 4
-/** Timeout of one statement in ms: only the backup waits for it. */
+/** Timeout for one statement, in ms. It can be long, since only the backup waits for it. */
 const STATEMENT_TIME = 10 * 60_000
 
 /**
- * Reads in one transaction. With the embedded database, PostgreSQL, MySQL and MariaDB, writers continue meanwhile. With
- * SQL Server they do if its snapshot isolation is allowed; otherwise writers are blocked.
+ * Reads in one transaction. With the embedded database, PostgreSQL, MySQL and MariaDB, writers aren't blocked. With SQL
+ * Server, they are blocked unless snapshot isolation is enabled.
  * @throws ERR_DATABASE_UNREACHABLE, ERR_BACKUP_FAILED if there is no database or no host ever used it,
  * ERR_DATABASE_VERSION if a newer version wrote it
  */

@@ -5,8 +5,9 @@ import { markRestore } from './home-lock.ts'
 const SQLITE_ENDS = ['', '-wal', '-shm', '-journal']
 
 /**
- * Names of existing files and folders that a restore would replace. @param databases names of embedded databases @param
- * folders those in the backup
+ * Returns the names of existing files and folders that a restore would replace.
+ * @param databases names of embedded databases
+ * @param folders those in the backup
  */
 export function occupiedNames(
   home: string,
@@ -24,9 +25,11 @@ function isEmptyFolder(path: string): boolean {
   return statSync(path).isDirectory() && readdirSync(path).length === 0
 }
 
-/** A prepared change of PLATFORM_HOME by renames within one disk: all or none. */
+/** A prepared change to PLATFORM_HOME that renames files within one disk: either all of them or none. */
 export type Replacement = {
-  /** If a rename fails, undoes the previous ones. After success no host can start until `finish` or `undo`. */
+  /**
+   * If a rename fails, undoes the previous ones. After success, no host can start until `finish` or `undo` is called.
+   */
   apply(): void
   undo(): void
   /** @returns the folder with the replaced files; null if there were none */

@@ -31,7 +31,7 @@ import { columnsOf, emptyTables, isEmptyDatabase, makeTables, otherConnections, 
 export type RestoreOptions = {
   readonly settings: DatabaseSettings & { readonly platformKey: string }
   readonly file: string
-  /** Replaces existing data: files are moved to a folder beside them, rows of a database on a server are deleted. */
+  /** Replaces existing data: files are moved to a folder beside them, and rows in a server database are deleted. */
   readonly replace: boolean
   /** Continue even if other connections to the database on the server exist. */
   readonly force: boolean
@@ -56,7 +56,7 @@ export function restorePlatform(options: RestoreOptions): Promise<RestoreReport>
   return restore(PLATFORM, options)
 }
 
-/** The same for a platform or a control center. */
+/** Restores a platform or a control center. */
 export async function restore(saved: Saved, options: RestoreOptions): Promise<RestoreReport> {
   const { settings, file, onPart = () => {} } = options
   const { home } = settings
@@ -161,7 +161,10 @@ function removeLeftovers(home: string): void {
   }
 }
 
-/** Base64 and JSON make rows longer than they are in a database, but its log may contain them a second time. */
+/**
+ * Base64 and JSON make rows longer than they are in the database, but its transaction log may contain them a second
+ * time.
+ */
 function checkSpace(home: string, { parts }: BackupManifest): void {
   const { bavail, bsize } = statfsSync(home)
   const needed = Object.values(parts).reduce((sum, { bytes }) => sum + bytes, 0) * 2
@@ -185,7 +188,7 @@ async function restoreChecked(restoring: Restoring, writesKey: boolean): Promise
   if (isRestoreUnfinished(home) && !replace)
     throw notEmpty(saved, `${home} contains the files of an interrupted restore`)
   const staged = mkdtempSync(join(home, STAGED))
-  // The secret in that file belongs to the previous platform.
+  // The secret in that file belongs to the replaced platform.
   const names = [...giveWay, saved.secretFile]
   const replaced = join(home, `replaced-${now().toISOString().replace(/[:.]/g, '-')}`)
   const replacement = prepareReplacement(home, staged, names, replaced)

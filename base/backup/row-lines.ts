@@ -1,10 +1,10 @@
 import type { Row } from './read-tables.ts'
 import type { BackupTable } from './tables.ts'
 
-/** In bytes. A line is one row; the largest are bundles in base64. */
+/** In bytes. Each line is one row; the longest contain a bundle in base64. */
 const LONGEST_LINE = 384 * 1024 ** 2
 
-/** @returns the row as one line of JSON; bytes as base64 */
+/** @returns the row as one line of JSON, with binary data in base64 */
 function lineOf(row: Row, { bytes = [] }: BackupTable): string {
   const plain: Record<string, unknown> = { ...row }
   for (const column of bytes) {
@@ -17,7 +17,7 @@ function lineOf(row: Row, { bytes = [] }: BackupTable): string {
 /** In characters. */
 const PIECE = 64 * 1024
 
-/** The lines of rows, joined into larger pieces because each piece is compressed separately. */
+/** Yields the rows as lines, joined into larger chunks because each chunk is compressed separately. */
 export function* piecesOf(rows: readonly Row[], table: BackupTable): Generator<Buffer> {
   let text = ''
   for (const row of rows) {

@@ -8,20 +8,20 @@ export type SavedTables = {
   /** The key of their schema version in a manifest. */
   readonly name: string
   readonly migrations: Migrations
-  /** All tables, each after those that its rows reference. Names are unique across all groups. */
+  /** All tables, each after the tables that it references. Names are unique across all groups. */
   readonly tables: Readonly<Record<string, BackupTable>>
   /**
-   * With the embedded kind, the name of a separate database file. Otherwise the tables are in the database of the
-   * settings.
+   * With the embedded database, the name of a separate database file. Otherwise the tables are in the configured
+   * database.
    */
   readonly ownFile?: string
-  /** Whether a backup may lack them. */
+  /** Whether a backup is valid without them. */
   readonly isOptional?: true
-  /** Tables that are not backed up because their rows can be rebuilt from the others. */
+  /** Tables that are not backed up because their rows can be rebuilt from other tables. */
   readonly derived?: {
     /** The schema version that created each table. */
     readonly tables: Readonly<Record<string, string>>
-    /** Rebuilds the rows; absent: the host creates them when it needs them. */
+    /** Rebuilds the rows. If absent, the host creates them when it needs them. */
     readonly make?: (db: Database) => Promise<void>
   }
 }
@@ -36,7 +36,7 @@ export type Saved = {
   readonly tables: readonly [SavedTables, ...SavedTables[]]
   /** Folders of PLATFORM_HOME. */
   readonly folders: readonly ('databases' | 'plugins')[]
-  /** A file of PLATFORM_HOME with a secret of the previous platform; a restore moves it away too. */
+  /** A file in PLATFORM_HOME with a secret of the replaced platform; a restore moves it away too. */
   readonly secretFile: string
   /** Whether a restore may replace existing data. */
   readonly mayReplace: boolean
@@ -77,7 +77,7 @@ export function derivedAt({ migrations, derived }: SavedTables, version: string)
   )
 }
 
-/** One database and the groups of tables that it stores. */
+/** One database and the table groups that it stores. */
 export type SavedPlace = { readonly settings: DatabaseSettings; readonly tables: readonly SavedTables[] }
 
 export function placesOf(settings: DatabaseSettings, all: readonly SavedTables[]): readonly SavedPlace[] {

@@ -7,11 +7,11 @@ export type BackupTable = {
   /** The schema version that created the table. */
   readonly since: string
   /**
-   * Columns of bytes, base64 in a backup. These tables are read a few rows at a time, since a row can have tens of
-   * megabytes.
+   * Binary columns, stored as base64 in a backup. These tables are read a few rows at a time, since a row can be tens
+   * of megabytes.
    */
   readonly bytes?: readonly string[]
-  /** Whether the database numbers the rows automatically. */
+  /** Whether the primary key is auto-incremented. */
   readonly isCounted?: true
 }
 
@@ -19,7 +19,7 @@ const FIRST = '001-solutions-and-sessions'
 const USERS = '002-users-and-remembered-logins'
 const OAUTH = '003-oauth'
 
-/** All tables that the platform's migrations create, also those that only the host uses; see `SavedTables`. */
+/** All tables that the platform's migrations create, including those that only the host uses; see `SavedTables`. */
 export const BACKUP_TABLES = {
   platform: { key: ['key'], since: FIRST },
   solutions: { key: ['name'], since: FIRST },

@@ -9,7 +9,7 @@ import { type BackupManifest, type BackupPart, MANIFEST } from './manifest.ts'
 
 /** Writes a backup part by part. Only a piece of a part is in memory at a time. */
 export type ArchiveWriter = {
-  /** Resolves when the part is written. `rows` is called at its end. */
+  /** Resolves when the part is written. `rows` is called at the end of the part. */
   add(name: string, content: AsyncIterable<Uint8Array>, rows?: () => number): Promise<BackupPart>
   parts(): Readonly<Record<string, BackupPart>>
 }
@@ -30,7 +30,7 @@ export async function writeArchive(
   const zip = new ZipFile()
   try {
     const written = pipeline(zip.outputStream, handle.createWriteStream({ flush: true }))
-    // A caller that waits for a part must see that the disk is full, which only the output stream reports.
+    // Only the output stream reports that the disk is full; a caller that waits for a part must get that error.
     const failed = new Promise<never>((_resolve, reject) => {
       zip.on('error', reject)
       written.catch(reject)
@@ -62,7 +62,7 @@ export async function writeArchive(
   }
 }
 
-/** Messages shown instead of the system's, by error code. */
+/** Messages shown instead of the operating system's, by error code. */
 const WHY_NOT_MADE: Readonly<Record<string, string>> = {
   EEXIST: 'the file already exists. Choose another name',
   ENOENT: 'its folder does not exist. Create the folder or choose another one',

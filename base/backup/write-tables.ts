@@ -10,7 +10,7 @@ import type { Row } from './read-tables.ts'
 import { derivedAt, type SavedTables, tablesAt } from './saved.ts'
 import type { BackupTable } from './tables.ts'
 
-/** Values per insert: SQL Server accepts 2,100 parameters in a statement. */
+/** Values per INSERT: SQL Server accepts at most 2,100 parameters per statement. */
 const MOST_VALUES = 2000
 /** Characters per insert. A row with binary data gets its own INSERT. */
 const MOST_CHARACTERS = 1024 * 1024
@@ -32,7 +32,7 @@ export async function isEmptyDatabase(db: Database, all: readonly SavedTables[])
  * Creates the tables at a schema version, or migrates older tables to it.
  * @returns a function that drops the tables if this call created them
  * @throws ERR_DATABASE_VERSION if the tables are newer than that version, ERR_RESTORE_NOT_EMPTY if other software
- * created tables of the same names: the returned function must drop only our own
+ * created tables with the same names, since the returned function must drop only our own
  */
 export async function makeTables(
   db: Database,
@@ -124,7 +124,7 @@ export async function writeRows(
   }
   await flush()
   if (isNumbered && kind === 'beta') await identityInsert(false)
-  // PostgreSQL's sequence must continue after these rows; the other kinds do that automatically.
+  // In PostgreSQL, the sequence must be set to continue after these rows; the other databases do that automatically.
   if (isNumbered && kind === 'alpha') {
     await sql`select setval(pg_get_serial_sequence(${name}, 'id'),
       (select coalesce(max(id), 0) + 1 from ${sql.table(name)}), false)`.execute(db)
@@ -132,15 +132,15 @@ export async function writeRows(
   return count
 }
 
-/** The columns of each table in this database. */
+/** Returns the columns of each table in this database. */
 export async function columnsOf(db: Database): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const tables = await db.introspection.getTables()
   return new Map(tables.map(({ name, columns }) => [name, new Set(columns.map((column) => column.name))]))
 }
 
 /**
- * The number of other connections to the database, mainly from running hosts. A host without an open connection is not
- * counted.
+ * Returns the number of other connections to the database, mainly from running hosts. A host without an open connection
+ * is not counted.
  */
 export async function otherConnections(db: Database): Promise<number> {
   const queries = {

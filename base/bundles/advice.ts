@@ -54,7 +54,7 @@ const ADVICE = {
   more_warnings: 'Fix the warnings above first.',
 } as const satisfies Record<FaultCode | WarningCode, string>
 
-/** @returns null for a code of a newer host */
+/** @returns null for an unknown code, for example from a newer host */
 export function adviceFor(code: string): string | null {
   return Object.hasOwn(ADVICE, code) ? ADVICE[code as keyof typeof ADVICE] : null
 }

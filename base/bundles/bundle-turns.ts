@@ -4,7 +4,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 
 /**
- * Runs work on a bundle when it is its turn and there is memory for the unpacked files.
+ * Queues work on a bundle. Runs it once a slot is free and there is enough memory for the unpacked files.
  * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY after too long a wait, and what `work` throws
  */
 export type BundleTurns = <T>(packed: Uint8Array, work: () => Promise<T>) => Promise<T>
@@ -13,7 +13,7 @@ export type BundleTurns = <T>(packed: Uint8Array, work: () => Promise<T>) => Pro
  * Bundles processed concurrently. Each keeps its unpacked files in this process (`BUNDLE_UNPACKED`); others are queued.
  */
 const AT_ONCE = 2
-/** Longest wait in the queue, in ms: several of the longest checks. */
+/** Maximum wait in the queue, in ms: enough for several of the longest checks. */
 const PATIENCE = 60_000
 /** Typical ratio of unpacked to packed size; memory checks catch larger ones. */
 export const UNPACKED = 4

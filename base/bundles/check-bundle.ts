@@ -23,7 +23,7 @@ export type BundleCheckParts = {
   readonly limits: Limits
 }
 
-/** Checks a bundle that `readBundle` accepted, as an upload does, without storing anything. */
+/** Runs the checks of an upload on a bundle that `readBundle` accepted, without storing anything. */
 export function createBundleCheck({
   supervisor,
   makeSandboxSolution,
@@ -32,7 +32,7 @@ export function createBundleCheck({
   return async (bundle) => {
     const probes = probesOf(bundle)
     let read: Awaited<ReturnType<typeof readCheckedForms>> = { forms: [], fault: null }
-    // Main's scripts are loaded next, and may use the forms while they load.
+    // The forms come first, because main's scripts, which are loaded next, may use them while they load.
     const prepare = async (checked: CheckedFiles) => {
       read = await readCheckedForms(bundle, checked)
       const prepared = prepareSolution(bundle, checked, { template: null, forms: read.forms, entries: {} })
@@ -60,7 +60,7 @@ function uploadFiles(bundle: Bundle & { isolateMemory: number }) {
 }
 
 const ENTRIES = ['onSolutionOpen', 'getOAuthConfig'] as const
-/** Clients run main, so it also has an entry for closing. */
+/** Clients run main, so it can also have an entry function that runs when a client closes. */
 const MAIN_ENTRIES = [...ENTRIES, 'onSolutionClose'] as const
 
 function probesOf(bundle: Bundle): readonly Probe[] {
@@ -74,7 +74,7 @@ function probesOf(bundle: Bundle): readonly Probe[] {
   return [...probes, { unit: 'configuration', entries: ENTRIES, isNeeded }]
 }
 
-/** Errors for entry functions that the mode requires. */
+/** Returns an error for each missing entry function that the mode requires. */
 function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string[]>): Fault[] {
   const { authenticator: mode } = bundle.manifest
   const faults: Fault[] = []

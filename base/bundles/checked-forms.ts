@@ -6,11 +6,13 @@ import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 import { FormSchema } from '../../runtime/forms/form-schema.ts'
 import type { CheckedFiles } from '../../runtime/protocol.ts'
 
-/** Characters that the defaults can add to a form's file: a few hundred for each of 1,000 elements and 20,000 items. */
+/**
+ * Maximum characters that defaults can add to a form's file: a few hundred for each of 1,000 elements and 20,000 items.
+ */
 const MOST_ADDED = 2 * 1024 ** 2
 
 /**
- * Reads the forms of a bundle as parsed by a sandbox process. That process also ran untrusted files, so the shape and
+ * Reads a bundle's forms, which a sandbox process has parsed. That process also ran untrusted files, so the shape and
  * size of its result are validated again; a process that was not compromised always passes.
  * @returns an error if the validation fails
  */
@@ -20,7 +22,7 @@ export async function readCheckedForms(
 ): Promise<{ readonly forms: readonly FormDefinition[]; readonly fault: Fault | null }> {
   const forms: FormDefinition[] = []
   for (const [index, { file, source }] of bundle.forms.entries()) {
-    // Yields to the host's other work between forms.
+    // Between forms, lets the host's other work run.
     await setImmediate()
     const form = readForm(checked.forms[index], source.length + MOST_ADDED)
     if (form === null) {

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { structuredPatch } from 'diff'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
 
-/** A hunk with three lines of context, as in `diff -u`. */
+/** A hunk with three context lines, as in `diff -u`. */
 export type Hunk = {
   readonly oldStart: number
   readonly oldLines: number
@@ -16,7 +16,7 @@ export type Hunk = {
 export type ChangedFile = {
   readonly file: string
   readonly change: 'added' | 'removed' | 'changed'
-  /** In bytes; null if the file does not exist in that version. */
+  /** Size in bytes; null if the file does not exist in that version. */
   readonly fromBytes: number | null
   readonly toBytes: number | null
   /** The changes of a text file; null if it is not text, or `isTooMuch`. */
@@ -29,7 +29,7 @@ export type ChangedFile = {
 export type ManifestChange = { readonly key: string; readonly from: unknown; readonly to: unknown }
 
 export type VersionDifference = {
-  /** Sorted by name; the first `MOST_FILES`. */
+  /** Sorted by name, at most `MOST_FILES`. */
   readonly files: readonly ChangedFile[]
   readonly moreFiles: number
   readonly manifest: readonly ManifestChange[]
@@ -49,7 +49,7 @@ const MOST_LINES = 5000
 const LINE_WIDTH = 500
 /** Maximum number of differing lines: comparison time grows with its square. */
 const MOST_EDITS = 2000
-/** Maximum ms that comparing blocks the host, for one text and for all. */
+/** Maximum time in ms that a comparison may block the host, for one text and in total. */
 const TIMES: ComparingTimes = { one: 100, all: 1000 }
 
 const CALLED_OUT = [
@@ -65,7 +65,7 @@ const CALLED_OUT = [
 /** In ms. */
 export type ComparingTimes = { readonly one: number; readonly all: number }
 
-/** Compares two versions of a solution. Yields to other work of the host between files. */
+/** Compares two versions of a solution. Between files, lets the host's other work run. */
 export async function compareVersions(
   from: ComparedVersion,
   to: ComparedVersion,
@@ -119,7 +119,7 @@ function compareTexts(from: Uint8Array, to: Uint8Array, left: Left): Hunk[] | nu
   )
 }
 
-/** Takes whole hunks only, as many as fit. */
+/** Keeps only whole hunks, as many as fit. */
 function take(hunks: readonly Hunk[], left: Left): Hunk[] {
   const listed: Hunk[] = []
   for (const hunk of hunks) {

@@ -23,7 +23,7 @@ export function explainFindings<Finding extends Fault | Warning>(
   })
 }
 
-/** The same for the result of an upload: its warnings, or the errors and warnings of a refusal. */
+/** Explains the result of an upload: the warnings if it was accepted, or the errors and warnings if it was rejected. */
 export async function explainUpload<T extends { readonly warnings: readonly Warning[] }>(
   packed: Uint8Array,
   limits: Limits,
@@ -73,7 +73,7 @@ function splitLines(content: Uint8Array | undefined): readonly string[] {
 }
 
 /**
- * A secret written in the manifest, which causes a warning; it is removed from every answer. References to the secret
- * store do not match.
+ * Matches a secret written in the manifest (which causes a warning), so that it can be removed from every response.
+ * References to the secret store do not match.
  */
 const WRITTEN_SECRET = /("apiSecret"\s*:\s*)"(?!%%[A-Za-z0-9_]+%%")(?:[^"\\]|\\.)*"/g

@@ -3,7 +3,7 @@ import type { Login, SignedInUser, Tenant } from '../../plugins/security/host.ts
 import type { Call } from '../../runtime/plugin.ts'
 import type { AccountSourceName } from '../accounts/account-source-name.ts'
 
-/** A solution's page, opened with the parameter `argument`; `solution` null: the calling solution. */
+/** A link to a solution's page, with the parameter `argument`. If `solution` is null, the calling solution's page. */
 export type SolutionPage = { readonly solution: string | null; readonly argument: string | null }
 
 /** The effects of a call's commands. They are applied only if the call succeeds. */
@@ -12,42 +12,42 @@ export type Effects = {
   tenant: Tenant | null
   locale: string | null
   showUrl: string | null
-  /** The window in which a client's page opens it; null or absent: the current one. */
+  /** The target window in which a client's page opens it; null or absent: the current one. */
   showUrlTarget?: string | null
   form: string | null
   /** From `application.closeSolution`; absent: the client stays open. */
   close?: SolutionPage
   /** Updates for the forms that the client shows, in order. */
   formUpdates?: readonly FormUpdate[]
-  /** Built-in events with listeners in the client; absent: unchanged. */
+  /** The built-in events that have listeners in the client; absent: unchanged. */
   listening?: readonly string[]
-  /** Timers of `application.executeLater`, by ids that the binding assigns. */
+  /** Timers set with `application.executeLater`, by ids that the binding assigns. */
   later?: readonly { readonly id: number; readonly milliseconds: number }[]
   cancelLater?: readonly number[]
   /** Keys that scripts looked up and that no table contains. */
   missingKeys?: readonly string[]
   logout: SolutionPage | null
   /**
-   * Texts that scripts set. For a client's call, all texts valid after it: `HostCall.messages` with this call's
-   * changes.
+   * Texts that scripts set. For a client's call, this is the complete set after the call: `HostCall.messages` with this
+   * call's changes.
    */
   readonly messages: Map<string, string>
-  /** Whether a client's call changed any of them. */
+  /** Whether a client's call changed any of these texts. */
   messagesChanged?: true
 }
 
-/** A call with the data that only the host uses; plugins see its `Call` part. */
+/** A call with data that only the host uses; plugins see only its `Call` part. */
 export type HostCall = Call & {
   readonly user: SignedInUser | null
-  /** The source of the user's account and its id there; null if nobody is signed in. */
+  /** The source of the user's account, and the account's id there; null if nobody is signed in. */
   readonly account: { readonly source: AccountSourceName; readonly uid: string } | null
   /** The browser's IP address. */
   readonly address: string
   readonly locale: string
   readonly serverUrl: string
-  /** Texts that scripts of the client set in earlier calls; absent if no state is stored between calls. */
+  /** Texts that the client's scripts set in earlier calls; absent if no state is stored between calls. */
   readonly messages?: ReadonlyMap<string, string>
-  /** The only form that can be shown while nobody is signed in; null or absent: any. */
+  /** The only form that may be shown while nobody is signed in; null or absent: any form. */
   readonly onlyForm?: string | null
   readonly effects: Effects
 }

@@ -23,7 +23,9 @@ export type LoginPage = {
   readonly messages: ReadonlyMap<string, string>
   /** Submitted or prefilled values: `username` and `custom_*`. */
   readonly fields: ReadonlyMap<string, string>
-  /** A text of the platform beside the form, such as "This page has expired", and its values. */
+  /**
+   * A message from the platform, shown beside the form, such as "This page has expired", and its placeholder values.
+   */
   readonly notice?: { readonly key: string; readonly values?: readonly (string | number)[] }
 }
 
@@ -50,12 +52,12 @@ export function localesOf({ texts, firstTexts = {} }: Pick<LoginLook, 'texts' | 
   return availableLocales({ ...texts, ...firstTexts })
 }
 
-/** Values of a login page that belong to one response. */
+/** The values of a login page that are specific to one response. */
 export type LoginPageAnswer = {
   readonly nonce: string
   readonly formToken: string
   readonly correlationId: string
-  /** A script added by the host; the preview has none. */
+  /** A script added by the host; absent in the preview. */
   readonly script?: string
 }
 
@@ -86,8 +88,8 @@ export function renderLoginPage(
 }
 
 /**
- * Screen readers announce the new page's title first, so the script puts the error there and focuses the first field.
- * Added by script because templates have no placeholder for either.
+ * Screen readers announce the new page's title first, so the script adds the error to the title and focuses the first
+ * field. A script does this because templates have no placeholder for either.
  */
 function sayRefused(text: string | null): string {
   const said = JSON.stringify(text ?? '').replace(

@@ -6,13 +6,13 @@ export type LoginPreview = {
   /** One of `loginPageLocales`; other locales fall back to their language, or to English. */
   readonly locale: string
   readonly state: LoginStateName
-  /** The prefilled user name, as after a failed sign-in; absent: the field is empty. */
+  /** The prefilled username, as after a failed sign-in; absent: the field is empty. */
   readonly username?: string
   /** Used in place of the return value of `onSolutionOpen`, for `%%name%%`. */
   readonly values?: Readonly<Record<string, unknown>>
 }
 
-/** Shown in place of a response's correlation id: previews are not logged. */
+/** Shown in place of a correlation id, since previews are not logged. */
 const REFERENCE = 'PREVIEW'
 /** Sample retry time in seconds for a page that reports a busy host. */
 const BUSY_FOR = 5

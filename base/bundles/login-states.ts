@@ -34,7 +34,7 @@ export const LOGIN_STATE_NAMES = Object.keys(LOGIN_STATES) as readonly LoginStat
 const ONLY_CLOUD: readonly LoginStateName[] = ['cloudAway', 'cloudRefused', 'verify']
 const NEVER_CLOUD: readonly LoginStateName[] = ['passwordChanged', 'outcome', 'busy']
 
-/** The states that can occur with this authenticator. */
+/** Returns the states that can occur with this authenticator. */
 export function loginStatesOf(authenticator: string): readonly LoginStateName[] {
   const others = authenticator === 'PLATFORM_CLOUD' ? NEVER_CLOUD : ONLY_CLOUD
   return LOGIN_STATE_NAMES.filter((name) => !others.includes(name))

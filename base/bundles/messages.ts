@@ -3,7 +3,7 @@ import { PLATFORM_LOCALES, PLATFORM_TEXTS } from '../web/texts.ts'
 
 type SolutionTexts = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** Texts that solutions can use and override: those of end users' pages, without the admin pages. */
+/** Texts that solutions can use and override: those for end users' pages, not those for the admin pages. */
 const TEXTS = new Map(
   [...PLATFORM_TEXTS.all].map(([locale, table]) => [
     locale,
@@ -40,18 +40,18 @@ export function createMessages(
     null
 }
 
-/** Looks up a key in the same order, only in the given tables. */
+/** Looks up a key in the same order, but only in the given tables. */
 export function textOfTables(texts: SolutionTexts, locale: string, key: string): string | undefined {
   const language = locale.split('-', 1)[0] ?? locale
   return own(texts[locale], key) ?? own(texts[language], key) ?? own(texts.default, key)
 }
 
-/** The same texts as tables for the binding `i18n`, which looks keys up in the same order. */
+/** Returns the same texts as tables for the binding `i18n`, which looks up keys in the same order. */
 export function messageTables(texts: SolutionTexts): Tables {
   return { ...texts, ...PLATFORM_TABLES }
 }
 
-/** The available locales: the solution's first, then the platform's. */
+/** Returns the available locales: the solution's first, then the platform's. */
 export function availableLocales(texts: SolutionTexts): readonly string[] {
   const own = Object.keys(texts).filter((locale) => locale !== 'default')
   // Falls back to the platform's first language, as the platform's own texts do.

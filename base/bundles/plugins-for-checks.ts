@@ -4,12 +4,13 @@ import type { Limits } from '../../runtime/limits.ts'
 import { type Plugin, ScriptError } from '../../runtime/plugin.ts'
 import { builtInPlugins } from './plugins.ts'
 
-/** The platform's plugins for checking bundles: scripts find the bindings, but every call is refused. */
+/** The platform's plugins for checking bundles: the bindings exist, but every call to them is refused. */
 export function pluginsForChecks(limits: Limits): readonly Plugin[] {
   return builtInPlugins('none', limits, { database: NO_DATABASE, http: NO_HTTP })
 }
 
-// The bindings must exist, as on a host. Scripts cannot await an answer while they load anyway.
+// The bindings must exist, as on a host. Their calls never succeed, but a script can't await a response while it loads
+// anyway.
 const NO_DATABASE: DatabasePorts = { query: () => refuse('databases') }
 const NO_HTTP: HttpPorts = { granted: async () => [], send: () => refuse('other servers'), onRefused: () => {} }
 

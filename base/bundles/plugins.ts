@@ -22,7 +22,9 @@ import { eventTypesOf, permissionsOf } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 import { readTrusted } from './trusted.ts'
 
-/** Services that only a host with a database and a network has; plugins whose services are absent are left out. */
+/**
+ * Services that only a host with a database and a network provides. Plugins that need an absent service are left out.
+ */
 export type PluginNeeds = {
   readonly database?: DatabasePorts
   readonly http?: HttpPorts
@@ -149,7 +151,7 @@ const PluginShape = z.object({
   requests: z.record(z.string(), z.object({ check: z.function(), answer: z.function() })).optional(),
 })
 
-/** Passed to plugins from outside the source tree, which import nothing. */
+/** Passed to plugins from outside the source tree, which can't import these. */
 export type PluginApi = {
   readonly command: typeof command
   readonly request: typeof request

@@ -8,9 +8,9 @@ import type { CheckedFiles, SandboxFormScript, SandboxScript, ScriptScope, Unit 
 import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
 
 /**
- * A solution version as it is stored and run: the result of checking the bundle in the upload's sandbox process. Types
- * are stripped from scripts, texts are merged, the login page is compiled, and forms have all defaults. If you change
- * its shape, also change stored-solution.ts.
+ * A solution version as it is stored and run. It is the result of checking the bundle in a sandbox process during the
+ * upload. Types are stripped from scripts, texts are merged, the login page is compiled, and forms have all defaults.
+ * If you change its shape, also change stored-solution.ts.
  */
 export type PreparedSolution = {
   readonly manifest: Manifest
@@ -18,14 +18,14 @@ export type PreparedSolution = {
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
   readonly scripts: readonly PreparedScript[]
   readonly formScripts: readonly PreparedFormScript[]
-  /** Modules first and the solution itself last: of two forms with the same name, the later one is used. */
+  /** Modules first and the solution itself last. If two forms have the same name, the later one is used. */
   readonly forms: readonly PreparedForm[]
   /** Texts by locale (`default`, `nl`, `nl-BE`), merged from main and its modules. */
   readonly texts: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly template: CompiledTemplate | null
-  /** The entry functions that are declared, by unit. */
+  /** The declared entry functions, by unit. */
   readonly entries: Readonly<Partial<Record<Unit, readonly string[]>>>
-  /** Warnings of the upload, repeated if the same bundle is uploaded again. */
+  /** The warnings from the upload, returned again if the same bundle is uploaded again. */
   readonly warnings: readonly Warning[]
 }
 
@@ -39,15 +39,15 @@ export type PreparedForm = {
 }
 
 /**
- * `functions`: top-level functions that handlers can name. `bound`: those whose `this` is the form even in a plain
- * call.
+ * `functions`: top-level functions that handlers can name. `bound`: the functions whose `this` is the form even in a
+ * plain call.
  */
 export type PreparedFormScript = PreparedScript & Pick<SandboxFormScript, 'form' | 'functions' | 'bound'>
 
-/** Used in place of an unknown form definition. */
+/** Used if a form definition is unknown. */
 export const EMPTY_FORM: FormDefinition = { layout: [] }
 
-/** Results that were validated again because the sandbox process that produced them ran untrusted files. */
+/** Results from a sandbox process, validated again because that process ran untrusted files. */
 export type ReadParts = {
   readonly template: CompiledTemplate | null
   /** In the order of the bundle's forms. */
@@ -137,7 +137,7 @@ function modulesByUse(solution: Pick<PreparedSolution, 'manifest' | 'modules'>) 
   }
 }
 
-/** The forms available to clients, by name. */
+/** Returns the forms available to clients, by name. */
 export function clientForms(
   solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'forms'>,
 ): ReadonlyMap<string, PreparedForm> {
@@ -146,7 +146,7 @@ export function clientForms(
   return new Map(forms.map((form) => [form.form, form]))
 }
 
-/** The scripts of those forms, each from the same module as its form. */
+/** Returns the scripts of those forms, each from the same module as its form. */
 export function formScriptsOf(
   solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'forms' | 'formScripts'>,
 ): SandboxFormScript[] {
@@ -156,7 +156,10 @@ export function formScriptsOf(
     .map(({ form, file, source, functions, bound }) => ({ form, file, source, functions, bound }))
 }
 
-/** Permissions that scripts can grant: those of main and its modules; null if none lists any, which means any name. */
+/**
+ * Returns the permissions that scripts can grant: those listed by main and its modules. null if none are listed, which
+ * allows any name.
+ */
 export function permissionsOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly string[] | null {
   const all = manifestsOf(solution).flatMap((manifest) => manifest.permissions)
   return all.length === 0 ? null : [...new Set(all)]
@@ -171,7 +174,7 @@ export function mayGrant(
   return listed === null || permissions.every((name) => listed.includes(name))
 }
 
-/** The custom event types of main and its modules. */
+/** Returns the custom event types of main and its modules. */
 export function eventTypesOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly string[] {
   return [...new Set(manifestsOf(solution).flatMap((manifest) => Object.keys(manifest.eventTypes)))]
 }

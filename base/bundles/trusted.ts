@@ -10,7 +10,7 @@ import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 
 const BOOTSTRAP = new URL('../../runtime/sandbox/guest.ts', import.meta.url)
 
-/** Runs the steps of a login, so that they are already compiled for the first customer. */
+/** Runs the steps of a login, so that their code is already compiled for the first real login. */
 const REHEARSAL = `function onSolutionOpen(arg, queryParams) {
   i18n.setLocale('en')
   security.setTenantValue(1)
@@ -19,8 +19,8 @@ const REHEARSAL = `function onSolutionOpen(arg, queryParams) {
 }`
 
 /**
- * What every sandbox process prepares before it gets a solution. The sources belong to the platform and the operator,
- * so the host may strip their types.
+ * The data that every sandbox process loads before it gets a solution. The sources belong to the platform and the
+ * operator, so the host may strip their types.
  * @throws SyntaxError for a guest part with invalid TypeScript, and what a plugin's `settings` throws
  */
 export function readTrusted(
@@ -67,7 +67,7 @@ function createRehearsal(plugins: readonly Plugin[], makeSandboxSolution: Sandbo
   const entry = 'onSolutionOpen'
   return { solution: loadable.solution(), call: { unit: 'main', entry, args, state, timeLimit: 'CALL_TIME' } }
 
-  /** An operator's plugin may fail for this artificial call. */
+  /** A plugin installed by the operator may fail in this artificial call. */
   function stateOf(plugin: Plugin): Json {
     try {
       return plugin.state?.(call) ?? null

@@ -1,9 +1,9 @@
-/** Whether a text has the form of a solution's name, which must work in URLs and as a label of a host name. */
+/** Whether a string is a valid solution name. It must work in URLs and as a label in a host name. */
 export function isHostLabel(text: string): boolean {
   return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text)
 }
 
-/** The host name of a Host header; null if the header is not exactly a host with an optional port. */
+/** Returns the host name from a Host header; null if the header is not exactly a host with an optional port. */
 export function hostnameOf(host: string): string | null {
   const url = /^[a-z0-9.:[\]_-]+$/.test(host) ? URL.parse(`http://${host}`) : null
   return url !== null && (url.host === host || `${url.hostname}:80` === host) ? url.hostname : null

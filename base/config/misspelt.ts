@@ -1,6 +1,9 @@
 import { nearestKey } from '../../runtime/bundle/nearest-key.ts'
 
-/** Minimum length of a property's name to check for: shorter ones, such as PORT, resemble names of other programs. */
+/**
+ * Minimum length of a property name to check for typos. Shorter names, such as PORT, resemble variables of other
+ * programs.
+ */
 const LEAST_LENGTH = 8
 /** From this length on, two typos are tolerated. */
 const LONG_NAME = 16
@@ -10,7 +13,7 @@ const OF_CONTROL_CENTER = ['LOGS_KEPT', 'LOGS_KEPT_SIZE']
 
 /**
  * Reports each environment variable that is almost the name of a property. Without this, a typo would be ignored and
- * the property would silently keep its default. All other names belong to other programs.
+ * the property would silently keep its default. All other variables belong to other programs.
  */
 export function misspeltNames(
   environment: Readonly<Record<string, string | undefined>>,

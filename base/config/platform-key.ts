@@ -5,14 +5,14 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 
-/** Signs and encrypts texts, each for one purpose: a signature for one purpose is invalid for another. */
+/** Signs and encrypts strings, each for one purpose: a signature for one purpose is invalid for another. */
 export type PlatformKey = {
   /** HMAC-SHA-256, base64url. */
   readonly sign: (purpose: string, text: string) => string
   readonly verify: (purpose: string, text: string, signature: string) => boolean
   /**
-   * AES-256-GCM with a random nonce, base64url. Use a separate `purpose` for each text, such as its place, so that
-   * texts cannot be swapped.
+   * AES-256-GCM with a random nonce, base64url. Use a different `purpose` for each value, such as where it is stored,
+   * so that values cannot be swapped.
    */
   readonly encrypt: (purpose: string, text: string) => string
   /** @returns null if it is not a result of `encrypt` for this purpose */
@@ -60,7 +60,10 @@ function createPlatformKey(secret: string): PlatformKey {
   }
 }
 
-/** A value that the database stores to check whether a key is the right one. It reveals nothing else about the key. */
+/**
+ * Returns a value that the database stores to verify that a key is the right one. It reveals nothing else about the
+ * key.
+ */
 export function keyCheckOf(secret: string): string {
   return createPlatformKey(secret).sign('key-check', 'solhost')
 }

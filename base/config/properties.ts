@@ -10,7 +10,7 @@ import { TELEMETRY_PROPERTIES } from './telemetry-properties.ts'
 
 const ENVIRONMENTS = ['none', 'onprem', 'dev', 'uat', 'preprod', 'prod', 'demo', 'e2e'] as const
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-/** In ms. Orchestrators kill a process that takes longer. */
+/** In ms. Orchestrators kill a process that takes longer to stop. */
 const LONGEST_DRAIN = 10 * 60_000
 
 export type Environment = (typeof ENVIRONMENTS)[number]
@@ -22,8 +22,8 @@ const gamma = serverProperties('dev-gamma-service', 'gamma (MySQL or MariaDB)', 
 
 /**
  * Every environment property of a host, with the defaults and forms of `design.md` section 9. The limits
- * (`runtime/limits.ts`) are properties too. They are here, and not in the host, because the control center has many of
- * them under the same names, and reports typos in all of them: both services can share an environment.
+ * (`runtime/limits.ts`) are properties too. They are defined here, not in the host, because the control center shares
+ * many of these properties. It also checks for typos in all of them, since both services can share an environment.
  */
 export const PROPERTIES = {
   PORT: { default: '8080', read: readPort, form: 'a port, 0 to 65535 (0: any free one)', what: 'port of the pages' },
@@ -229,7 +229,7 @@ export const PROPERTIES = {
   ...TELEMETRY_PROPERTIES,
 } as const satisfies Record<string, Property>
 
-/** The properties of a database server; the three kinds have the same ones. */
+/** The properties of a database server. All three kinds of server have the same ones. */
 function serverProperties(host: string, title: string, username: string, port: string) {
   return {
     SERVER: {
@@ -266,7 +266,7 @@ function serverProperties(host: string, title: string, username: string, port: s
   } as const
 }
 
-/** Memory in bytes for the host, a sandbox process for an upload and one that serves requests. */
+/** Minimum memory in bytes: for the host, one sandbox process for an upload, and one that serves requests. */
 export const LEAST_MEMORY = 320 * 1024 ** 2
 
 function readSize(text: string): number | undefined {
@@ -301,7 +301,10 @@ function readOrigin(text: string): URL | undefined {
   return plain && url.hash === '' && url.username === '' && url.password === '' ? url : undefined
 }
 
-/** An origin with the placeholder `{name}` before `suffix`, such as `http://{name}.localhost:8080`; port '': none. */
+/**
+ * An origin with the placeholder `{name}` before `suffix`, such as `http://{name}.localhost:8080`. The port is '' if
+ * there is none.
+ */
 export type SolutionOrigin = { readonly protocol: 'http:' | 'https:'; readonly suffix: string; readonly port: string }
 
 function readSolutionOrigin(text: string): SolutionOrigin | undefined {

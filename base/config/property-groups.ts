@@ -2,7 +2,7 @@ import type { DatabaseServer } from '../database/kind.ts'
 import type { PROPERTIES } from './properties.ts'
 import type { ValuesOf } from './property.ts'
 
-/** The values of a host's properties. The control center has many of them too. */
+/** The values of a host's properties. The control center shares many of them. */
 export type Values = ValuesOf<typeof PROPERTIES>
 
 type ServerValues<Kind extends string> = {

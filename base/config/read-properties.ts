@@ -10,7 +10,7 @@ import { withoutKeys } from './without-keys.ts'
 /** The source of a value: the property itself, the file named by `NAME_FILE`, or the default. */
 export type SettingSource = 'environment' | 'file' | 'default'
 
-/** A setting's text and source, as it was read. */
+/** A setting's value as text, and where it was read from. */
 export type ReadSetting = { readonly text: string; readonly source: SettingSource }
 
 /** Environment properties and limits, parsed but not yet combined into settings. */
@@ -30,7 +30,7 @@ export function readProperties<Values>(
   const faults: string[] = []
   const values: { -readonly [Name in keyof Values]?: Values[Name] } = {}
   const read = new Map<string, ReadSetting>()
-  // A host's properties are known to the control center too, since both can share an environment.
+  // The control center doesn't report a host's properties as typos, since both can share an environment.
   const known: Record<string, Property> = { ...PROPERTIES }
   for (const name in properties) {
     const property = properties[name]
@@ -53,8 +53,8 @@ function knownNames(properties: Readonly<Record<string, Property>>): string[] {
 }
 
 /**
- * Every property without a value has an error, so without errors all values are set.
- * @param who names the service that cannot start
+ * Every property without a value has an error, so if there are no errors, all values are set.
+ * @param who the name of the service that cannot start
  * @throws ERR_SETTINGS_INVALID with all errors, if there are any
  */
 export function refuseFaults<Values>(

@@ -5,11 +5,11 @@ const LARGEST = 64 * 1024
 
 /**
  * Reads the file named by `NAME_FILE` and trims white space. Chosen here: only regular files, opened without blocking.
- * Otherwise a start would hang at a pipe without a writer or at a terminal, and never finish reading a device.
+ * Otherwise startup would hang on a terminal or a pipe without a writer, and never finish reading a device.
  * @throws what `openSync` throws, and errors with the codes `NO_FILE` and `TOO_LARGE`; `unreadSecret` explains them
  */
 export function readSecretFile(file: string): string {
-  // Follows links, because orchestrators mount secrets as links.
+  // Follows symbolic links, because orchestrators mount secrets as links.
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     if (!fstatSync(descriptor).isFile()) throw withCode('NO_FILE')

@@ -6,7 +6,7 @@ import type { LogLevel } from './properties.ts'
 export type CertificateSource = {
   readonly file: string
   readonly passphrase: string
-  /** Read again each time, in place of `passphrase`; null: none. */
+  /** A file with the password, read each time in place of `passphrase`; null: none. */
   readonly passphraseFile: string | null
 }
 

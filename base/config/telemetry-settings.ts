@@ -5,7 +5,7 @@ import type { EXPORT_PROPERTIES } from './telemetry-properties.ts'
 export const SIGNALS = ['metrics', 'logs', 'traces'] as const
 export type Signal = (typeof SIGNALS)[number]
 
-/** The URL of one signal, and the headers that are sent only there. */
+/** The URL for one signal, and headers that are sent only to it. */
 export type Target = {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>

@@ -42,7 +42,7 @@ export const beta: ServerKind = {
 const AWAY = ['ESOCKET', 'ETIMEOUT', 'ECLOSE', 'EINVALIDSTATE', 'ECONNCLOSED']
 
 function failureOf(error: unknown): Failure | null {
-  // The generic login error (18456) follows the error that states the reason.
+  // SQL Server sends the error that states the reason before the generic login error (18456).
   if (has(error, 4060)) return 'no-database'
   if (has(error, 18456, 18452, 18470, 18487, 18488)) return 'account'
   // The server is stopping, is paused or has too many connections; the last four are Azure's.
@@ -89,7 +89,7 @@ async function betaDialect(
       trustServerCertificate: server.tls !== 'verify',
       connectTimeout: CONNECT_TIME,
       requestTimeout: statementTime,
-      // One attempt: the caller gets the error and retries.
+      // Only one attempt here: the caller gets the error and retries.
       maxRetriesOnTransientErrors: 0,
       useUTC: true,
     },

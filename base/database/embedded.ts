@@ -46,8 +46,8 @@ const STATEMENTS = 200
 
 /**
  * Kysely's dialect for the SQLite that is part of Node.js. A committed transaction survives a power failure: in WAL
- * mode a commit only has to reach the log, and one sync of the log serves all commits that wait for it.
- * `synchronous=full` would sync for each commit separately and block the whole host meanwhile.
+ * mode a commit only has to reach the log, and one sync of the log serves all waiting commits. `synchronous=full` would
+ * sync for each commit separately, and each sync would block the whole host.
  * @see https://www.sqlite.org/pragma.html#pragma_synchronous
  */
 export function embeddedDialect(file: string, sync: FileSync = createFileSync(`${file}-wal`)): Dialect {
@@ -89,7 +89,7 @@ class OneConnectionAdapter extends SqliteAdapter {
 /**
  * @param isInTransaction false after an error that rolled back the transaction itself, such as a full disk
  * (https://www.sqlite.org/lang_transaction.html)
- * @param afterRelease awaited by the caller that used the connection, while the next caller already has it
+ * @param afterRelease awaited by the caller that used the connection, although the next caller can already use it
  */
 function oneAtATime(
   driver: Driver,
@@ -118,7 +118,7 @@ function oneAtATime(
     beginTransaction: (connection, settings) => driver.beginTransaction(connection, settings),
     commitTransaction: (connection) => driver.commitTransaction(connection),
     async rollbackTransaction(connection) {
-      // An error of the rollback would hide the one that caused it.
+      // An error from the rollback would hide the one that caused it.
       if (isInTransaction()) await driver.rollbackTransaction(connection)
     },
     async destroy() {

@@ -25,7 +25,7 @@ export const gamma: ServerKind = {
   createDialect: gammaDialect,
   createDatabase: (name) => sql`create database if not exists ${sql.id(name)} character set utf8mb4`,
   async columns(db) {
-    // Of the binary collations, only these do not ignore trailing spaces in comparisons.
+    // These are the only binary collations that do not ignore trailing spaces in comparisons.
     const collation = sql.raw((await isMariaDb(db)) ? 'utf8mb4_nopad_bin' : 'utf8mb4_0900_bin')
     return {
       key: sql`varchar(255) character set utf8mb4 collate ${collation}`,
@@ -100,7 +100,7 @@ function tlsOf(verify: boolean): { rejectUnauthorized: boolean; verifyIdentity: 
 
 /**
  * Sent to each new connection, so that the server's defaults do not matter. The driver escapes values in the statement
- * by backslashes, so NO_BACKSLASH_ESCAPES must be off. Strict mode rejects a text that is too long instead of
+ * with backslashes, so NO_BACKSLASH_ESCAPES must be off. Strict mode rejects a text that is too long instead of
  * truncating it. Read committed matches the other kinds.
  */
 const PREPARE =
@@ -173,7 +173,7 @@ function boundedConnection(connection: PoolConnection, timeout: number, largest:
   return {
     config: connection.config,
     threadId: connection.threadId,
-    // The pool hands out connected connections only.
+    // The pool only hands out open connections.
     connect: (callback) => callback?.(null),
     query,
     destroy: () => connection.destroy(),
@@ -181,12 +181,12 @@ function boundedConnection(connection: PoolConnection, timeout: number, largest:
   }
 }
 
-/** A stream would not notice a broken connection. */
+/** Streaming is not supported, because a stream would not notice a broken connection. */
 function notStreamed(): never {
   throw new TypeError('rows are not streamed here')
 }
 
-/** Values of this size in bytes are sent separately from the statement, which keeps this much room for its text. */
+/** Values of at least this size in bytes are sent separately. The same size is reserved for the statement's text. */
 const LARGE = 64 * 1024
 
 function sizeOf(value: unknown): number {

@@ -34,12 +34,12 @@ export type ColumnTypes = {
 
 /**
  * Why a server cannot be used: it is unreachable, it refuses the account, the database is missing, the account lacks
- * rights, or TLS is not offered or its certificate cannot be trusted.
+ * permissions, or TLS is not offered or its certificate cannot be trusted.
  */
 export type Failure = 'away' | 'account' | 'no-database' | 'rights' | 'tls'
 
 /**
- * What differs between the kinds of database. The file of each kind exports one of these and creates its Kysely
+ * The differences between the kinds of database. The file of each kind exports one of these and creates its Kysely
  * dialect.
  */
 export interface DatabaseKind {
@@ -57,9 +57,12 @@ export interface DatabaseKind {
   readonly isUniqueViolation: (error: unknown) => boolean
   /** Whether a statement failed because the disk is full. */
   readonly isFull: (error: unknown) => boolean
-  /** A deadlock rolled this statement back: it can be retried. */
+  /** Whether a deadlock rolled the statement back, so that it can be retried. */
   readonly isDeadlock: (error: unknown) => boolean
-  /** Whether an interrupted start already ran a migration step; only for kinds that cannot roll back schema changes. */
+  /**
+   * Whether the error means that an interrupted start already ran this migration step. Only for kinds that can't roll
+   * back schema changes.
+   */
   readonly isDoneAlready?: (error: unknown) => boolean
 }
 
@@ -72,14 +75,17 @@ export interface ServerKind extends DatabaseKind {
   readonly systemDatabase: string | null
   /**
    * Creates the dialect with a pool of at most `connections`. It connects on first use and reconnects after an outage.
-   * The server's driver is imported here because it takes time and memory to load.
+   * The driver is imported here, on demand, because it takes time and memory to load.
    */
   readonly createDialect: (server: DatabaseServer, database: string | null, options?: PoolOptions) => Promise<Dialect>
   readonly createDatabase: (name: string) => RawBuilder<unknown>
   /** Whether `createDatabase` failed because another host created the database at the same time. */
   readonly isDatabaseThere: (error: unknown) => boolean
   readonly failureOf: (error: unknown) => Failure | null
-  /** Checks what the platform's data requires. @returns what is wrong, as the end of a sentence, or null */
+  /**
+   * Checks that the database meets the platform's requirements.
+   * @returns what is wrong, as the end of a sentence, or null
+   */
   readonly check: (db: OpenDatabase) => Promise<string | null>
 }
 

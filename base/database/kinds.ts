@@ -7,7 +7,7 @@ import type { DatabaseKind, OpenDatabase } from './kind.ts'
 export const SERVER_KINDS = { alpha, beta, gamma } as const
 export const KINDS = { embedded, ...SERVER_KINDS } as const
 
-/** The kind of an open database, or of a transaction in one. */
+/** Returns the kind of an open database, or of a transaction in one. */
 export function kindOf(db: OpenDatabase): DatabaseKind {
   const { adapter } = db.getExecutor()
   const kind = Object.values<DatabaseKind>(KINDS).find((each) => adapter instanceof each.adapter)

@@ -3,13 +3,13 @@ import { dirname } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 
 /**
- * Errors that mean a wrong path, which a different account or mount would not fix. The start itself explains the
- * others.
+ * Errors that mean that the path is wrong, so a different account or mount would not help. Startup explains all other
+ * errors.
  */
 const WRONG_PLACE: ReadonlySet<unknown> = new Set(['ENOTDIR', 'EEXIST', 'ENOENT', 'ELOOP', 'ENAMETOOLONG', 'EINVAL'])
 
 /**
- * The folder of `PLATFORM_HOME`, created for this account only if it is missing.
+ * Returns the folder `PLATFORM_HOME`. If it is missing, creates it, accessible to this account only.
  * @throws ERR_SETTINGS_INVALID if the folder cannot exist there
  */
 export function makeHome(home: string): void {

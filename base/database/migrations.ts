@@ -216,7 +216,7 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
       .addColumn('last_seen_at', 'bigint', (column) => column.notNull()),
   ],
   '005-audit-search': (schema, { key }, db) => [
-    // Replaces `correlation_id`, which is text of any length: two of the kinds cannot index that.
+    // Replaces `correlation_id`, which is text of any length, because two of the database kinds can't index that.
     schema.alterTable('audit').addColumn('correlation', key),
     { execute: () => sql`UPDATE audit SET correlation = correlation_id WHERE correlation IS NULL`.execute(db) },
     schema.createIndex('audit_correlation').on('audit').columns(['correlation']),
@@ -259,12 +259,12 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
   ],
 }
 
-/** Version names in order; the last one is the current schema. */
+/** Version names in order; the last one is the current schema version. */
 export const SCHEMA_VERSIONS: readonly string[] = Object.keys(VERSIONS)
 
 /**
- * The migrations of tables that belong together. If one database has several such groups, each records its versions in
- * a separate table.
+ * Migrations for tables that belong together. If one database has several such groups, each records its versions in a
+ * separate table.
  */
 export type Migrations = {
   readonly versions: Readonly<Record<string, Steps>>

@@ -20,16 +20,19 @@ export type QueryWatch = (event: LogEvent) => void
 
 export type DatabaseServers = Readonly<Record<ServerKindName, DatabaseServer>>
 
-/** Where the platform stores its data; a part of `Settings`. */
+/** Where the platform stores its data; part of `Settings`. */
 export type DatabaseSettings = {
-  /** The platform's folder, which contains the embedded database. Created for this account only if it is missing. */
+  /**
+   * The platform's folder, which contains the embedded database. If it is missing, it is created, accessible to this
+   * account only.
+   */
   readonly home: string
   readonly database: { readonly kind: KindName; readonly name: string }
   /** The kinds of servers that the service supports. */
   readonly databaseServers: Partial<DatabaseServers>
 }
 
-/** @throws TypeError if the service has no properties for this kind, which its settings never select */
+/** @throws TypeError if the service has no properties for this kind; its settings never select such a kind */
 export function serverFor({ databaseServers }: Pick<DatabaseSettings, 'databaseServers'>, kind: ServerKindName) {
   const server = databaseServers[kind]
   if (server === undefined) throw new TypeError(`there is no database server of the kind ${kind}`)
@@ -52,7 +55,7 @@ export async function openDatabase(
   if (typeof where === 'string') return openEmbedded(where, 'platform', migrations)
   const { kind, name } = where.database
   makeHome(where.home)
-  // This error has a code; SQLite would only report that it cannot open the file.
+  // This error has a code; SQLite would only report that it can't open the file.
   accessSync(where.home, constants.R_OK | constants.W_OK | constants.X_OK)
   if (kind === 'embedded') return openEmbedded(where.home, name, migrations, watch)
   return openUpToDate(SERVER_KINDS[kind], serverFor(where, kind), name, migrations, watch)
@@ -151,7 +154,7 @@ export async function tryOut(kind: ServerKind, db: Database): Promise<Failed | n
   }
 }
 
-/** @throws the error if it is not a failure of the server */
+/** @throws the error if the server didn't cause it */
 function failedBy(kind: ServerKind, error: unknown): Failed {
   const reason = error instanceof PlatformError ? 'away' : kind.failureOf(error)
   if (reason === null) throw error
@@ -163,7 +166,7 @@ async function createDatabase(kind: ServerKind, server: DatabaseServer, name: st
   try {
     await kind.createDatabase(name).execute(system)
   } catch (error) {
-    // Another starting host created it first: the next attempt shows whether it can be used.
+    // Another starting host created it first. The next attempt shows whether it can be used.
     if (kind.isDatabaseThere(error)) return
     throw errorOf(kind, server, name, { reason: 'no-database', error })
   } finally {

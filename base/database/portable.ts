@@ -7,7 +7,7 @@ import { KINDS, kindOf } from './kinds.ts'
  * no `limit`, no function that only one kind has.
  */
 
-/** Both classes are listed because TypeScript infers a transaction's tables only from its own class. */
+/** Both classes are listed because TypeScript can infer a transaction's tables only from the transaction class. */
 type DatabaseOf<Tables> = Kysely<Tables> | Transaction<Tables>
 type TableOf<Tables> = keyof Tables & string
 
@@ -17,8 +17,8 @@ type AnyDatabase = Kysely<AnyTables>
 type AnyRow = Readonly<Record<string, unknown>>
 
 /**
- * Inserts a row unless one with the same primary or unique key exists. Of concurrent callers, on any host, exactly one
- * gets true. A transaction stays usable after false.
+ * Inserts a row unless one with the same primary or unique key exists. Of several concurrent callers, on any host,
+ * exactly one gets true. If the result is false, a transaction stays usable.
  */
 export function insertOnce<Tables, T extends TableOf<Tables>>(
   db: DatabaseOf<Tables>,

@@ -6,8 +6,8 @@ import { CONNECT_TIME, type DatabaseServer, type ServerKind } from './kind.ts'
 const RETRY_AFTER = 5
 
 /**
- * Maps every failure of an unreachable server to ERR_DATABASE_UNREACHABLE: of connections, statements, commits and
- * rollbacks. Waits at most 5 s for a connection. Bytes are passed and returned as `Uint8Array`.
+ * Maps every failure of a connection, statement, commit or rollback that is caused by an unreachable server to
+ * ERR_DATABASE_UNREACHABLE. Waits at most 5 s for a connection. Bytes are passed and returned as `Uint8Array`.
  */
 export function serverDialect(dialect: Dialect, kind: ServerKind, server: DatabaseServer): Dialect {
   async function mapErrors<T>(work: Promise<T>): Promise<T> {
@@ -77,10 +77,10 @@ function mappedDriver(driver: Driver, mapErrors: MapErrors): Driver {
   }
 }
 
-/** @returns the connection; rejects after the timeout, and a connection that arrives later is returned to the pool */
+/** @returns the connection. Rejects after the timeout; a connection that arrives later is returned to the pool. */
 async function inTime(driver: Driver, connecting: Promise<DatabaseConnection>): Promise<DatabaseConnection> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
-  // Every kind treats ETIMEDOUT as an unreachable server.
+  // All database kinds treat ETIMEDOUT as an unreachable server.
   const error = Object.assign(new Error('no connection became free in time'), { code: 'ETIMEDOUT' })
   // Slightly longer than the pools' own timeout, whose error is more specific.
   const timer = setTimeout(() => reject(error), CONNECT_TIME + 200)

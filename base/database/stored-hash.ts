@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The hash that the database stores for a random secret, such as a session cookie: enough to find the row, but not to
- * sign in. SHA-256, hexadecimal; not for passwords, which can be guessed.
+ * Returns the hash that the database stores for a random secret, such as a session cookie: enough to find the row, but
+ * not to sign in. It is SHA-256 in hexadecimal, so don't use it for passwords, which can be guessed.
  */
 export function storedHash(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')

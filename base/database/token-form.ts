@@ -9,8 +9,8 @@ export interface TokenForm {
 }
 
 /**
- * @param prefix such as `sol_`, so that people and secret scanners recognize the kind; '' for tokens that appear only
- * in links
+ * @param prefix for example `sol_`, so that people and secret scanners recognize the kind; '' for tokens that appear
+ * only in links
  */
 export function tokenForm(prefix: string): TokenForm {
   const form = new RegExp(`^${prefix}[A-Za-z0-9_-]{43}$`)

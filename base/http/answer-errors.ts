@@ -13,13 +13,16 @@ import { chooseLocale } from './languages.ts'
 import { createNonce, stateOf } from './request.ts'
 
 export type ErrorOptions = {
-  /** See `HostOptions`: error pages that a new version may fix reload every second. */
+  /** See `HostOptions`: error pages that a new version of the solution may fix reload every second. */
   readonly isLive?: boolean | undefined
   /** Renders the error page; the default doesn't know the user. */
   readonly page?: (ctx: Context, frame: PageFrame, model: ErrorModel) => string
 }
 
-/** The one place that turns errors into HTTP: a page for people, problem+json (RFC 9457) for everything else. */
+/**
+ * The only place that turns errors into HTTP responses: a page for people, and problem+json (RFC 9457) for everything
+ * else.
+ */
 export function answerErrors(log: Logger, { isLive = false, page = plainPage }: ErrorOptions = {}): Middleware {
   return async (ctx, next) => {
     try {
@@ -48,8 +51,8 @@ function answer(ctx: Context, error: unknown, log: Logger, page: NonNullable<Err
   const known = knownError(error)
   const { status, isExpected } = rowOf(known.code)
   if (status >= 500 && !isExpected) {
-    // The stack shows the operator where it failed. Messages of foreign errors may quote the request, so they aren't
-    // logged.
+    // The stack shows the operator where it failed. Error messages from other software may quote the request, so they
+    // aren't logged.
     log.error({ code: known.code, correlationId, stack: stackOf(known.cause ?? known) }, 'a request failed')
   }
   const { retryAfter, allow } = known.details as { retryAfter?: number; allow?: string }
@@ -59,7 +62,7 @@ function answer(ctx: Context, error: unknown, log: Logger, page: NonNullable<Err
   else sendProblem(ctx, known)
 }
 
-/** The frames of a stack without its first lines, which hold the message. */
+/** Returns the frames of a stack without its first lines, which contain the message. */
 function stackOf(error: unknown): string {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
   return `${error instanceof Error ? error.constructor.name : typeof error}\n${stack

@@ -2,24 +2,27 @@ import type { Server, Socket } from 'node:net'
 import proxyAddr from 'proxy-addr'
 import { networkOf } from './network.ts'
 
-/** Pages need most. The separate ports of operators and tools keep their share while the pages are full. */
+/**
+ * Each port's share of the process's file descriptors. Pages need most. The separate ports for operators and tools stay
+ * reachable when the pages' share is used up.
+ */
 const PARTS = { pages: 3 / 8, other: 1 / 16 } as const
-/** Chosen here: an idle connection takes about 20 kB, so these take about 320 MB. */
+/** Maximum connections. Chosen here: an idle connection takes about 20 kB, so this many take about 320 MB. */
 const MOST = 16_384
 /** Fraction of `most` that is accepted above it, while others are being closed to make room. */
 const CLOSING = 1 / 8
-/** Used if the system reports no limit. */
+/** Assumed if the system reports no limit. */
 const USUAL_DESCRIPTORS = 1024
 
 export type ConnectionBound = {
   readonly most: number
-  /** Addresses of proxies: anyone may be behind one, so its connections do not count as one network. */
+  /** Addresses of proxies. Anyone may be behind a proxy, so its connections don't count as one network. */
   readonly trustedProxies: readonly string[]
 }
 
 /**
- * How many connections a server accepts. The rest of the process's descriptors are for sign-ins, databases and sandbox
- * processes.
+ * Returns how many connections a server accepts. The process needs its other descriptors for sign-ins, databases and
+ * sandbox processes.
  * @param descriptors see `descriptorLimit`
  */
 export function mostConnections(port: keyof typeof PARTS, descriptors = descriptorLimit()): number {
@@ -28,7 +31,10 @@ export function mostConnections(port: keyof typeof PARTS, descriptors = descript
 
 let known: number | null = null
 
-/** How many file descriptors this process may have open (`ulimit -n`); it does not change while the process runs. */
+/**
+ * Returns how many file descriptors this process may have open (`ulimit -n`). The limit does not change while the
+ * process runs.
+ */
 export function descriptorLimit(): number {
   known ??= readLimit()
   return known
@@ -40,7 +46,7 @@ function readLimit(): number {
   // Node's types lack these.
   const report: { excludeNetwork?: boolean | undefined; getReport(): Partial<Report> } = process.report
   const before = report.excludeNetwork
-  // Otherwise the report does DNS lookups.
+  // Otherwise generating the report does DNS lookups.
   report.excludeNetwork = true
   const { userLimits } = report.getReport()
   report.excludeNetwork = before
@@ -50,14 +56,14 @@ function readLimit(): number {
 }
 
 /**
- * Bounds the connections of a server, including WebSockets. Chosen here: while there is room, networks have no separate
- * bound, since an office or a proxy that is not listed in `TRUSTED_PROXIES` is one address for many people. When there
- * is no room, a connection from another network replaces the newest one of the network with the most connections;
- * further ones from that network are refused.
+ * Limits a server's connections, including WebSockets. Chosen here: below the limit, there is no limit per network,
+ * since many people may share the address of an office or of a proxy that is not listed in `TRUSTED_PROXIES`. At the
+ * limit, a connection from another network replaces the newest connection of the network with the most connections;
+ * that network can't open more.
  */
 export function boundConnections(server: Server, { most, trustedProxies }: ConnectionBound): void {
   const isTrusted = proxyAddr.compile([...trustedProxies])
-  /** In order of arrival. */
+  /** Connections in order of arrival. */
   const networks = new Map<string, Set<Socket>>()
   let count = 0
   // The hard limit: above it, Node closes a connection before this code sees it.

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import proxyAddr from 'proxy-addr'
 import { plainAddress } from './network.ts'
 
-/** The browser's side of a request. Forwarding headers count only if a trusted proxy sent them. */
+/** The client of a request, as the browser sees it. Forwarding headers are used only if a trusted proxy sent them. */
 export type ClientSide = {
   /** As `plainAddress` writes it. */
   readonly address: string
@@ -38,8 +38,8 @@ export function createClientReader(trusted: readonly string[]): (request: Incomi
 }
 
 /**
- * The last address that a trusted proxy did not add. If a proxy forwards anything else, such as `unknown`, the request
- * counts as the proxy's own: otherwise any string would get a separate counter.
+ * Returns the last address that is not a trusted proxy's. If a proxy forwards something that is not an address, such as
+ * `unknown`, the request counts as the proxy's own. Otherwise any string would get a separate rate limit.
  */
 function addressOf({ socket, headers }: IncomingMessage, isTrusted: Trust): string {
   let address = plainAddress(socket.remoteAddress ?? '') ?? ''

@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 
-/** The policies of design sections 3, 7 and 8. */
+/** Content security policies, from design sections 3, 7 and 8. */
 const PAGE = (nonce: string, connect: "'none'" | "'self'") =>
   `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'self' 'nonce-${nonce}'; ` +
   `img-src 'self' data:; font-src 'self'; connect-src ${connect}; worker-src 'none'; form-action 'self'; ` +
@@ -14,7 +14,7 @@ const NO_POPUPS = '; sandbox allow-scripts allow-forms allow-same-origin allow-m
 
 const NOT_HTML = "default-src 'none'; frame-ancestors 'none'"
 
-/** For media whose scripts a browser would run. */
+/** For media types in which a browser would run scripts. */
 const ACTIVE_MEDIA = "sandbox; default-src 'none'"
 
 /** The headers of every response, including errors and probes. Pages that need more permissions set them separately. */
@@ -42,8 +42,8 @@ export function allowPage(ctx: Context, nonce: string, options: { readonly frame
 }
 
 /**
- * For the preview of a login page in a frame of the admin pages. It runs its author's scripts, in an opaque origin.
- * @param media the address of the solution's media; images, styles and fonts load only from there
+ * For the preview of a login page in a frame on the admin pages. It runs the author's scripts in an opaque origin.
+ * @param media the URL of the solution's media; images, styles and fonts load only from there
  */
 export function allowLoginPreview(ctx: Context, nonce: string, media: string): void {
   ctx.set(

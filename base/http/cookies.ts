@@ -1,8 +1,8 @@
 import type { Context } from 'koa'
 
 /**
- * Where cookies are valid. `realm`: what they are for, a solution (by its name) or the control center; part of the
- * cookie's name. A realm has its own host, or a path of a shared one.
+ * Where cookies are valid. `realm` is a solution's name or the control center, and is part of the cookie's name. A
+ * realm has its own host name, or a path on a shared one.
  */
 export type CookieScope = { readonly realm: string; readonly secure: boolean; readonly ownHost: boolean }
 
@@ -18,22 +18,29 @@ function cookieName(kind: CookieKind, scope: CookieScope): string {
   return `${prefix}${kind}-${scope.realm}`
 }
 
-/** For cookies that only tell browsers apart, so any of them will do; see `cookieValues` for the order. */
+/**
+ * Returns the first cookie of a name. Only for cookies that distinguish browsers, where it doesn't matter which one is
+ * used. See `cookieValues` for the order.
+ */
 export function readCookie(ctx: Context, kind: CookieKind, scope: CookieScope): string | undefined {
   return readCookies(ctx, kind, scope).at(-1)
 }
 
-/** For cookies that prove something, check each of them: only the value shows which one is ours. */
+/** Returns all cookies of a name. Check each one if the cookie authenticates: only the value shows which one we set. */
 export function readCookies(ctx: Context, kind: CookieKind, scope: CookieScope): readonly string[] {
   return cookieValues(ctx, cookieName(kind, scope))
 }
 
-/** Each costs a database query: another site on the host must not make a request expensive. */
+/**
+ * Maximum cookies to check. Each costs a database query, and another site on the same host must not be able to make
+ * requests expensive.
+ */
 const MOST_COOKIES = 10
 
 /**
- * All cookies of a name, those with longer paths first (RFC 6265, 5.4). Another site on the same host, or on another
- * port, can add some with another path. The last ones have the shortest paths, so other pages send them too.
+ * Returns all cookies of a name, those with longer paths first (RFC 6265, 5.4). Another site on the same host, or on
+ * another port, can add some with another path. The last ones have the shortest paths, so they are also sent to other
+ * pages.
  */
 export function cookieValues(ctx: Context, name: string): readonly string[] {
   return ctx
@@ -45,7 +52,7 @@ export function cookieValues(ctx: Context, name: string): readonly string[] {
     .slice(-MOST_COOKIES)
 }
 
-/** The kinds that start with `prefix` among the cookies that this browser sent for the realm. */
+/** Returns the kinds of the realm's cookies that start with `prefix` and that this browser sent. */
 export function cookieKinds<Prefix extends 'oauth-'>(
   ctx: Context,
   prefix: Prefix,
@@ -69,7 +76,7 @@ export function setCookie(
   value: string | null,
   maxAge?: number,
 ): void {
-  // The site's address decides whether the connection is secure: behind a proxy the socket doesn't show it.
+  // The site's URL shows whether the connection is secure; behind a proxy, the socket doesn't.
   ctx.cookies.secure = scope.secure
   ctx.cookies.set(cookieName(kind, scope), value, {
     httpOnly: true,

@@ -12,18 +12,18 @@ export interface Draining {
   /** Whether new requests are refused because they couldn't finish in time. */
   isRefusing(): boolean
   /**
-   * @param move called after half of the time, with the remaining ms. Anything that lives longer than a request moves
-   *   to another host then, since load balancers know by that time.
+   * @param move called halfway through, with the remaining ms. By then load balancers know that this host is draining,
+   * so anything that outlives a request can move to another host.
    * @returns when the time is over or `hurry` was called
    */
   drain(move: (within: number) => void): Promise<void>
-  /** Ends the wait of `drain`. */
+  /** Ends the wait in `drain`. */
   hurry(): void
 }
 
 /**
- * Requests on open connections are accepted for this long after draining, in ms: they can finish within the stop's
- * grace.
+ * Requests on open connections are accepted for this long after draining, in ms. They can still finish within the grace
+ * period of the stop.
  */
 const LAST_REQUESTS = 1000
 
@@ -61,7 +61,10 @@ export function endKeptConnections({ isReady }: Pick<Draining, 'isReady'>): Midd
   }
 }
 
-/** @throws ERR_STOPPING for requests that couldn't finish in time; load balancers have redirected almost all by then */
+/**
+ * @throws ERR_STOPPING for requests that couldn't finish in time; by then, load balancers send almost all requests to
+ * other hosts
+ */
 export function refuseWhileStopping({ isRefusing }: Pick<Draining, 'isRefusing'>): Middleware {
   return (_ctx, next) => {
     if (isRefusing()) throw new PlatformError('ERR_STOPPING', 'The host is stopping.', { retryAfter: 5 })

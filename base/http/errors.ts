@@ -7,10 +7,10 @@ export type ErrorRow = {
   readonly fixedBy: 'caller' | 'solution' | 'operator'
   /** The text on the error page. Codes without one are rarely shown to a person. */
   readonly page?: ErrorKind
-  /** Follows from the operator's own settings: it isn't logged, and the message is shown whatever the status is. */
+  /** Caused by the operator's own settings, so it isn't logged, and the message is shown for every status. */
   readonly isExpected?: true
   /**
-   * The message is shown even if the status is 500 or more: it reveals nothing internal, and the caller needs it to
+   * The message is shown even if the status is 500 or higher: it reveals nothing internal, and the caller needs it to
    * continue.
    */
   readonly isShown?: true
@@ -21,8 +21,8 @@ export type ErrorRow = {
 }
 
 /**
- * Every stable code of the platform's errors. Outcomes of scripts (`script_error`, `script_timeout`, …) are a separate
- * vocabulary: see `runtime/outcome.ts`.
+ * Every stable code of the platform's errors. Script outcomes (`script_error`, `script_timeout`, …) are separate codes:
+ * see `runtime/outcome.ts`.
  */
 export const ERRORS = {
   ERR_BAD_REQUEST: {

@@ -14,7 +14,8 @@ export type EventStream = {
   /** A comment that is sent first, so that the reader knows that the stream is open. */
   readonly greeting: string
   /**
-   * Whether the reader is still authorized. If the check fails, as while the database is down, the stream continues.
+   * Whether the reader is still authorized. If this check throws, for example because the database is down, the stream
+   * continues.
    */
   readonly isStillIn: () => Promise<boolean>
   /**
@@ -25,7 +26,7 @@ export type EventStream = {
 }
 
 /**
- * Most bytes that a reader may leave unread, beyond those sent at the beginning. Then it is disconnected; it can
+ * Maximum unread bytes, not counting those sent at the beginning. A reader that exceeds it is disconnected and can
  * reconnect.
  */
 const MOST_UNREAD = 1024 ** 2
@@ -72,17 +73,17 @@ export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }:
   ctx.status = 200
   ctx.type = 'text/event-stream'
   ctx.req.socket.setTimeout(0)
-  // This connection carries nothing else; otherwise a stopping server would wait for it.
+  // Nothing else uses this connection. Without this, a stopping server would wait for it.
   if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
   ctx.body = stream
-  // It ended during `begin`.
+  // The stream ended during `begin`.
   if (isOver) return leave()
   stopAsking = repeat(KEEP_ALIVE, keepAlive)
   ctx.req.on('close', end)
   if (ctx.req.closed) end()
 }
 
-/** Whether the request asks for events rather than for JSON. */
+/** Whether the request accepts an event stream rather than JSON. */
 export function wantsEvents(ctx: Context): boolean {
   return ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream'
 }

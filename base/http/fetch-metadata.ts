@@ -2,7 +2,8 @@ import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 
 /**
- * HTML is sent only for navigations: another page could read or disguise a page that is fetched, framed or embedded.
+ * HTML is sent only for navigations. If a page could be fetched, framed or embedded, another page could read or
+ * disguise it.
  */
 export function requireNavigation(ctx: Context): void {
   if (isNavigation(ctx)) return
@@ -18,15 +19,18 @@ export function isNavigation(ctx: Context): boolean {
 }
 
 /**
- * For the few pages that are shown in a frame of our own origin. Browsers send neither header over http, except on
- * loopback: the page's own `frame-ancestors` and `sandbox` must be enough then.
+ * For the few pages that are shown in a frame of our own origin. Over http, except on loopback, browsers send neither
+ * header. Then only the page's own `frame-ancestors` and `sandbox` protect it.
  */
 export function isFrameOfOurs(ctx: Context): boolean {
   const [destination, site] = [ctx.get('Sec-Fetch-Dest'), ctx.get('Sec-Fetch-Site')]
   return (destination === '' && site === '') || (destination === 'iframe' && site === 'same-origin')
 }
 
-/** Data is for fetch and the address bar. As an image or script, its status and size would leak to another page. */
+/**
+ * Data may be requested with fetch or from the address bar, but not as an image or script: its status and size would
+ * leak to another page.
+ */
 export function requireDataRequest(ctx: Context): void {
   if (['', 'empty', 'document'].includes(ctx.get('Sec-Fetch-Dest'))) return
   throw new PlatformError(
@@ -36,8 +40,8 @@ export function requireDataRequest(ctx: Context): void {
 }
 
 /**
- * Where a POST came from, by Fetch Metadata or, if that is absent, by Origin. `unknown`: the sender sent neither
- * (curl); the form's hidden token must be enough then.
+ * Where a POST came from, according to Fetch Metadata or, if that is absent, to Origin. `unknown`: neither header was
+ * sent (for example by curl), so only the form's hidden token protects it.
  */
 export function sourceOfPost(ctx: Context, origin: string): 'same-origin' | 'foreign' | 'unknown' {
   const site = ctx.get('Sec-Fetch-Site')

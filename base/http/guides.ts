@@ -23,7 +23,7 @@ export function addGuideRoutes(router: Router, site: string = SITE): void {
   router.get('/guides/*path', async (ctx, next) => {
     const { path = '' } = ctx.params as { path?: string }
     const type = TYPES[extname(path)]
-    // Only a file that was there at the start is read, so no path can point anywhere else.
+    // Only files that existed at startup are read, so no path can point anywhere else.
     if (!files.has(path) || type === undefined) return next()
     allowGuide(ctx)
     ctx.type = type
@@ -32,7 +32,7 @@ export function addGuideRoutes(router: Router, site: string = SITE): void {
 }
 
 /**
- * The address of a guide, or null if this installation has no docs.
+ * Returns the URL of a guide, or null if this installation has no docs.
  * @param root the prefix of the service's pages
  * @param guide a page of `docs/`, without its extension, and an anchor: `operating#users`
  */

@@ -1,7 +1,10 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import { type EarlyAnswer, earlyAnswer } from './early-answer.ts'
 
-/** Reports that a request's headers are too large, before the rest is read. @param most such as "16384 bytes" */
+/**
+ * Reports that a request's headers are too large, before the rest of the request is read.
+ * @param most for example "16384 bytes"
+ */
 export function headersTooLarge(most: string): EarlyAnswer {
   return earlyAnswer(
     new PlatformError(

@@ -1,7 +1,9 @@
 import type { Middleware } from 'koa'
 import { requireReading } from './method-check.ts'
 
-/** Probes, under any host name: live while the process responds, ready while it accepts new work. */
+/**
+ * Health probes, which respond under any host name: live while the process responds, ready while it accepts new work.
+ */
 export function health(isReady: () => boolean): Middleware {
   return (ctx, next) => {
     if (ctx.path !== '/health/live' && ctx.path !== '/health/ready') return next()

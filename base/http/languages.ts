@@ -1,8 +1,8 @@
 import Negotiator from 'negotiator'
 
 /**
- * The locale for a response: the best of `available` for the browser's Accept-Language. A browser that requests `nl-BE`
- * gets `nl` if there is no `nl-BE`; one that requests `nl` gets `nl-BE` if there is no `nl`.
+ * Returns the locale for a response: the best match in `available` for the browser's Accept-Language. A browser that
+ * requests `nl-BE` gets `nl` if there is no `nl-BE`; one that requests `nl` gets `nl-BE` if there is no `nl`.
  * @param available locales such as `nl` and `nl-BE`, the fallback first
  */
 export function chooseLocale(acceptLanguage: string, available: readonly string[]): string {
@@ -14,8 +14,8 @@ export function chooseLocale(acceptLanguage: string, available: readonly string[
 }
 
 /**
- * The locale of dates and numbers: `locale`, with the browser's region if `locale` has none. For `en` and a browser
- * that requests `en-GB`, that is `en-GB`.
+ * Returns the locale for dates and numbers: `locale`, with the browser's region if `locale` has none. For `en` and a
+ * browser that requests `en-GB`, that is `en-GB`.
  */
 export function localeOfFormats(locale: string, acceptLanguage: string): string {
   const prefix = `${locale.toLowerCase()}-`

@@ -1,6 +1,6 @@
 /**
- * An address in its canonical form, for counting, display and comparison: without port, brackets and zone, IPv6 as in
- * RFC 5952, and IPv4-mapped IPv6 as IPv4. Some proxies, such as Azure's gateways, forward `address:port`.
+ * Returns an address in canonical form, for counting, display and comparison: without port, brackets and zone, IPv6 as
+ * in RFC 5952, and IPv4-mapped IPv6 as IPv4. Some proxies, such as Azure's gateways, forward `address:port`.
  * @returns null if the text is not an address
  */
 export function plainAddress(text: string): string | null {
@@ -13,7 +13,7 @@ export function plainAddress(text: string): string | null {
   return high === undefined || low === undefined ? ipv6 : [...bytesOf(high), ...bytesOf(low)].join('.')
 }
 
-/** Four decimal numbers without leading zeros, which some parsers read as octal. */
+/** Four decimal numbers. Leading zeros are not allowed, because some parsers read them as octal. */
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/
 
 function bytesOf(group: string): readonly number[] {
@@ -21,7 +21,7 @@ function bytesOf(group: string): readonly number[] {
   return [value >> 8, value & 255]
 }
 
-/** An IPv4 address, or the /64 of an IPv6 address, which is what one customer gets. */
+/** Returns an IPv4 address, or the /64 of an IPv6 address, since providers assign a /64 to each customer. */
 export function networkOf(address: string): string {
   const plain = plainAddress(address) ?? address
   if (!plain.includes(':')) return plain

@@ -1,9 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Requests of one HTTP/1.1 connection that are processed at the same time. Browsers don't pipeline. */
+/** Maximum requests of one HTTP/1.1 connection that are processed at the same time. Browsers don't pipeline. */
 export const MOST_OPEN = 8
-/** Most queued requests. A connection that sends more is closed. One chunk of up to 64 kB can contain many requests. */
+/**
+ * Maximum queued requests. A connection that sends more is closed. One chunk of up to 64 kB can contain many requests.
+ */
 export const MOST_WAITING = 1000
 
 type Connection = {
@@ -15,8 +17,8 @@ type Connection = {
 
 /**
  * Processes at most `MOST_OPEN` pipelined requests of a connection (RFC 9112, 9.3.2) and doesn't read its socket while
- * more are queued. Responses are sent in the order of the requests, so each further one would hold a response that
- * can't be sent yet.
+ * more are queued. Responses are sent in the order of the requests, so each further request would hold a response in
+ * memory that can't be sent yet.
  */
 export function inTurn(handle: RequestListener): RequestListener {
   const connections = new WeakMap<Socket, Connection>()

@@ -16,7 +16,7 @@ export type OpeningParts = {
   readonly log: Logger
   readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
   readonly errors: ErrorOptions
-  /** Measures each request that has a readable target, and its response. */
+  /** Measures each request with a valid target, and its response. */
   readonly measure?: Middleware
 }
 
@@ -37,7 +37,7 @@ export function openingSteps({ settings, log, draining, errors, measure }: Openi
 
 export function appOf(steps: readonly Middleware[]): Koa {
   const app = new Koa()
-  // `answerErrors` responds to errors; what fails after it is a broken connection.
+  // `answerErrors` has already responded to errors, so anything that fails here is a broken connection.
   app.silent = true
   for (const step of steps) app.use(step)
   return app

@@ -12,7 +12,7 @@ export async function readForm(ctx: Context, limits: Limits): Promise<Map<string
   return new Map(await readFormPairs(ctx, limits))
 }
 
-/** As `readForm`, with every value of a repeated name. */
+/** Same as `readForm`, but with every value of a repeated name. */
 export async function readFormPairs(ctx: Context, limits: Limits): Promise<[name: string, value: string][]> {
   const { rawBody } = await parseBody(ctx, 'text', 'application/x-www-form-urlencoded', limits.FORM_BODY)
   const fields = new URLSearchParams(rawBody)
@@ -38,7 +38,7 @@ export async function readJson(ctx: Context, limits: Limits): Promise<unknown> {
   return body
 }
 
-/** As `readJson`, or null if the request has no body. */
+/** Same as `readJson`, but null if the request has no body. */
 export async function readOptionalJson(ctx: Context, limits: Limits): Promise<unknown> {
   const hasBody = ctx.get('Transfer-Encoding') !== '' || (ctx.request.length ?? 0) > 0
   return hasBody ? readJson(ctx, limits) : null
@@ -74,7 +74,7 @@ async function parseBody(ctx: Context, as: 'json' | 'text', type: string, limit:
   } catch (error) {
     throw unread(error, limit)
   }
-  // The library skips requests that are closed and types it does not know.
+  // The library silently skips closed requests and unknown media types.
   if (ctx.request.rawBody === undefined) throw endedEarly()
   return ctx.request
 }

@@ -2,7 +2,10 @@ import type { Middleware } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import { sendProblem } from './answer-errors.ts'
 
-/** Refuses an address that can't be parsed, as in `GET http://[x/ HTTP/1.1`: all later steps may read its path. */
+/**
+ * Rejects a request target that can't be parsed, as in `GET http://[x/ HTTP/1.1`, because all later steps may read its
+ * path.
+ */
 export const needReadableTarget: Middleware = (ctx, next) => {
   try {
     void ctx.path

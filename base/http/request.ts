@@ -5,7 +5,7 @@ import type { CookieScope } from './cookies.ts'
 import { requireNavigation } from './fetch-metadata.ts'
 import type { Site, Sites } from './sites.ts'
 
-/** What the first steps learn about a request; later steps read it from `ctx.state`. */
+/** What the first middleware steps find out about a request; later steps read it from `ctx.state`. */
 export type RequestState = {
   correlationId: string
   client: ClientSide
@@ -21,7 +21,7 @@ export function createNonce(): string {
   return randomBytes(18).toString('base64url')
 }
 
-/** The cookie scope of a solution for this request. */
+/** Returns a solution's cookie scope for this request. */
 export function cookieScope(ctx: Context, sites: Sites, solution: string): CookieScope {
   const secure = sites.originOf(solution, stateOf(ctx).client).startsWith('https:')
   return { realm: solution, secure, ownHost: !sites.shared }

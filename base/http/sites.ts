@@ -3,7 +3,7 @@ import { hostnameOf, isHostLabel, isLoopback } from '../config/host-names.ts'
 import type { SolutionOrigin } from '../config/properties.ts'
 import type { ClientSide } from './client.ts'
 
-/** What a host name refers to: the platform with all solutions, or a single solution. */
+/** What a host name refers to: the platform with all solutions, or one solution. */
 export type Site =
   | { readonly kind: 'platform'; readonly origin: string }
   | { readonly kind: 'solution'; readonly solution: string; readonly origin: string }
@@ -11,11 +11,11 @@ export type Site =
 export interface Sites {
   /** The site of a request; null for an unknown host name (421). */
   find(client: ClientSide): Site | null
-  /** The address of a solution as its users see it, without a path. */
+  /** A solution's URL as its users see it, without a path. */
   originOf(solution: string, client: ClientSide): string
   /**
-   * As `originOf`, for readers of the admin port: without `SOLUTION_ORIGIN` and `PUBLIC_URL`, it is the host name that
-   * they use there, with the port of the pages.
+   * Same as `originOf`, but for requests to the admin port: without `SOLUTION_ORIGIN` and `PUBLIC_URL`, it has the host
+   * name used there and the port of the pages.
    */
   originForAdmin(solution: string, client: ClientSide): string
   /** Whether all solutions share an origin, and so must trust each other. */
@@ -28,7 +28,7 @@ type SiteSettings = {
   readonly allowedHosts: readonly string[]
 }
 
-/** @param port the port that the pages listen on, for a loopback `SOLUTION_ORIGIN` without one */
+/** @param port the port that the pages listen on, used for a loopback `SOLUTION_ORIGIN` without a port */
 export function createSites(settings: SiteSettings, port: () => number): Sites {
   const { solutionOrigin, publicUrl, allowedHosts } = settings
 

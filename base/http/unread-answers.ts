@@ -13,14 +13,14 @@ const SLOW = 12 * 1024
 type Seen = {
   readonly network: string | null
   readonly answers: Set<ServerResponse>
-  /** In bytes, at the last check: sent to the peer, and held. */
+  /** In bytes, at the last check: sent to the peer, and still unread. */
   taken: number
   held: number
 }
 
 /**
- * Bounds the memory of HTTP/1.1 responses that the peer doesn't read: while slow connections hold more than `mostHeld`
- * bytes in total, those that hold most are closed. HTTP/2 has the same bound in base/tls/http2-sessions.ts.
+ * Limits the memory for HTTP/1.1 responses that the peer doesn't read. If slow connections have more than `mostHeld`
+ * unread bytes in total, those with the most are closed. base/tls/http2-sessions.ts has the same limit for HTTP/2.
  * @param checkEvery time between two checks while responses are open, in ms
  * @returns a function that checks now
  */
@@ -70,7 +70,7 @@ export function boundUnreadAnswers(
 /** The bytes of a connection that have been unread since the last check; 0 if it reads fast enough. */
 function heldSlowly(socket: Socket, seen: Seen): number {
   let held = 0
-  // For the response that is being sent, this includes the socket's buffer.
+  // For the response that is being sent, this includes bytes in the socket's buffer.
   for (const answer of seen.answers) held += answer.writableLength
   const taken = socket.bytesWritten - socket.writableLength
   const result = taken - seen.taken < SLOW ? Math.min(held, seen.held) : 0

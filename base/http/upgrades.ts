@@ -11,9 +11,9 @@ import { earlyAnswer } from './early-answer.ts'
 type Upgrade = { readonly socket: Socket; readonly head: Buffer; readonly response: ServerResponse }
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
-/** Handshakes that every server refuses, with the reason. */
+/** Handshakes that every server rejects, with the reason. */
 const refused = new WeakMap<IncomingMessage, string>()
-/** Requests per connection without a complete response. */
+/** The number of requests per connection without a complete response. */
 const openRequests = new WeakMap<Socket, number>()
 
 /**
@@ -25,7 +25,8 @@ export function asksForWebSocket(request: IncomingMessage): boolean {
 
 /**
  * Node's `shouldUpgradeCallback`. Node emits an upgrade while the request's body is still arriving, as a stream that is
- * not a socket, and while earlier requests still wait for their responses. Neither could be answered in order.
+ * not a socket, and while earlier requests still wait for their responses. In both cases, the responses could not be
+ * sent in order.
  */
 export function takesUpgrade(request: IncomingMessage): boolean {
   if (!asksForWebSocket(request)) return false
@@ -72,7 +73,7 @@ function refuse(response: ServerResponse, reason: string): void {
 
 /**
  * Passes WebSocket handshakes through every step of the app, like any other request. A step that refuses one sets the
- * status of its response. The step that accepts it calls `takeWebSocket`.
+ * status of its response. The step that accepts it calls `takeWebSocket`, which takes over the socket.
  */
 export function passUpgrades(server: Server, app: Koa): void {
   const handle = app.callback()
@@ -109,13 +110,14 @@ export function takeWebSocket(ctx: Context, sockets: WebSocketServer, use: (sock
 }
 
 /**
- * Most fragments per message. Browsers send messages of our size in one or a few; each buffered fragment takes memory.
+ * Maximum fragments per message, since each buffered fragment takes memory. Browsers send messages of this size in one
+ * or a few fragments.
  */
 const MOST_PARTS = 64
 
 /** @param longest in bytes per message; a connection that sends more is closed */
 export function createWebSocketServer(longest: number): WebSocketServer {
-  // Without compression, which would need memory per connection.
+  // Compression is off because it would need memory for each connection.
   return new WebSocketServer({
     noServer: true,
     maxPayload: longest,

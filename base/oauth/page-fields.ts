@@ -4,7 +4,7 @@ import { providerForms } from './provider-settings.ts'
 import { SECRET_HOSTS } from './secret-hosts.ts'
 import { secretNameOf } from './secret-name.ts'
 
-/** OAuth settings as written, by their names in design section 8. */
+/** OAuth settings as written, by the names from design section 8. */
 export type WrittenOAuthSettings = z.infer<typeof PartialOAuthForm>
 
 type SettingValues = Readonly<Record<string, unknown>>
@@ -13,12 +13,12 @@ export type OAuthField = {
   readonly name: string
   /** The operator's value; '' if not set. */
   readonly value: string
-  /** The manifest's value, used only with the manifest's provider. */
+  /** The manifest's value, used only if the manifest's provider is selected. */
   readonly ofManifest: string
   /** The providers that have the setting. */
   readonly providers: readonly string[]
   readonly requiredBy: readonly string[]
-  /** The default of each provider that has one. */
+  /** The default value for each provider that has one. */
   readonly defaults: Readonly<Record<string, string>>
   /** The allowed values; null for any text. */
   readonly values: readonly string[] | null

@@ -3,14 +3,14 @@ import { PROVIDERS, type ProviderName, type ProviderRow } from './providers.ts'
 
 type SettingName = keyof typeof OAUTH_SETTINGS
 
-/** A setting of a provider, as shown in a form (guide 2.3). */
+/** A provider's setting, as shown in a form (section 2.3 of the guide). */
 export type ProviderSetting = {
   readonly name: SettingName
   readonly title: string
   readonly description: string
   /** `issuer`: required unless an issuer is given. */
   readonly required: 'yes' | 'no' | 'issuer'
-  /** Used if the setting is missing; null for none, or for the value from the discovery document. */
+  /** The default. null if there is none, or if it comes from the discovery document. */
   readonly default: string | null
   /** The allowed values; null for any text that is valid for the setting. */
   readonly values: readonly string[] | null
@@ -38,7 +38,7 @@ export function providerForms(): readonly ProviderForm[] {
   })
 }
 
-/** Only shown for `Custom`, since the table has the addresses of the other providers. */
+/** Shown only for `Custom`, since the table contains the other providers' URLs. */
 const ADDRESSES: readonly SettingName[] = [
   'authorizationBaseUrl',
   'accessTokenEndpoint',
@@ -47,7 +47,7 @@ const ADDRESSES: readonly SettingName[] = [
   'jwks_uri',
   'userInfoEndpoint',
 ]
-/** Sign-ins work without these. */
+/** Optional settings: sign-ins work without them. */
 const OPTIONAL: readonly SettingName[] = ['userInfoEndpoint', 'refreshTokenEndpoint', 'revokeTokenEndpoint']
 const OWN: readonly SettingName[] = ['tenant', 'domain', 'teamId', 'keyId']
 

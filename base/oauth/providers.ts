@@ -7,7 +7,7 @@ export type ProviderName = 'Google' | 'Microsoft' | 'Apple' | 'Okta' | 'LinkedIn
 export type OwnSetting = 'tenant' | 'domain' | 'teamId' | 'keyId'
 export type OwnSettings = Readonly<Partial<Record<OwnSetting, string>>>
 
-/** A provider's addresses. Missing ones are in its discovery document. */
+/** A provider's URLs. If one is missing, the provider's discovery document is used. */
 export type Places = {
   readonly issuer: string | null
   /** See `OAuthConfiguration`. */
@@ -20,7 +20,7 @@ export type Places = {
 export type ResponseType = 'code' | 'id_token'
 export type ResponseMode = 'query' | 'form_post' | 'fragment'
 
-/** The defaults of a provider, which settings override. */
+/** A provider's defaults, which settings override. */
 export type ProviderRow = {
   /** Its display name; null to use its host name. */
   readonly title: string | null
@@ -36,7 +36,7 @@ export type ProviderRow = {
   readonly sendsNonce: boolean
   readonly responseTypes: readonly ResponseType[]
   readonly responseModes: readonly ResponseMode[]
-  /** Whether all its clients that can run on a server have a secret. */
+  /** Whether all its server-side clients have a secret. */
   readonly needsSecret: boolean
   /** null: chosen from its discovery document. */
   readonly clientAuthentication: ClientAuthentication | null

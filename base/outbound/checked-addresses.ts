@@ -25,21 +25,21 @@ export type AddressRules = {
 }
 
 /**
- * Resolves a place once and returns the addresses that may be used. Connecting only to these is safe from DNS
- * rebinding: a name that resolves to another machine a moment later.
+ * Resolves a place once and returns the addresses that may be used. Connect only to these: this prevents DNS rebinding,
+ * where the name resolves to another machine a moment later.
  * @throws ERR_OUTBOUND_PRIVATE if one of them is not on the public internet and the place is not listed
  * @throws ERR_OUTBOUND_FAILED if the name has no address
  */
 export type CheckedAddresses = (place: Place) => Promise<readonly Address[]>
 
-/** Addresses per name that are tried, in order. */
+/** Maximum addresses per name that are tried, in order. */
 const MOST_ADDRESSES = 8
 
 export function createCheckedAddresses(rules: AddressRules): CheckedAddresses {
   const { setting, lookUp = lookUpAll, ownAddresses = addressesOfMachine } = rules
   const listed = new Set(rules.allowedPrivate.map(listedPlace))
 
-  // Checks every address, not only the one that will be used: a name that is partly private is not public.
+  // Checks every address, not only the one that will be used: a name with any private address is not public.
   return async ({ host, place }) => {
     const addresses = isIP(host) === 0 ? await lookUp(host) : [{ address: host, family: isIP(host) }]
     if (addresses.length === 0) {

@@ -7,8 +7,9 @@ import { readAtMost, waitOf, whyNoAnswer } from './read-answer.ts'
 /**
  * The collector's response to one request.
  *
- * `later`: it is down or busy; `wait` in ms if it sent one. `barred`: the address or token is wrong, which only the
- * operator can fix; `status` 0: there is no address to try. `refused`: it never accepts this body.
+ * `later`: it is down or busy; `wait` in ms if it sent one. `barred`: the URL or token is wrong, which only the
+ * operator can fix; `status` 0 means that there is no address to connect to. `refused`: the collector will never accept
+ * this body.
  */
 export type PostResult =
   | { readonly kind: 'taken'; readonly rejected: number }
@@ -25,7 +26,7 @@ export type PostOptions = {
   readonly rejectedOf: (answer: Uint8Array, format: Format) => number
 }
 
-/** Bytes of a response that are read: a collector sends little, but another server may send a lot. */
+/** Maximum bytes read from a response: a collector sends little, but another server may send a lot. */
 const MOST_ANSWER = 64 * 1024
 /** Longest `Retry-After` that is honored, in ms. */
 const LONGEST_WAIT = 10 * 60_000
@@ -36,7 +37,7 @@ const RETRIED = [408, 429, 502, 503, 504]
 /** For the operator to fix. Chosen here: OTLP drops batches on 404, but an address can be corrected. */
 const BARRED = [401, 403, 404, 405, 407]
 
-/** Sends one request to the collector. It follows no redirects: the token is for that address alone. */
+/** Sends one request to the collector. Doesn't follow redirects, since the token may only be sent to that URL. */
 export async function post(
   body: Uint8Array,
   format: Format,

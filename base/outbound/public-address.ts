@@ -6,8 +6,8 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
 /** The NAT64 prefix for IPv4 addresses: the IPv4 address in the last 32 bits decides. @see RFC 6052, 2.1 */
 const NAT64 = ipaddr.IPv6.parse('64:ff9b::')
 /**
- * In a public range, but served by the machine that a container runs on: Azure's channel to its virtual machines, which
- * exposes data of the machine.
+ * In a public range, but served by the host machine: Azure's channel to its virtual machines (WireServer), which
+ * exposes the machine's data.
  */
 const OF_THE_MACHINE = ['168.63.129.16']
 
@@ -24,7 +24,7 @@ export function isPublicAddress(text: string): boolean {
   return address.zoneId === undefined && address.match(GLOBAL_UNICAST, 3) && address.range() === 'unicast'
 }
 
-/** The same text for all spellings of an address; null if `text` is not an address. */
+/** Returns the same text for all notations of an address; null if `text` is not an address. */
 export function canonicalAddress(text: string): string | null {
   return isIP(text) === 0 ? null : ipaddr.process(text).toNormalizedString()
 }

@@ -1,4 +1,4 @@
-/* Reads responses of a control center or collector, which may be malformed, too long or missing. */
+/* Reads responses from a control center or collector, which may be malformed, too long or missing. */
 
 /** @param most in bytes @returns null if the response is longer; the rest is not read */
 export async function readAtMost(answer: Response, most: number): Promise<Uint8Array | null> {
@@ -13,7 +13,7 @@ export async function readAtMost(answer: Response, most: number): Promise<Uint8A
 }
 
 /**
- * The delay that the server requests with `Retry-After`: seconds or a date (RFC 9110, section 10.2.3).
+ * Returns the delay that the server requests with `Retry-After`, in seconds or as a date (RFC 9110, section 10.2.3).
  * @param longest upper bound for the result, in ms
  * @returns in ms; null if the header is missing or invalid
  */
@@ -24,14 +24,15 @@ export function waitOf(answer: Response, longest: number): number | null {
   return Number.isNaN(wait) ? null : Math.min(Math.max(wait, 0), longest)
 }
 
-/** A code such as ECONNREFUSED; null if there is none. */
+/** Returns the error's code, such as ECONNREFUSED; null if there is none. */
 export function codeOfFailure(error: unknown): string | null {
   const code = (error as { cause?: { code?: unknown } } | undefined)?.cause?.code
   return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : null
 }
 
 /**
- * Why there is no response, for the operator: the error code, since the message may contain addresses of our network.
+ * Tells the operator why there is no response. Uses the error code, since the message may contain addresses in our
+ * network.
  */
 export function whyNoAnswer(error: unknown): string {
   if ((error as Error | undefined)?.name === 'TimeoutError') return 'it did not respond in time'

@@ -6,7 +6,7 @@ import { type PostOptions, type PostResult, post } from './post.ts'
 /** The state of the exporter for one signal, for the health report. */
 export type SenderState = {
   readonly signal: Signal
-  /** `barred`: the collector refuses address or token. */
+  /** `barred`: the collector rejects the URL or token. */
   readonly state: 'ok' | 'away' | 'barred'
   /** The property that the operator must correct if `state` is `barred`; else null. */
   readonly correct: string | null
@@ -19,11 +19,11 @@ export type SenderState = {
 }
 
 export interface Sender {
-  /** Call it after adding to the queue. */
+  /** Call it after adding a batch to the queue. */
   wake(): void
   dropped(count: number, reason: DropReason): void
   state(): SenderState
-  /** Tries to empty the queue for up to `patience` ms. The rest is sent after the next start. */
+  /** Tries to empty the queue for up to `patience` ms. Any remaining batches are sent after the next start. */
   stop(patience: number): Promise<void>
 }
 
@@ -38,12 +38,12 @@ export type SenderParts = PostOptions & {
 }
 
 /**
- * The first and the longest wait after failures, in ms. The actual wait is random, between half and all of that, so
- * that hosts spread their retries.
+ * The first and the longest delay after failures, in ms. The actual delay is random, between half of that and all of
+ * it, so that hosts spread their retries.
  */
 const FIRST_WAIT = 1000
 const LONGEST_WAIT = 60_000
-/** Time between two tries with a wrong token or address, in ms. */
+/** Retry interval in ms while the token or URL is wrong. */
 const BARRED_WAIT = 5 * 60_000
 
 /** Sends the batches of one signal sequentially, in the background. */
@@ -59,7 +59,7 @@ export function createSender(parts: SenderParts): Sender {
   let failures = 0
   let running: Promise<void> | null = null
   let isStopping = false
-  /** Ends the current wait of the loop. */
+  /** Ends the loop's current wait. */
   let endWait = () => {}
 
   function countDropped(count: number, reason: DropReason): void {
@@ -132,7 +132,7 @@ export function createSender(parts: SenderParts): Sender {
     running ??= drain().then(
       () => {
         running = null
-        // A batch was added just after the queue was found empty.
+        // A batch may have been added just after the queue was found empty.
         if (!isStopping && queue.oldest() !== null) start()
       },
       (error: Error) => {
@@ -153,7 +153,7 @@ export function createSender(parts: SenderParts): Sender {
       isStopping = true
       endWait()
       await running
-      // One more try for the last batches, unless the collector is known to be down.
+      // Tries again to send the last batches, unless the collector is known to be down.
       if (state === 'ok') await drain().catch(() => {})
       clearTimeout(timer)
       stopping.abort()

@@ -9,7 +9,7 @@ const { shim: SHIM } = platformOf()
 
 export type Program = 'solhost' | 'control-center'
 
-/** In a clone nothing is installed: npm runs both programs. */
+/** In a clone, the programs are not installed; npm runs both. */
 const IN_CLONE: Readonly<Record<Program, string>> = {
   solhost: 'npx solhost',
   'control-center': 'npm run control-center --',

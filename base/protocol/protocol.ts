@@ -2,9 +2,9 @@ import { OAUTH_SETTINGS, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifes
 import { z } from '../../runtime/zod.ts'
 
 /*
- * The protocol between a Satellite and the control center (design section 9). The Satellite sends all requests, below
- * `CLOUD_URL/satellite/v1/`, with the remote environment token as bearer. Both sides validate with these schemas.
- * Released Satellites rely on them: additions must be optional, and existing parts must not change.
+ * The protocol between a Satellite and the control center (design section 9). The Satellite sends all requests, to
+ * paths under `CLOUD_URL/satellite/v1/`, with the remote environment token as the bearer token. Both sides validate
+ * with these schemas. Released Satellites rely on them: additions must be optional, and existing parts must not change.
  */
 
 export const SATELLITE_API = '/satellite/v1'
@@ -20,22 +20,23 @@ const Time = z.int().min(0)
 const Text = z.string().max(2000)
 export const MOST_SOLUTIONS = 200
 
-/** A text in the settings. It must not contain `%%NAME%%`, which would insert a secret. */
+/** A string in the settings. It must not contain `%%NAME%%`, which would insert a secret. */
 function plain<Schema extends z.ZodType<string>>(schema: Schema) {
   return schema.refine((text) => !text.includes('%%'), { error: 'must not contain %%NAME%%' }).optional()
 }
 
 /**
- * The OAuth settings that the control center may set. They contain no secrets and no addresses, so that anyone who
- * controls the control center can't send users, codes, tokens or a secret elsewhere. Addresses, and where a failed
- * login redirects to, come only from the manifest or the Satellite's operator. Parameters that are passed on can
- * contain addresses too, so they are also excluded.
+ * The OAuth settings that the control center may set. They contain no secrets and no URLs, so that anyone who controls
+ * the control center can't send users, codes, tokens or a secret elsewhere. URLs, and the redirect after a failed
+ * login, are set only by the manifest or the Satellite's operator. Parameters that are passed through can contain URLs,
+ * so they are excluded too.
  */
 export const DesiredOAuth = z.strictObject({
   api: OAUTH_SETTINGS.api.optional(),
   clientId: plain(OAUTH_SETTINGS.clientId),
   /**
-   * A reference to a secret: `%%NAME%%` is one that the Satellite's operator stored there, for hosts of their choice.
+   * A reference to a secret: `%%NAME%%` is a secret that the Satellite's operator stored on the Satellite and allowed
+   * for certain hosts.
    */
   apiSecret: z
     .string()
@@ -53,7 +54,7 @@ export const DesiredOAuth = z.strictObject({
 })
 export type DesiredOAuth = z.infer<typeof DesiredOAuth>
 
-/** A map by name of solution, with at most `MOST_SOLUTIONS` entries. */
+/** A map by solution name, with at most `MOST_SOLUTIONS` entries. */
 function bySolution<Schema extends z.ZodType>(schema: Schema) {
   return z
     .record(SolutionName, schema)
@@ -74,14 +75,16 @@ export type DesiredSettings = z.infer<typeof DesiredSettings>
 
 /**
  * The desired state of an environment: a closed list of properties. Any other property makes it invalid, so that anyone
- * who controls the control center can't reach grants, secrets, the admin account or addresses of a Satellite through
- * it.
+ * who controls the control center can't change a Satellite's grants, secrets, admin account or URLs through it.
  */
 export const DesiredState = z
   .strictObject({
     /** The environment's id. The Satellite stores the id of its first statement and accepts no other. */
     environment: z.uuid(),
-    /** Increases with each change. A Satellite never accepts a lower number, or another text with the same number. */
+    /**
+     * The sequence number, which increases with each change. A Satellite never accepts a lower number, or different
+     * content with the same number.
+     */
     number: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
     issuedAt: Time,
     /** Solutions that are not listed stay unchanged. */
@@ -104,14 +107,14 @@ export const DesiredAnswer = z.object({ statement: z.string().max(LONGEST_STATEM
 export const LONGEST_WAIT = 55
 
 /**
- * GET `key`: the public key that verifies statements. If none is pinned, the Satellite keeps the key of the first
- * contact.
+ * GET `key`: the public key that verifies statements. If none is pinned, the Satellite trusts the key that it got on
+ * its first connection.
  */
 export const KeyAnswer = z.object({ publicKey: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }).meta({ id: 'KeyAnswer' })
 
 /* GET `bundles/{sha256}`: `application/zip`, only for bundles that the environment's desired state lists. */
 
-/** All other fields of an error are dropped: anyone with a token could send anything. */
+/** All other fields of an error are dropped, since anyone with a token could send anything. */
 const ReportedFault = z.object({
   message: Text,
   file: z.string().max(300).optional(),
@@ -130,14 +133,16 @@ export const SolutionResult = z.object({
 })
 export type SolutionResult = z.infer<typeof SolutionResult>
 
-/** POST `report`: the state of a node of an environment, sent at least every `REPORT_EVERY` and after each change. */
+/**
+ * POST `report`: the state of one of the environment's nodes, sent at least every `REPORT_EVERY` and after each change.
+ */
 export const Report = z
   .object({
-    /** Created when the process starts: an environment can have several nodes. */
+    /** Created when the process starts. Distinguishes the nodes of an environment. */
     node: z.uuid(),
     /** The Satellite's version. */
     version: z.string().max(100),
-    /** The number of the last desired state that it tried; 0: none yet. */
+    /** The sequence number of the last desired state that it tried to apply; 0: none yet. */
     number: z.int().min(0),
     /** `refused`: the statement itself was not accepted; `reason` says why. */
     outcome: z.enum(['none', 'applied', 'failed', 'refused']),
@@ -147,7 +152,7 @@ export const Report = z
     solutions: z
       .array(z.object({ name: SolutionName, sha256: Sha256.nullable(), version: z.string().max(100) }))
       .max(MOST_SOLUTIONS),
-    /** The first items on its health page, as sentences for the operator. */
+    /** The first problems on its health page, as sentences for the operator. */
     health: z.enum(['good', 'warning', 'bad']),
     findings: z.array(Text).max(20),
   })
@@ -168,7 +173,7 @@ export const LoginPageAnswer = z
   .meta({ id: 'LoginPageAnswer' })
 export type LoginPageAnswer = z.infer<typeof LoginPageAnswer>
 
-/** POST `solutions/{name}/authenticate`. `address` is the browser's address, for the throttle. */
+/** POST `solutions/{name}/authenticate`. `address` is the browser's IP address, for the throttle. */
 export const AuthenticateRequest = z
   .strictObject({
     username: z.string().max(200),
@@ -187,7 +192,7 @@ export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>
 export const RefreshRequest = z.strictObject({ uid: z.string().max(200), since: Time }).meta({ id: 'RefreshRequest' })
 export type RefreshRequest = z.infer<typeof RefreshRequest>
 
-/** The response to both, with status 200 even for a refusal. 429 with Retry-After when throttled. */
+/** The response to both, with status 200 even if the sign-in is refused. 429 with Retry-After when throttled. */
 export const AuthenticateAnswer = z
   .discriminatedUnion('outcome', [
     z.object({

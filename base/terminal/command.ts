@@ -37,7 +37,7 @@ export interface Command {
   /** In order. */
   readonly arguments: Readonly<Record<string, Argument>>
   readonly options: Readonly<Record<string, Option>>
-  /** More lines for its help. */
+  /** Additional lines for its help. */
   readonly notes?: () => string
   /** @throws CommandError for errors that the user can fix */
   run(given: Given, terminal: Terminal): Promise<Exit>

@@ -5,9 +5,9 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 const end = (signal: (typeof SIGNALS)[number]) => process.exit(128 + constants.signals[signal])
 
 /**
- * Process 1, as in a container, gets only signals that it listens for. Without this, a signal that arrives while the
- * command line is loading would be lost, and the container would be killed 10 s later. Nothing has started yet, so the
- * process exits immediately, with the code that a shell reports for that signal. For all other processes the system
+ * Process 1, as in a container, gets only the signals that it listens for. Without this, a signal that arrives while
+ * the command line is loading would be lost, and the container would be killed 10 s later. Nothing has started yet, so
+ * the process exits immediately, with the code that a shell reports for that signal. For all other processes the system
  * does this.
  */
 export function heedEarlySignals(): void {
@@ -15,7 +15,7 @@ export function heedEarlySignals(): void {
   for (const signal of SIGNALS) process.on(signal, end)
 }
 
-/** For code that handles the signals itself. */
+/** Removes these handlers, for code that handles the signals itself. */
 export function leaveEarlySignals(): void {
   for (const signal of SIGNALS) process.off(signal, end)
 }

@@ -17,7 +17,9 @@ export async function createLog(level: LogLevel, isTerminal: boolean): Promise<L
   return pino(options, { write: (line) => void shown.write(printableJson(line)) })
 }
 
-/** In ms. If a signal is sent to the whole process group, the launcher forwards it a second time within this time. */
+/**
+ * In ms. If a signal is sent to the whole process group, this process gets it again from the launcher within this time.
+ */
 const SAME_SIGNAL = 500
 
 /**
@@ -28,7 +30,7 @@ export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) =
   let since: number | null = null
   const end = () => {
     if (since !== null) {
-      // The first call reports how it ends.
+      // The first call reports the outcome.
       if (performance.now() - since > SAME_SIGNAL) stop().catch(() => {})
       return
     }
@@ -41,11 +43,11 @@ export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) =
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end)
   leaveEarlySignals()
   process.on('disconnect', end)
-  // The launcher gave us a channel; if that is closed already, the launcher has exited.
+  // The launcher gave us an IPC channel; if that is already closed, the launcher has exited.
   if (process.env.SOLHOST_LAUNCHER !== undefined && !process.connected) end()
 }
 
-/** The system reports the port number, but not which of these settings it is from. */
+/** The system reports the port number, but not which of these settings it came from. */
 const PORTS = 'PORT, ADMIN_PORT, METRICS_PORT or HTTP_REDIRECT_PORT'
 
 /** Why a host could not start, as a message for the operator. */
@@ -65,7 +67,7 @@ export function whyNot(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** The owner of a folder that is mounted into a container is set by number on the machine outside. */
+/** For a folder mounted into a container, the owner is set by UID on the host machine. */
 function whoseFolder(code: string): string {
   if (code === 'EROFS') return 'It is on a read-only file system. Mount it for writing.'
   const user = process.getuid?.()

@@ -4,13 +4,13 @@ type Style = Parameters<typeof styleText>[0]
 
 /** Where a command writes. Styles are used only on a terminal, and not with NO_COLOR. */
 export interface Terminal {
-  /** The requested output. */
+  /** Standard output: the requested output. */
   out(text: string): void
-  /** Everything else: problems, progress. */
+  /** Standard error: everything else, such as problems and progress. */
   err(text: string): void
   /** The text in a style if `out` supports styles, else unchanged. */
   styled(style: Style, text: string): string
-  /** As `styled`, for `err`. */
+  /** Same as `styled`, but for `err`. */
   styledError(style: Style, text: string): string
   /** Whether the command can prompt the user and show progress. */
   readonly isInteractive: boolean
@@ -42,15 +42,15 @@ export function createTerminal(
  */
 const CONTROL = '\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'
 const CONTROLS = new RegExp(`[${CONTROL}]`, 'g')
-/** The same in JSON: escaped or literal. Other escapes match as a whole, without the group. */
+/** Matches the same characters in JSON, escaped or literal. Other escapes are matched as a whole, without the group. */
 const CONTROLS_OF_JSON = new RegExp(`(\\\\(?:u00[01][\\da-f]|[bfr])|[${CONTROL}])|\\\\.`, 'g')
 
-/** Makes a text from a file or a host safe for a terminal: control characters become �. */
+/** Makes text from a file or a host safe for a terminal: control characters become �. */
 export function printable(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(CONTROLS, '�')
 }
 
-/** As `printable`, for JSON, which stays valid. */
+/** Same as `printable`, but for JSON, which stays valid. */
 export function printableJson(text: string): string {
   return text.replace(CONTROLS_OF_JSON, (found: string, control?: string) => (control === undefined ? found : '�'))
 }

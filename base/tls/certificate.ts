@@ -8,12 +8,12 @@ import { readSecretFile } from '../config/secret-file.ts'
 import { unreadSecret } from '../config/unread-secret.ts'
 import { whyRefused } from './why-refused.ts'
 
-/** The certificate file of the host and its password, which may be in a file that changes with it. */
+/** The host's certificate file and its password, which may be in another file that changes together with it. */
 export type CertificateSource = {
   /** Absolute path. */
   readonly file: string
   readonly passphrase: string
-  /** `CERTIFICATE_PASS_FILE`; null: the password is always `passphrase`. */
+  /** `CERTIFICATE_PASS_FILE`; if null, the password is always `passphrase`. */
   readonly passphraseFile: string | null
 }
 
@@ -22,16 +22,16 @@ export type Certificate = {
   readonly pfx: Buffer
   readonly passphrase: string
   readonly x509: X509Certificate
-  /** SHA-256 of file and password: shows whether a touched file really changed. */
+  /** SHA-256 of the file and the password. Shows whether a file with a new modification time really changed. */
   readonly digest: string
 }
 
-/** Chosen here: real files have 2 to 10 kB, so a larger one is some other file. In bytes. */
+/** In bytes. Chosen here: real certificate files have 2 to 10 kB, so a larger file is something else. */
 const LARGEST = 1024 ** 2
 
 /**
- * Reads and checks a PKCS12 file. Synchronously, like the settings: the file is small.
- * @throws ERR_CERTIFICATE with a sentence that says what the file is and what to do; it never contains the password
+ * Reads and checks a PKCS12 file. Synchronous, like reading the settings, since the file is small.
+ * @throws ERR_CERTIFICATE with a message that says what the file is and what to do, without the password
  */
 export function readCertificate(source: CertificateSource): Certificate {
   const { file } = source
@@ -46,7 +46,10 @@ export function readCertificate(source: CertificateSource): Certificate {
   }
 }
 
-/** Uses only Node's public API: the server side of a connection that is never opened returns its own certificate. */
+/**
+ * Uses only Node's public API: a server-side TLS socket returns its own certificate, even if no connection is ever
+ * opened.
+ */
 function ownCertificate(pfx: Buffer, passphrase: string): X509Certificate {
   const secureContext = createSecureContext({ pfx, passphrase })
   const nowhere = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })

@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 
-/** What the operator must know about the certificate in use. */
+/** Information for the operator about the certificate in use. */
 export type CertificateState = {
   /** The names that it is valid for, as the certificate lists them: `DNS:apps.example.org`. */
   readonly names: string
@@ -11,7 +11,7 @@ export type CertificateState = {
   readonly problem: 'expired' | 'not-yet-valid' | 'expires-soon' | null
 }
 
-/** The shortest-lived common certificates (90 days) are renewed after 60 days, when 30 are left. In ms. */
+/** In ms. The shortest-lived common certificates (90 days) are renewed when 30 days are left. */
 export const SOON = 30 * 86_400_000
 
 /** @param now epoch ms */
@@ -36,7 +36,7 @@ export function sayProblem({ problem, validFrom, validTo }: CertificateState, no
   return `The host’s certificate expires at ${iso(validTo)}, in ${days} ${days === 1 ? 'day' : 'days'}. Replace its file with a new one; no restart is needed.`
 }
 
-/** Names that browsers use but the certificate doesn't cover; each stands for its kind. */
+/** Returns names that browsers use but the certificate doesn't cover, one example of each kind. */
 export function namesNotCovered(x509: X509Certificate, names: readonly string[]): readonly string[] {
   return names.filter((name) => {
     const host = name.replace(/^\[|\]$/g, '')

@@ -12,37 +12,40 @@ const REQUEST_TIME = 300_000
 /** If the peer reads too little of a response for this time, in ms, its connection is closed. */
 const STUCK_TIME = 120_000
 /**
- * The peer must read at least this fraction of the pending bytes in `STUCK_TIME`, so that it can't hold responses by
- * reading a byte now and then.
+ * The peer must read at least this fraction of the pending bytes within `STUCK_TIME`, so that it can't keep responses
+ * in memory by reading a byte now and then.
  */
 const LEAST_TAKEN = 1 / 10
 /** A connection that reads fewer bytes than this between two checks is slow: 12 kB per second. */
 const SLOW = 60 * 1024
 const LOOK_EVERY = 5000
-/** A connection that is closed to make room gets this time to end gracefully, in ms. */
+/** Time, in ms, for a connection that is closed to make room to end gracefully. */
 const ROOM_TIME = 1000
 /**
- * Beyond this many connections, a new one closes the connection that was idle longest. If none is idle, it closes one
- * of the network with the most connections, or is refused.
+ * Above this many connections, a new one replaces the connection that has been idle longest. If none is idle, it
+ * replaces one from the network with the most connections, or is refused.
  */
 const MOST_SESSIONS = 4096
 
-/** How many connections a network may have, and which addresses don't count as a network. */
+/** The maximum number of connections per network, and the addresses that don't count as a network. */
 export type ConnectionSettings = {
   readonly limits: Pick<Limits, 'HTTP2_CONNECTIONS_ADDRESS'>
   readonly trustedProxies: readonly string[]
 }
 
 type Seen = {
-  /** Null: a trusted proxy, since anyone may be behind it. */
+  /** Null for a trusted proxy, since anyone may be behind it. */
   readonly network: string | null
   readonly streams: Map<ServerHttp2Stream, number>
   /** When the last request began or ended. */
   lastUse: number
-  /** At the last check, in bytes: what had been written, and what its responses held. */
+  /** In bytes, at the last check: written to the connection, and still held in its responses. */
   written: number
   held: number
-  /** The last time that nothing was pending or enough had been read, with the bytes written and pending then. */
+  /**
+   * The last time that nothing was pending or the peer had read enough, with the bytes written and pending at that
+   * time.
+   */
   progress: { at: number; written: number; held: number }
   /** The bytes that its responses held between the last two checks; 0 if the peer read them fast enough. */
   heldSlowly: number
@@ -50,19 +53,21 @@ type Seen = {
   isGoingAway: boolean
 }
 
-/** With an error, since Node doesn't send a code alone; the session's `error` listener handles it. */
+/** Passes an error, since Node can't send only a code; the session's `error` listener handles it. */
 function turnAway(session: ServerHttp2Session): void {
   session.destroy(new Error('this connection exceeds a limit of the host'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
 }
 
 export interface SessionWatch {
   add(session: ServerHttp2Session): void
-  /** Announces on each connection that no further requests are accepted. It ends with its last response. */
+  /**
+   * Announces on each connection that no further requests are accepted. Each connection closes after its last response.
+   */
   goAway(): void
   destroy(): void
 }
 
-/** Limits HTTP/2 connections: Node has no time limits for them. @param now monotonic, in ms */
+/** Limits the number and duration of HTTP/2 connections, for which Node has no timeouts. @param now monotonic, in ms */
 export function createSessionWatch(
   { limits, trustedProxies }: ConnectionSettings,
   now: () => number = () => performance.now(),
@@ -71,7 +76,7 @@ export function createSessionWatch(
   const mostOfNetwork = limits.HTTP2_CONNECTIONS_ADDRESS
   const isTrusted = proxyAddr.compile([...trustedProxies])
   const sessions = new Map<ServerHttp2Session, Seen>()
-  /** Sessions by network, without those of trusted proxies. */
+  /** Sessions by network, excluding those from trusted proxies. */
   const networks = new Map<string, Set<ServerHttp2Session>>()
   let stopLooking: (() => Promise<void>) | null = null
   let isGoing = false
@@ -138,7 +143,7 @@ export function createSessionWatch(
 
   function makeRoom(among: Iterable<ServerHttp2Session>, of: number): void {
     const idle = [...among].filter((session) => !session.destroyed && sessions.get(session)?.streams.size === 0)
-    // Closes several together: under such a load, sorting for each new connection would cost too much.
+    // Closes several together: under such a load, sorting for each new connection would be too expensive.
     for (const session of idle.sort(byLastUse).slice(0, Math.ceil(of / 64))) {
       forget(session)
       session.goaway()
@@ -147,7 +152,7 @@ export function createSessionWatch(
   }
 
   /**
-   * If all connections are in use, closes one of the network with the most, so that a few networks can't block the
+   * If all connections are in use, closes one from the network with the most, so that a few networks can't block the
    * others.
    */
   function takeFromLargest(own: number): boolean {
@@ -204,7 +209,7 @@ export function createSessionWatch(
   return watch
 }
 
-/** Cancels requests that take too long to arrive. @returns whether the peer has not read for too long */
+/** Cancels requests that take too long to arrive. @returns whether the peer has stopped reading for too long */
 function isTooLong(session: ServerHttp2Session, seen: Seen, now: () => number): boolean {
   let isWaiting = false
   let held = 0

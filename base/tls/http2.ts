@@ -5,7 +5,7 @@ import { SECURITY_HEADERS } from '../http/content-security.ts'
 import { headersTooLarge } from '../http/headers-too-large.ts'
 import { type ConnectionSettings, createSessionWatch } from './http2-sessions.ts'
 
-/** In bytes, counting 32 extra per field (RFC 9113, 6.5.2): corresponds to about 16 kB in HTTP/1.1. */
+/** In bytes, plus 32 per field (RFC 9113, 6.5.2). Corresponds to about 16 kB in HTTP/1.1. */
 const HEADERS_SIZE = 32 * 1024
 /** Browsers send each cookie as a separate field. */
 const HEADER_FIELDS = 512
@@ -19,8 +19,8 @@ const BOUNDS = {
    */
   maxSessionMemory: 10,
   /**
-   * Twice the accepted number of fields; `maxHeaderListSize` is twice the bytes. Up to here the response is 431;
-   * beyond, Node closes the stream without one.
+   * Twice the accepted number of fields; `maxHeaderListSize` is twice the accepted bytes. Up to this limit, the
+   * response is 431; above it, Node closes the stream without a response.
    */
   maxHeaderListPairs: 2 * HEADER_FIELDS,
   maxSessionRejectedStreams: 100,
@@ -39,12 +39,10 @@ const BOUNDS = {
     enableConnectProtocol: false,
   },
 } as const
-/** As `initialWindowSize`, for all bodies of a connection together. */
+/** Same as `initialWindowSize`, but for all request bodies of a connection together. */
 const SESSION_WINDOW = 1024 ** 2
 
-/**
- * The part of a TLS server that handles HTTP/2 connections. Requests pass through the same middleware as over HTTP/1.1.
- */
+/** Handles the HTTP/2 connections of a TLS server. Requests pass through the same middleware as HTTP/1.1 requests. */
 export function createHttp2(
   app: Koa,
   settings: ConnectionSettings,
@@ -74,7 +72,8 @@ export function createHttp2(
 }
 
 /**
- * The app reads `Host` and whether there is a body from HTTP/1.1 headers, so this sets them (RFC 9113, 8.3.1 and 8.1).
+ * The app uses HTTP/1.1 headers to find `Host` and to see whether there is a body, so this sets them (RFC 9113, 8.3.1
+ * and 8.1).
  * @returns false if the request has two different hosts or none, or another scheme: Node validates the path only for
  *   http and https
  */

@@ -3,7 +3,7 @@ import type { ConnectionSettings } from './http2-sessions.ts'
 import { httpServer, httpsServer, type WebServer } from './server.ts'
 import type { HostCertificate } from './watch-certificate.ts'
 
-/** Requests in progress get this long during a stop, in ms. */
+/** Time, in ms, for requests in progress to finish during a stop. */
 const STOP_GRACE = 3_000
 
 /** @param certificate null: without TLS */
@@ -17,7 +17,8 @@ export function listening(server: WebServer, port: number, host: string): Promis
     server.once('error', reject)
     server.listen(port, host, () => {
       server.off('error', reject)
-      // A connection could not be accepted, for example for lack of descriptors or memory. The next one may succeed.
+      // A connection could not be accepted, for example because there were no descriptors or no memory. The next one
+      // may succeed.
       server.on('error', () => {})
       resolve(server)
     })

@@ -6,9 +6,9 @@ import { stateOf } from '../http/request.ts'
 import type { Sites } from '../http/sites.ts'
 
 /**
- * Handles all requests on the port without TLS (`HTTP_REDIRECT_PORT`): redirects GET and HEAD to the same address over
- * https. The host name must be one that the site gate knows, so that nobody can be redirected elsewhere. It refuses
- * forms and requests with credentials, which a tool would otherwise keep sending unencrypted without anyone noticing.
+ * Handles all requests on the port without TLS (`HTTP_REDIRECT_PORT`): redirects GET and HEAD to the same URL over
+ * https. The host name must be a known one, so that nobody can be redirected to another site. Form posts and requests
+ * with credentials are rejected; otherwise a tool could keep sending them unencrypted without anyone noticing.
  *
  * @param port where the host serves TLS, for names without `PUBLIC_URL` and `SOLUTION_ORIGIN`
  */

@@ -25,7 +25,7 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** In ms. Node's default is 120 s, for which each silent connection would hold a socket. */
+/** In ms. With Node's default of 120 s, each silent connection would hold a socket for that long. */
 const HANDSHAKE_TIME = 20_000
 
 /**
@@ -55,7 +55,7 @@ function contextOf({ pfx, passphrase }: Certificate): SecureContextOptions {
 
 class SecureServer extends Server {
   readonly #http2: ReturnType<typeof createHttp2>
-  /** TCP sockets, so that those whose handshake never ends are included: `close` waits for these too. */
+  /** Tracks TCP sockets, so that it includes those whose handshake never ends; `close` waits for them too. */
   readonly #sockets = new Set<Socket>()
 
   constructor(options: ServerOptions, app: Koa, settings: ConnectionSettings) {

@@ -13,15 +13,15 @@ import type { HostCertificate } from './watch-certificate.ts'
 export type WebServer = Server | SecureServer
 
 /**
- * An HTTP server for an app, including its WebSockets. The server itself responds to invalid HTTP, with the security
- * headers of all responses.
+ * Creates an HTTP server for an app, including its WebSockets. The server itself responds to invalid HTTP, with the
+ * same security headers as all other responses.
  */
 export function httpServer(app: Koa, settings?: ConnectionSettings): Server {
   const server = createServer({ shouldUpgradeCallback: takesUpgrade }, inTurn(requestListener(app)))
   return answering(server, app, settings)
 }
 
-/** The same with TLS, for HTTP/1.1 and HTTP/2. New connections use the certificate that is current then. */
+/** Creates the same server with TLS, for HTTP/1.1 and HTTP/2. New connections use the current certificate. */
 export function httpsServer(app: Koa, certificate: HostCertificate, settings: ConnectionSettings): SecureServer {
   return answering(createSecureServer(app, certificate, settings), app, settings)
 }

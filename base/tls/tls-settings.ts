@@ -4,17 +4,17 @@ import type { Values } from '../config/property-groups.ts'
 import type { CertificateSource } from '../config/service-settings.ts'
 import { readCertificate } from './certificate.ts'
 
-/** As they were read: an invalid property has no value. */
+/** The settings as read; an invalid property has no value. */
 type ReadValues = Partial<Values>
 
-/** @param passphraseFile the file of `CERTIFICATE_PASS_FILE`, if set @returns null: no TLS */
+/** @param passphraseFile the file set with `CERTIFICATE_PASS_FILE`, if any @returns null: no TLS */
 export function certificateOf(values: ReadValues, passphraseFile: string | null): CertificateSource | null {
   const { CERTIFICATE_NAME: name, CERTIFICATE_FOLDER: folder, CERTIFICATE_PASS: passphrase } = values
   if (!name || folder === undefined || passphrase === undefined) return null
   return { file: resolve(folder, name), passphrase, passphraseFile }
 }
 
-/** The errors in the TLS settings: an unusable certificate file, and settings that contradict it. */
+/** Returns the errors in the TLS settings: an unusable certificate file, and settings that contradict it. */
 export function tlsFaults(values: ReadValues, certificate: CertificateSource | null): string[] {
   if (certificate === null) {
     if (values.CERTIFICATE_NAME !== '') return []

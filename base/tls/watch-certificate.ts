@@ -20,8 +20,8 @@ export type WatchOptions = {
   /** Host names that browsers use, see `publicNames`. */
   readonly names: readonly string[]
   /**
-   * Polling interval in ms. A change counts after two equal polls, so that a file that is still being written is not
-   * read.
+   * Polling interval in ms. A changed file is read only once two polls see the same state, so that it isn't read while
+   * it is still being written.
    */
   readonly every?: number
   /** Epoch ms. */
@@ -64,7 +64,8 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
   async function look(): Promise<void> {
     const before = seen
     seen = await footprint(source)
-    // The first poll only stores the state, since the file has just been read. The digest reveals a change in between.
+    // The first poll only stores the state, since the file has just been read. The digest reveals any change in
+    // between.
     if (seen !== before || seen === readAs) return
     readAs = seen
     read()
@@ -105,7 +106,7 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
   }
 }
 
-/** Changes whenever the file does: if it is overwritten, replaced, or a link to it changes. */
+/** Changes whenever the file is overwritten or replaced, or a link to it changes. */
 async function footprint({ file, passphraseFile }: CertificateSource): Promise<string> {
   const files = passphraseFile === null ? [file] : [file, passphraseFile]
   const stats = await Promise.all(

@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 
 /**
- * Says what an unusable file is, and the command that converts it: the rest of a sentence that begins with the file's
- * name. The password is in none of the texts; the commands read it from the environment.
+ * Says what an unusable file is and which command converts it. The text continues a sentence that begins with the
+ * file's name. It never contains the password; the commands read that from the environment.
  *
  * @param error Node's error when it tried to use the file
  */
@@ -12,15 +12,16 @@ export function whyRefused(name: string, bytes: Buffer, passphrase: string, erro
   if (kind !== 'pkcs12') return KINDS[kind](file)
   const { message } = error
   const isUnreadable = /not enough data|too long|asn1|header|wrong tag/i.test(message)
-  // Without a MAC, one wrong password in 80 decrypts to something that only fails as ASN.1.
+  // Without a MAC, about one wrong password in 80 decrypts without an error, and only parsing the result as ASN.1
+  // fails.
   if (/mac verify failure|bad decrypt|empty password/i.test(message) || (isUnreadable && isWhole(bytes))) {
     return passphrase === ''
       ? 'has a password, but CERTIFICATE_PASS is empty. Set CERTIFICATE_PASS.'
       : `CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. To test it: openssl pkcs12 -in ${file} -noout -passin env:CERTIFICATE_PASS`
   }
   if (/unsupported/i.test(message)) {
-    // Through a file, since openssl can't read key and certificate from one pipe. The key is encrypted in that file
-    // too.
+    // Uses a temporary file, since openssl can't read the key and the certificate from one pipe. The key is encrypted
+    // in that file too.
     const pem = quoted(`${name}.pem`)
     return (
       'uses legacy encryption (40-bit RC2, as in PKCS12 files from Java before 8u301, mkcert and "openssl -legacy"), ' +
@@ -131,7 +132,7 @@ function bare(file: string): string {
   return file.replace(/^'\.\/(.*)'$/s, '$1').replaceAll(`'\\''`, "'")
 }
 
-/** A new file beside the old one: a failing command must not leave an empty file in its place. */
+/** Writes a new file next to the old one, so that a failing command doesn't leave an empty file in its place. */
 function converted(name: string): string {
   return quoted(`${name.replace(/\.[^.]*$/, '')}-new.p12`)
 }

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { withoutTypes } from '../../runtime/without-types.ts'
 
-/** A browser script as one text, built once at the start. */
+/** A browser script as one string, built once at startup. */
 export type BrowserScript = {
   readonly text: string
-  /** Identifies this text, for a cacheable URL and the ETag. */
+  /** A hash of the script, for a cacheable URL and the ETag. */
   readonly hash: string
 }
 
@@ -16,7 +16,7 @@ const IMPORT = /^import\s+(type\s+)?[^'"]*?from\s+'([^']+)'\n?/gm
  * Bundles a module and its imports, dependencies first, into one strict-mode function. Types are replaced by white
  * space, so no build step and no source map is needed. All modules share the function's scope; a test checks that no
  * name is declared twice.
- * @param library a script that is put before them
+ * @param library a script that is inserted before the modules
  */
 export function makeScript(main: URL, library = ''): BrowserScript {
   const modules: string[] = []

@@ -1,4 +1,4 @@
-/** Lines over a time range, as the template `plot` draws them; the template formats the labels. */
+/** Line charts over a time range. The template `plot` draws them and formats the labels. */
 export type Chart = {
   readonly lines: readonly ChartLine[]
   /** SVG path of a horizontal line at `ChartData.mark`; null: none, or above the scale. */

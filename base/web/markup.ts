@@ -19,7 +19,7 @@ const REFERENCES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** The text of a value in a template: arrays are joined, `null` and `undefined` are empty. */
+/** Returns the text for a value in a template: arrays are joined, `null` and `undefined` become the empty string. */
 export function escaped(value: unknown): string {
   if (value instanceof Markup) return value.text
   if (Array.isArray(value)) return value.map(escaped).join('')
@@ -32,7 +32,7 @@ export function html(parts: TemplateStringsArray, ...values: readonly unknown[])
   return new Markup(String.raw({ raw: parts }, ...values.map(escaped)))
 }
 
-/** The attributes of a tag: `true` gives one without a value; `false`, `null` and `undefined` are left out. */
+/** Builds a tag's attributes: `true` produces one without a value; `false`, `null` and `undefined` are left out. */
 export function attributes(named: Readonly<Record<string, unknown>>): Markup {
   const present = Object.entries(named).filter(([, value]) => value !== false && value !== null && value !== undefined)
   return new Markup(

@@ -35,14 +35,17 @@ const templates = loadTemplates([SHARED_PAGES])
 const loginTemplate = templates.render('login', { styles: sharedStyles('tokens', 'fields', 'login') })
 const page = createPageRenderer(templates, PLATFORM_TEXTS, sharedStyles('tokens', 'fields', 'pages'))
 
-/** Says what happened and what to do next, with the reference for support. Never shows a stack. */
+/**
+ * Renders an error page, which says what happened and what to do next, with a reference for support. Never shows a
+ * stack trace.
+ */
 export function errorPage(frame: PageFrame, model: ErrorModel): string {
   return page('error', frame, platformText(frame.locale, `platform.error.${model.kind}.title`), model)
 }
 
 /**
- * The login template for solutions without one, and the starting point for a customer's. It still has its placeholders
- * and no nonces.
+ * Returns the login template for solutions without one, which is also the starting point for custom ones. It still
+ * contains its placeholders, and no nonces.
  *
  * @see product guide 2.4
  */
@@ -50,7 +53,7 @@ export function defaultLoginTemplate(): string {
   return loginTemplate
 }
 
-/** The named styles, of those shared by both services, indented for a page's head. */
+/** Returns the named style sheets, from those shared by both services, indented for a page's head. */
 export function sharedStyles(...names: readonly string[]): string {
   return indent(names.map((name) => readFileSync(new URL(`styles/${name}.css`, import.meta.url), 'utf8')).join(''))
 }

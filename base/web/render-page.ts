@@ -6,7 +6,7 @@ import { axisTimeFormat, timeFormat } from './time-format.ts'
 
 /** What every page needs: the reader's locale and the nonce of its Content-Security-Policy. */
 export type PageFrame = {
-  /** A BCP 47 tag such as 'nl-BE'. Texts fall back to 'nl', then 'en'; dates follow the whole tag. */
+  /** A BCP 47 tag such as 'nl-BE'. Texts fall back to 'nl', then 'en'; dates use the whole tag. */
   readonly locale: string
   readonly nonce: string
   /** The document's title; by default the page's heading. */
@@ -25,12 +25,12 @@ export type Brand = {
 
 /** Entries of the navigation that belong together. */
 export type NavigationGroup = {
-  /** Its text is `{texts}.group.{name}`; null: the entries have no heading. */
+  /** The key of its heading is `{texts}.group.{name}`; null: the entries have no heading. */
   readonly name: string | null
   readonly parts: readonly (readonly [name: string, href: string])[]
 }
 
-/** What the layout needs for a page of a service: the admin pages or the control center. */
+/** The data that the layout needs for a page of the admin pages or the control center. */
 export type ServiceFrame = {
   /** The prefix of its text keys. */
   readonly texts: 'admin' | 'center'
@@ -46,9 +46,9 @@ export type ServiceFrame = {
   readonly groups: readonly NavigationGroup[]
   /** The URL of the start page. */
   readonly home: string
-  /** The signed-in person, if the page shows them. */
+  /** The signed-in user, if the page shows them. */
   readonly person?: string | null
-  /** The URL of the guide that explains the page; null: no docs are installed. */
+  /** The URL of the guide for the page; null: no docs are installed. */
   readonly guide: string | null
   readonly brand?: Brand | null
   /** The organisation that the page shows. */
@@ -66,7 +66,7 @@ export type PageRenderer = (template: string, frame: PageFrame, heading: string,
 
 /**
  * Compiles every template in these folders once, named by path without extension, so that requests never wait for the
- * disk. Of two with the same name, the later folder's is used.
+ * disk. If two have the same name, the one in the later folder is used.
  */
 export function loadTemplates(folders: readonly URL[]): Eta {
   const templates = new Eta({ autoEscape: true, escapeFunction: escaped })
@@ -95,7 +95,7 @@ const secondsFormat = keptByLocale(
 const minuteFormat = keptByLocale((locale) => timeFormat(known(locale)))
 const secondFormat = keptByLocale((locale) => timeFormat(known(locale), 'second'))
 const countFormat = keptByLocale((locale) => new Intl.NumberFormat(known(locale), { maximumFractionDigits: 1 }))
-/** The language that a browser sends may not exist. */
+/** A browser may send a language that does not exist. */
 const known = (locale: string) => (Intl.DateTimeFormat.supportedLocalesOf(locale).length > 0 ? locale : 'en')
 
 const BYTE_UNITS = ['B', 'KB', 'MB', 'GB'] as const
@@ -165,7 +165,7 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       empty: (said: string | object) => partial('empty', { said }),
       plot: (plot: object) => partial('plot', { plot }),
       legendSample: (index: number) => partial('legend-sample', { index }),
-      /** Shows the beginning of a value, and the full value as a tooltip; null: none. */
+      /** Shows the beginning of a value, with the full value as a tooltip; null: no value. */
       code: (value: string | null | undefined, beginning = value) =>
         value == null ? null : html`<code title="${value}">${beginning}</code>`,
       badge: (kind: string, name: string) => html`<span class="state state-${kind}">${name}</span>`,
@@ -189,7 +189,7 @@ function shortened(name: string): string {
 }
 
 /**
- * Creating a format costs more than rendering the rest of a page. Locales come from scripts and browsers, so the cache
+ * Creating a format costs more than rendering the rest of a page. Scripts and browsers choose the locales, so the cache
  * is bounded.
  */
 function keptByLocale<T>(make: (locale: string) => T): (locale: string) => T {

@@ -6,11 +6,11 @@ export type Batch = { readonly name: string; readonly count: number; readonly fo
 export type Format = 'pb' | 'json'
 
 /**
- * The batches of one signal, oldest first. Each is a file in a folder, so that it survives the process. Above the
- * bound, the oldest batches are dropped. All operations are asynchronous.
+ * The batches of one signal, oldest first. Each is a file in a folder, so that it survives a restart. If the queue is
+ * too large, the oldest batches are dropped. All operations are asynchronous.
  */
 export interface BatchQueue {
-  /** Loads the batches that an earlier process left. */
+  /** Loads the batches left by an earlier process. */
   open(): Promise<void>
   /** Never rejects: batches that can't be written are dropped and reported. */
   put(body: Uint8Array, count: number, format: Format): Promise<void>
@@ -32,7 +32,7 @@ export type BatchQueueOptions = {
   readonly dropped: (count: number, reason: DropReason) => void
 }
 
-/** Numbers have a fixed width, so that names sort in the order of arrival. */
+/** Sequence numbers have a fixed width, so that file names sort in the order of arrival. */
 const DIGITS = 12
 const NAME = /^(\d{12})-(\d{1,9})\.(pb|json)$/
 
@@ -40,7 +40,7 @@ export function createBatchQueue({ folder, bound, dropped }: BatchQueueOptions):
   let batches: Batch[] = []
   let size = 0
   let number = 0
-  /** Writes are sequential, which preserves the order and the bound. */
+  /** Writes are sequential, which preserves the order and enforces the size limit. */
   let writing: Promise<void> = Promise.resolve()
 
   function forget(batch: Batch): boolean {
@@ -84,7 +84,7 @@ export function createBatchQueue({ folder, bound, dropped }: BatchQueueOptions):
       const found: Batch[] = []
       for (const name of (await readdir(folder)).sort()) {
         const [, digits, count, format] = NAME.exec(name) ?? []
-        // A file that a process was writing when it ended.
+        // A file that a process was still writing when it ended.
         if (name.endsWith('.part')) await rm(join(folder, name), { force: true })
         if (digits === undefined) continue
         number = Math.max(number, Number(digits))

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { repeat } from './repeat.ts'
 
-/** In ms, between two sweeps. */
+/** Cleanup interval in ms. */
 const EVERY = 10 * 60_000
 
-/** Has all parts delete their expired rows, periodically. @returns a function that stops it */
+/** Periodically deletes the expired rows of all parts. @returns a function that stops it */
 export function keepSweeping(
   parts: readonly { sweep(): Promise<unknown> }[],
   log: Pick<Logger, 'error'>,

@@ -1,6 +1,6 @@
 /** Window in ms during which a repeated event is suppressed. */
 const QUIET_FOR = 60_000
-/** Most events that are remembered; then all are forgotten. */
+/** Maximum number of events that are tracked. When it is reached, all are cleared. */
 const MOST_REMEMBERED = 10_000
 
 /** Returns true for each event once per minute. @param now the clock, in epoch milliseconds */

@@ -31,7 +31,7 @@ plugins. It also updates the editor files that exist, such as solhost.d.ts.
   },
 })
 
-/** Prints the errors that stop pack and deploy. */
+/** Prints the errors that prevent pack and deploy. */
 export function refuseFaults({ files }: SolutionFolder, found: Findings, terminal: Terminal): Exit {
   terminal.err(findingsText(found, files, { styled: terminal.styledError }))
   terminal.err(`${countText(found)}. Next: fix the errors, then run the command again.\n`)

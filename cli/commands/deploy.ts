@@ -99,8 +99,8 @@ function change(before: Version | null, sha256: string, isNew: boolean): string 
 }
 
 /**
- * The solution's URL for users. The host redirects from the short path, to a separate host name if solutions have their
- * own.
+ * The solution's URL for users. If solutions have their own host names, the host redirects from this short path to the
+ * solution's host name.
  */
 async function addressOf(api: HostApi, url: URL, name: string): Promise<string> {
   const { location } = await api.get(`/solution/${name}`)
@@ -110,7 +110,7 @@ async function addressOf(api: HostApi, url: URL, name: string): Promise<string> 
 
 const BAR_WIDTH = 24
 
-/** Only on a terminal, in one line that is cleared at the end. */
+/** Shown only on a terminal, on one line that is cleared at the end. */
 function progressBar(name: string, total: number, terminal: Terminal) {
   if (!terminal.isInteractive) return { show: () => {}, clear: () => {} }
   return {

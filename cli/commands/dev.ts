@@ -44,7 +44,7 @@ type DevOptions = InspectOptions & { readonly port?: string }
 
 type Running = { readonly host: Host; readonly live: LiveSolutions; readonly notes: readonly string[] }
 
-/** Resolves when it was stopped, or failed to start. */
+/** Resolves when it has stopped or failed to start. */
 async function dev(folder: SolutionFolder, options: DevOptions, terminal: Terminal): Promise<Exit> {
   const stopped = Promise.withResolvers<Exit>()
   const home = openDevHome(folder.path, terminal.environment)
@@ -54,12 +54,12 @@ async function dev(folder: SolutionFolder, options: DevOptions, terminal: Termin
     watching?.close()
     await (await starting).host.stop()
   }
-  // A signal during the start stops the host as soon as it has started; a failed start exits anyway.
+  // A signal during startup stops the host as soon as it has started. If startup fails, the process exits anyway.
   stopOnSignals(stop, stopped.resolve)
   try {
     const running = await starting
     const saves = createSaves({ shown: folder.path, ...createLiveEnd(home, running, terminal), terminal })
-    // Before the first version, so that no save during the upload is missed.
+    // Starts before the first version is uploaded, so that no save during the upload is missed.
     watching = watchFolder(folder.path, {
       changed: (since) => void saves.saved(since),
       gone() {
@@ -158,7 +158,7 @@ Open pages update on each save. Reload login pages yourself. Press Ctrl-C to sto
 `)
 }
 
-/** A password in the settings takes precedence over the generated one. */
+/** A password set by the user takes precedence over the generated one. */
 function adminPassword(home: string, { environment }: Terminal): string {
   const isSet = (environment.SERVLET_PASSWORD ?? environment.SERVLET_PASSWORD_FILE ?? '') !== ''
   return isSet ? 'password from SERVLET_PASSWORD' : `password in ${join(home, 'admin-password')}`

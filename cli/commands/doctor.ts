@@ -90,7 +90,7 @@ const TLS_CHECKS: Readonly<Record<string, Check>> = {
   certificate: checkCertificate,
 }
 
-/** Reading the settings has already checked that the certificate can be served. */
+/** Reading the settings has already checked that the certificate can be used. */
 async function checkCertificate(settings: Settings): Promise<Omit<Finding, 'what'>> {
   const { certificate } = settings
   if (certificate === null) return { ok: true, found: 'none' }
@@ -176,7 +176,7 @@ async function checkPort(
   const problem = await listenOnce(host, port)
   if (problem === null) return { ok: true, found: `${place} is free` }
   if (problem === 'EADDRINUSE') {
-    // Every port of a host except that of the metrics answers probes.
+    // Every port of a host except the metrics port responds to probes.
     const isOurs = await isSolhost(addressOf(host, port, isSecure))
     const who = isOurs ? 'a running Solhost host' : 'another program'
     return {
@@ -221,7 +221,7 @@ function nearestExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 }
 
-/** A file with secrets that other accounts on this machine can read. */
+/** Reports a file with secrets that other accounts on this machine can read. */
 function openToOthers(home: string): string | null {
   if (!platformOf().hasModes || (statSync(home).mode & 0o077) === 0) return null
   const files = ['platform-key', 'admin-password', 'platform.sqlite'].map((name) => join(home, name))
@@ -256,7 +256,7 @@ async function checkDatabase(settings: Settings): Promise<Omit<Finding, 'what'>>
   return { ok: false, found: problem.what, advice: problem.advice }
 }
 
-/** A clock before the release of this version is wrong: certificates and tokens would be refused. */
+/** If the clock shows a time before this version's release, it is wrong: certificates and tokens would be rejected. */
 const MADE = Date.parse('2026-01-01T00:00:00Z')
 /** Maximum difference between the clocks of the file system and the process, in ms. */
 const MOST_DIFFERENCE = 5000

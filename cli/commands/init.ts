@@ -41,7 +41,7 @@ function newSolution(name: string): Map<string, string> {
   return new Map([...files, ...editorFiles(written)])
 }
 
-/** Applies the manifest's rule and its error message. */
+/** Checks the name with the manifest's rule and error message. */
 function checkName(name: string): void {
   const problem = ManifestSchema.shape.name.safeParse(name).error?.issues[0]?.message
   if (problem === undefined) return

@@ -13,7 +13,7 @@ const Page = z.object({ items: z.array(LogLine) })
 
 const LINES = 50
 const MOST_LINES = 1000
-/** Reconnect delay in ms: starts at the first and doubles up to the last. */
+/** Reconnect delay in ms: starts at the first value and doubles up to the last. */
 const COME_BACK = { first: 1000, last: 30_000 }
 
 export const logsCommand = command({
@@ -99,7 +99,7 @@ async function follow(log: Log, count: number, show: (line: LogLine) => void, te
   }
 }
 
-/** Shows the newest lines after a time, then streams new ones until the host closes the connection. */
+/** Shows the newest lines since a given time, then streams new ones until the host closes the connection. */
 async function followOnce(
   log: Log,
   count: number,
@@ -107,7 +107,7 @@ async function followOnce(
   onThere: () => void,
   show: (line: LogLine) => void,
 ): Promise<void> {
-  /** Streamed lines that wait until the older ones are shown; null afterwards. */
+  /** Streamed lines that are queued until the older ones are shown; null afterwards. */
   let waiting: LogLine[] | null = []
   let older: Promise<void> | null = null
   const onLine = (data: string) => {

@@ -28,7 +28,7 @@ package.json, package-lock.json, *.zip.
     }
     const { name, version } = manifest
     const file = output ?? `${name}-${version}.zip`
-    // The name comes from the manifest, whose author may have put a link under it.
+    // The manifest sets the name, and its author may have put a link with that name into the folder.
     if (output === undefined) refuseLink('.', file)
     write(file, packed)
     const bytes = packed.length

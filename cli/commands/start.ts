@@ -30,7 +30,7 @@ async function start(terminal: Terminal): Promise<Exit> {
     const starting = import('../../host/main.ts').then(({ startHost }) =>
       startHost({ settings, log, version, terminal: isTerminal }),
     )
-    // A signal during the start stops the host as soon as it has started; a failed start exits anyway.
+    // A signal during startup stops the host as soon as it has started. If startup fails, the process exits anyway.
     stopOnSignals(async () => (await starting).stop(), stopped.resolve)
     const host = await starting
     const { startMessage } = await import('../../host/start-message.ts')

@@ -11,7 +11,10 @@ import { readSolutionFolder, readTestFiles, type SolutionFolder } from '../solut
 import { createTestReport } from '../test-report.ts'
 import { refuseFaults } from './check.ts'
 
-/** Chosen here: a test makes several calls of up to 2 s each; one that takes longer hangs. In seconds. */
+/**
+ * Timeout for one test, in seconds. Chosen here: a test makes several calls of up to 2 s each, so one that takes longer
+ * hangs.
+ */
 const TEST_TIME = 10
 const LONGEST_TIME = 300
 

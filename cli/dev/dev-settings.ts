@@ -3,7 +3,7 @@ import { DEV_HOST } from './free-port.ts'
 
 /**
  * Properties that `dev` sets itself, overriding what the shell sets for another host: addresses, identity and storage.
- * All others apply: database servers, allowed hosts, limits, time zone.
+ * All other properties apply: database servers, allowed hosts, limits, time zone.
  */
 const OWN = {
   HOST: DEV_HOST,

@@ -4,14 +4,16 @@ import { listenOnce } from '../listen-once.ts'
 /** `dev` listens on loopback only, so that a solution in development is not reachable from the network. */
 export const DEV_HOST = '127.0.0.1'
 
-/** How many ports to try, starting at the wanted one. */
+/** How many ports to try, starting at the requested one. */
 const TRIES = 50
 
 const ANOTHER_PORT = 'Choose another one with --port, ADMIN_PORT or --inspect-port.'
 
 /**
- * The wanted port, or the next free one. @param wanted 0: any free port. @param isTaken ports that are about to be used
- * @throws CommandError if there is none, or the system refuses
+ * Returns the requested port, or the next free one.
+ * @param wanted 0: any free port.
+ * @param isTaken ports that are about to be used
+ * @throws CommandError if no port is free, or the operating system denies access
  */
 export async function freePort(wanted: number, isTaken: (port: number) => boolean = () => false): Promise<number> {
   if (wanted === 0) return 0

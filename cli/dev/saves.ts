@@ -31,7 +31,8 @@ export interface Saves {
 }
 
 /**
- * If a file disappears while the folder is read, an editor is replacing it. Number of attempts, and the delay in ms.
+ * Number of attempts to read the folder, and the delay between them in ms. If a file disappears while the folder is
+ * read, an editor is replacing it.
  */
 const READ_TRIES = 5
 const READ_PAUSE = 20
@@ -114,7 +115,10 @@ async function readQuietFolder(shown: string): Promise<SolutionFolder> {
   }
 }
 
-/** The name for the upload. If the manifest cannot be read, any name works: the error points to the manifest's line. */
+/**
+ * Returns the name for the upload. If the manifest can't be read, any name works, since the error points to the line in
+ * the manifest.
+ */
 function nameIn({ files }: SolutionFolder): string {
   try {
     const manifest = JSON.parse(files.get(MANIFEST)?.toString('utf8') ?? '') as { name?: unknown }

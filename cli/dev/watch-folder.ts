@@ -10,7 +10,7 @@ export interface FolderWatch {
 }
 
 export type FolderEvents = {
-  /** Called once for a burst of changes. @param since when it began, as a `performance.now` time */
+  /** Called once per debounced group of changes. @param since when the group began, as a `performance.now` time */
   readonly changed: (since: number) => void
   /** The folder itself was removed. */
   readonly gone: () => void
@@ -20,11 +20,9 @@ export type FolderEvents = {
 
 type WatchedFolder = { readonly watcher: FSWatcher; readonly identity: string }
 
-/**
- * An editor writes a file in several steps, and tools write many files together: debounce delay, in ms.
- */
+/** Debounce delay in ms. Editors write a file in several steps, and tools write many files together. */
 const QUIET = 30
-/** Continuous changes are reported after at most this time, in ms. */
+/** Maximum time in ms until changes are reported, even if more keep arriving. */
 const LONGEST_BURST = 250
 
 const MORE_WATCHES = 'On Linux, raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl.'
@@ -101,7 +99,10 @@ export function watchFolder(path: string, { changed, gone, failed }: FolderEvent
   }
 }
 
-/** Differs for a folder that was removed and created again, which the old watcher does not see. */
+/**
+ * Identifies a folder. It differs if the folder was removed and created again; the old watcher doesn't see the new
+ * folder.
+ */
 function identityOf(folder: string): string {
   const found = statSync(folder, { throwIfNoEntry: false })
   return found === undefined ? '' : `${found.ino} ${found.birthtimeMs}`

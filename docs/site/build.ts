@@ -1,6 +1,6 @@
-// Builds the docs as a static site: `npm run docs:site` writes it to build/site, or to the folder that is named.
-// Eleventy renders the pages; MiniSearch searches them in the browser. All links are relative, so the site works in any folder of
-// a web server.
+// Builds the docs as a static site: `npm run docs:site` writes it to build/site, or to the folder given as an argument.
+// Eleventy renders the pages; MiniSearch searches them in the browser. All links are relative, so the site works in any
+// folder of a web server.
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -40,7 +40,7 @@ async function renderPages(all: readonly Page[]): Promise<Omit<Section, 'id'>[]>
       eleventy.setTemplateFormats(['md'])
       eleventy.amendLibrary('md', addAnchors)
       for (const page of all) {
-        // Markdown may show templates of any language; none of them are for Eleventy.
+        // Markdown may contain examples in any template language; none of them are for Eleventy.
         const data = { permalink: pathOf(page.file), templateEngineOverride: 'md' }
         eleventy.addTemplate(page.file, withSiteLinks(page, files), data)
       }
@@ -56,7 +56,7 @@ async function renderPages(all: readonly Page[]): Promise<Omit<Section, 'id'>[]>
   return found
 }
 
-/** Gives each heading the id that links use. */
+/** Gives each heading the id that links to it use. */
 function addAnchors(markdown: MarkdownIt): void {
   markdown.core.ruler.push('anchors', ({ tokens }) => {
     for (const [index, token] of tokens.entries()) {
@@ -65,7 +65,7 @@ function addAnchors(markdown: MarkdownIt): void {
   })
 }
 
-/** Wide code and tables scroll on their own, which needs the focus for the arrow keys. */
+/** Wide code and tables scroll separately. They must be focusable, so that the arrow keys scroll them. */
 function withScrolling(content: string): string {
   return content
     .replaceAll('<pre>', '<pre tabindex="0">')
@@ -73,7 +73,9 @@ function withScrolling(content: string): string {
     .replaceAll('</table>', '</table></div>')
 }
 
-/** Links to pages name the page's file on the site. Links to source code, which is not on the site, become plain text. */
+/**
+ * Links to pages use the page's file on the site. Links to source code, which is not on the site, become plain text.
+ */
 function withSiteLinks({ file, markdown }: Page, files: ReadonlySet<string>): string {
   return markdown.replace(LINK, (link, text: string, address: string) => {
     const target = targetOf(file, address)

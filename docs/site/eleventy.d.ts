@@ -1,4 +1,4 @@
-// Eleventy contains no types. These are the parts that build.ts uses (11ty.dev/docs/programmatic/).
+// Eleventy includes no types. These are for the parts that build.ts uses (11ty.dev/docs/programmatic/).
 declare module '@11ty/eleventy' {
   type Token = { type: string; content: string; attrSet(name: string, value: string): void }
   export type MarkdownIt = {

@@ -12,7 +12,7 @@ export const CONTENTS = 'docs/README.md'
 export type Page = { readonly file: string; readonly title: string; readonly markdown: string }
 export type NavigationGroup = { readonly title: string; readonly pages: readonly Pick<Page, 'file' | 'title'>[] }
 
-/** A link, but no picture: its text and its address. */
+/** Matches a link, but not an image: its text and its URL. */
 export const LINK = /(?<!!)\[([^\]]*)\]\(([^)\s]+)\)/g
 
 /** The start page and all Markdown files that can be reached from it. */
@@ -31,7 +31,7 @@ export function readPages(): Page[] {
   return [...pages.values()]
 }
 
-/** Each page appears once, where the contents page links to it first. */
+/** Each page appears once, where the contents page first links to it. */
 export function readNavigation(pages: readonly Page[]): NavigationGroup[] {
   const contents = pages.find(({ file }) => file === CONTENTS)
   const [, ...groups] = (contents?.markdown ?? '').split(/^## /m)
@@ -51,18 +51,20 @@ export function readNavigation(pages: readonly Page[]): NavigationGroup[] {
   })
 }
 
-/** @returns the file that a link of a page points to; null for other sites and places on the same page */
+/** @returns the file that a link in a page points to; null for other sites and anchors on the same page */
 export function targetOf(file: string, address: string): string | null {
   const [path = ''] = address.split('#')
   return path === '' || /^[a-z]+:/.test(path) ? null : normalize(join(dirname(file), path))
 }
 
-/** The path of a page on the site. Folders stay as they are, so that relative links between pages keep working. */
+/**
+ * Returns the path of a page on the site. Folders stay as they are, so that relative links between pages keep working.
+ */
 export function pathOf(file: string): string {
   return file.replace(/README\.md$/, 'index.html').replace(/\.md$/, '.html')
 }
 
-/** An anchor as GitHub derives it from a heading, so that a link works in both places. */
+/** Derives an anchor from a heading as GitHub does, so that links work in both places. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

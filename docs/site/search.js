@@ -9,7 +9,7 @@ const status = document.querySelector('search [role=status]')
 
 let index = null
 
-/** A failed request is repeated at the next key. */
+/** A failed request is retried at the next keystroke. */
 function load() {
   index ??= fetch(`${root}/search.json`)
     .then((answer) => {

@@ -6,7 +6,7 @@ import { say, sayAfterLoad } from './said.ts'
 
 /**
  * Sends a form with `data-api` to the API: its value is the method, `action` is the URL, and the fields make up the
- * JSON body (see form-body.ts), except for GET and DELETE. `{name}` in the URL is replaced by the field of that name,
+ * JSON body (see form-body.ts), except for GET and DELETE. `{name}` in the URL is replaced by the value of that field,
  * which is then left out of the body.
  * - `data-sure`: a question to confirm first
  * - `data-done`: a message shown on success

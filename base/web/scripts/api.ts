@@ -20,14 +20,14 @@ export type Fault = {
 
 export type Answer = { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly problem: Problem }
 
-/** Sent with each request of a page to prove that the page made it. */
+/** Sent with each request from a page to prove that the page sent it (CSRF). */
 export function csrfToken(): string {
   return document.querySelector<HTMLMetaElement>('meta[name=csrf-token]')?.content ?? ''
 }
 
 /**
- * Calls the API. Status 0: it is unreachable. If the user was signed out meanwhile, redirects to the sign-in, which
- * leads back here.
+ * Calls the API. Status 0: it is unreachable. If the user has been signed out in the meantime, redirects to the sign-in
+ * page, which returns here.
  */
 export async function askApi(method: string, address: string, body?: unknown): Promise<Answer> {
   const headers = { 'X-CSRF-Token': csrfToken(), ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) }
@@ -44,7 +44,7 @@ export async function askApi(method: string, address: string, body?: unknown): P
   }
 }
 
-/** Converts a response body and its status. */
+/** Parses a response body, given its status. */
 export function answerOf(status: number, text: string): Answer {
   const body = parsed(text)
   if (status >= 200 && status < 300) return { ok: true, body }

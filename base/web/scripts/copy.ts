@@ -1,8 +1,8 @@
 import { say } from './said.ts'
 
 /**
- * A button with `data-copy` copies the text (of a field, the value) of the element with that id to the clipboard, and
- * announces its `data-copied`.
+ * A button with `data-copy` copies the text of the element with that id to the clipboard (for a form field, its value),
+ * and announces its `data-copied`.
  */
 export function takeOverCopying(): void {
   document.addEventListener('click', (event) => {
@@ -19,8 +19,8 @@ async function copyText(source: HTMLElement, done: string): Promise<void> {
     await navigator.clipboard.writeText(text)
     say(done)
   } catch {
-    // Browsers refuse this over http, except on loopback. The text is selected, so that the user can press the copy
-    // keys.
+    // Browsers refuse this over http, except on loopback. The text is then selected, so that the user can copy it with
+    // the keyboard.
     if (isField) source.select()
     else getSelection()?.selectAllChildren(source)
   }

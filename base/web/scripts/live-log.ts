@@ -13,7 +13,7 @@ type LogLine = {
 }
 
 type LiveLog = {
-  /** The URL of the log, with the page's filter. */
+  /** The log's URL, with the page's filter. */
   readonly address: string
   /** The element with the status texts. */
   readonly bar: HTMLElement
@@ -59,7 +59,7 @@ async function follow(live: LiveLog): Promise<void> {
   live.following = mine
   showLogState(live, 'connecting')
   while (!mine.signal.aborted) {
-    // The reader sees the same state whether the stream ended or failed.
+    // The page shows the same state whether the stream ended or failed.
     const refusal = await readStream(live, mine.signal).catch(() => null)
     if (mine.signal.aborted) return
     showLogState(live, 'lost', refusal?.reason)

@@ -4,9 +4,9 @@ import { csrfToken, signInAgain } from './api.ts'
 const REFRESH_EVERY = 15_000
 
 /**
- * Keeps a page up to date: the element with `data-live` names the URL that returns its current parts. Only changed
- * parts are replaced, and never the one with the focus; open details stay open. The reader can pause it. `data-every`
- * is the interval in ms; default 15 s. The element `live-lost` is shown while the host is unreachable.
+ * Keeps a page up to date. The value of `data-live` is the URL that returns the current parts. Only changed parts are
+ * replaced, and never the one with the focus; open `<details>` stay open. The user can pause it. `data-every` is the
+ * interval in ms; default 15 s. The element `live-lost` is shown while the host is unreachable.
  */
 export function keepPageLive(): void {
   const live = document.querySelector<HTMLElement>('[data-live]')

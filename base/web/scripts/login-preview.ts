@@ -1,4 +1,4 @@
-/** Reloads the login page when one of the choices beside it changes; the focus stays where it is. */
+/** Reloads the previewed login page when one of the options beside it changes, without moving the focus. */
 export function takeOverLoginPreview(): void {
   const form = document.querySelector<HTMLFormElement>('#login-preview-form')
   const frame = document.querySelector<HTMLIFrameElement>('#login-preview')
@@ -9,7 +9,7 @@ export function takeOverLoginPreview(): void {
     event.preventDefault()
     show()
   })
-  // When the browser returns to the page it restores the choices, but loads the frame's original URL.
+  // When the user navigates back to the page, the browser restores the options, but loads the frame's original URL.
   show()
 }
 
@@ -24,6 +24,6 @@ function showPreview(form: HTMLFormElement, frame: HTMLIFrameElement): void {
   address.search = chosen.toString()
   if (address.href === (frame.dataset.shown ?? frame.src)) return
   frame.dataset.shown = address.href
-  // Not by `src`, which would add each choice to the browser's history.
+  // Not with `src`, which would add each change to the browser's history.
   frame.contentWindow?.location.replace(address.href)
 }

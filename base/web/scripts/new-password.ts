@@ -1,7 +1,10 @@
-/** 32 letters and digits that are not easily confused, so that the lowest five bits of a byte choose evenly. */
+/**
+ * Letters and digits that are not easily confused. There are 32, so that the lowest five bits of a random byte choose
+ * each with the same probability.
+ */
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 
-/** The buttons at the field for a user's new password: generate and show. */
+/** The "generate" and "show" buttons beside the field for a user's new password. */
 export function takeOverNewPasswords(): void {
   for (const place of document.querySelectorAll<HTMLElement>('[data-password]')) {
     const field = place.querySelector('input')

@@ -1,7 +1,7 @@
 import type { Fault, Problem } from './api.ts'
 import { scriptText } from './question.ts'
 
-/** Shows in the page's alert element why a request was refused, with the position of every error. */
+/** Shows why a request was refused in the page's alert element, with the position of every error. */
 export function showProblem(place: HTMLElement, { status, detail, faults = [] }: Problem): void {
   const text = document.createElement('p')
   text.textContent = status === 0 ? scriptText('unreachable') : (detail ?? `${scriptText('failed')} (${status})`)
@@ -32,7 +32,7 @@ function faultLine({ file = '', line, column, message, source, advice }: Fault):
   return item
 }
 
-/** The source line; the character at the error's column is marked. */
+/** Shows the source line, with the character at the error's column marked. */
 function sourceLine(source: string, column = 0): HTMLElement {
   const line = document.createElement('code')
   line.className = 'fault-source'
@@ -51,7 +51,7 @@ function adviceLine(advice: string): HTMLElement {
   return line
 }
 
-/** The alert element of a form; created if missing. */
+/** Returns a form's alert element; creates it if it is missing. */
 export function problemPlace(form: HTMLElement): HTMLElement {
   const known = form.querySelector<HTMLElement>('.problem')
   if (known !== null) return known

@@ -32,7 +32,10 @@ function showProviderField(field: HTMLElement, api: string, isOfManifest: boolea
   else nameUnset(control, usual)
 }
 
-/** Requires the secret if the provider needs one and none is named, in the field beside it or in the manifest. */
+/**
+ * Makes the secret a required field if the provider needs one, and neither the field beside it nor the manifest names
+ * one.
+ */
 function demandSecret(form: HTMLFormElement, api: string, isOfManifest: boolean): void {
   const [value, name] = ['value', 'name'].map((part) => form.querySelector<HTMLInputElement>(`#oauth-secret-${part}`))
   if (!value || !name) return
@@ -61,7 +64,7 @@ function suggestSecretHosts(form: HTMLFormElement, api: string): void {
   field.dataset.suggested = found
 }
 
-/** The host with its port, unless that is 443: the API requires this form. */
+/** Returns the host with its port, unless that is 443: the API requires this form. */
 function hostIn(form: HTMLFormElement, setting: string): string {
   const control = form.querySelector<HTMLInputElement>(`#oauth-${setting}`)
   const written = control?.value.trim() || control?.placeholder || ''

@@ -1,4 +1,4 @@
-/** The texts for scripts, which the page contains in the reader's language. */
+/** The texts for scripts. The page contains them in the user's language. */
 export function scriptText(name: 'failed' | 'unreachable'): string {
   return dialog().dataset[name] ?? ''
 }
@@ -10,7 +10,7 @@ export function isSure(question: string): Promise<boolean> {
   if (text !== null) text.textContent = question
   box.returnValue = 'no'
   box.showModal()
-  // Focused by script: browsers warn about `autofocus` if a field already has the focus.
+  // A script sets the focus, because browsers warn about `autofocus` if a field already has it.
   box.querySelector<HTMLButtonElement>('button[value=no]')?.focus()
   return new Promise((resolve) => {
     box.addEventListener('close', () => resolve(box.returnValue === 'yes'), { once: true })

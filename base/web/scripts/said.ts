@@ -1,6 +1,6 @@
 const KEPT = 'solhost-said'
 
-/** Announces what was done, on this page or, if the page is loaded again, on the next one. */
+/** Announces a success message, on this page or, if the page reloads, on the next one. */
 export function say(text: string): void {
   const place = document.querySelector('#admin-said')
   if (place !== null) place.textContent = text

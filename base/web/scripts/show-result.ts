@@ -1,8 +1,9 @@
 /**
- * A form with `data-result` does not reload: on success the element with that id replaces it. In that element,
- * `data-value` names the property of the response to show, or with the prefix `form:` the field of the form; an element
- * with `data-if` is hidden if that value is empty. In the URL of a link with `data-address`, `{name}` is replaced by
- * such a value. An element with `data-gone-with`, such as "No tokens yet", is hidden once the result with that id is shown.
+ * A form with `data-result` does not reload the page: on success, the element with that id replaces the form. In that
+ * element, `data-value` names the property of the response to show or, with the prefix `form:`, the form field. An
+ * element with `data-if` is hidden if that value is empty. In the URL of a link with `data-address`, `{name}` is
+ * replaced by such a value. An element with `data-gone-with`, such as "No tokens yet", is hidden once the result with
+ * that id is shown.
  */
 export function showResults(): void {
   document.addEventListener('api-done', (event) => {

@@ -68,7 +68,7 @@ function takeDrops(parts: UploadForm, card: HTMLElement): void {
   })
 }
 
-/** Puts a dropped file into the form as if it had been chosen there; the user still presses the button. */
+/** Puts a dropped file into the form as if it had been chosen there. The user still has to press the button. */
 function takeDropped(parts: UploadForm, dropped: DataTransfer): void {
   const { form, input } = parts
   if (form.getAttribute('aria-busy') === 'true') return
