@@ -110,6 +110,7 @@ export const SETTING_GROUPS = {
     'TEMPLATE_SIZE',
   ],
   signin: [
+    'PASSWORD_HELP',
     'SESSION_IDLE',
     'SESSION_LIFETIME',
     'REMEMBER_LIFETIME',
