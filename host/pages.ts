@@ -32,8 +32,8 @@ export type AdminPageParts = SignInParts &
   UserPageParts
 
 /**
- * The pages under `/admin/`, on the admin port only. Pages only read; every change is an API request by the page's
- * script (host/web/admin/), so the pages can do nothing that the API cannot.
+ * The pages under `/admin/`, only on the admin port. They only read; every change is an API request by the page's
+ * script (host/web/admin/), so the pages can't do anything that the API can't.
  */
 export function adminPages(parts: AdminPageParts): Router {
   const router = new Router({ prefix: '/admin', sensitive: true, strict: true })
@@ -56,7 +56,7 @@ export function adminPages(parts: AdminPageParts): Router {
   return router
 }
 
-/** Redirects the addresses that people type to `/admin/`. */
+/** Redirects addresses that people are likely to type to `/admin/`. */
 export const leadToPages: Middleware = (ctx, next) => {
   if (ctx.path !== '/' && ctx.path !== '/admin') return next()
   ctx.status = 302

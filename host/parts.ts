@@ -141,5 +141,5 @@ export async function createSolutionParts(
   return { catalog, uploads, supervisor, bindings, runEntry, figures, solutionDatabases }
 }
 
-/** Globals defined by the platform in addition to the plugins' names. */
+/** Globals that the platform defines in addition to the plugins' names. */
 const OTHER_GLOBALS = ['console', 'plugins', 'EventType', 'EVENTS_AGGREGATION_TYPE']

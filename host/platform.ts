@@ -11,19 +11,19 @@ import type { HostDatabase } from './database/tables.ts'
 import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts'
 import { watchQueries } from './telemetry/watch.ts'
 
-/** The parts that all other parts of a host depend on. */
+/** The parts on which all other parts of a host depend. */
 export type Platform = {
   readonly telemetry: Telemetry
   /** Settles once telemetry export has started; settles immediately if no telemetry is configured. */
   readonly telemetryStarted: Promise<void>
   /** Its lines are sent to the telemetry collector too. */
   readonly log: Logger
-  /** Null: TLS is off. */
+  /** Null if TLS is off. */
   readonly certificate: HostCertificate | null
   readonly db: HostDatabase
   readonly key: PlatformKey
   readonly account: AdminAccount
-  /** Null: the admin password already existed. */
+  /** Null if the admin password already existed. */
   readonly newPassword: NewPassword | null
 }
 
@@ -55,7 +55,7 @@ export async function openPlatform(options: PlatformOptions, started: AsyncDispo
   started.defer(() => homeLock.release())
   const lastVersion = checkHomeVersion(home, version)
   started.defer(() => telemetry.stop())
-  // Not awaited, so that the other parts start in parallel.
+  // Don't wait for this, so that the other parts start in parallel.
   const telemetryStarted = telemetry.start()
   telemetryStarted.catch(() => {})
   const db = await openHostDatabase(settings, watchQueries(telemetry))

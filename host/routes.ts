@@ -49,7 +49,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   const { catalog, sites, sessions, maintenance } = parts
   const router = new Router({ prefix: '/solution/:solution', sensitive: true })
 
-  /** The final check: the request's host name must serve this solution. */
+  /** The final check: the host name of the request must serve this solution. */
   function needSolution(ctx: Context): Promise<ActiveSolution> {
     const name = nameOf(ctx)
     const { site } = stateOf(ctx)
@@ -81,7 +81,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     const locale = localeOf(ctx, solution)
     if (Object.hasOwn(ctx.query, 'signed-out')) return showSignedOut(ctx, solution, locale, parts)
     await maintenance.refuseNewWork()
-    // The client opens without a user; with LOGIN_FORM, the user signs in through the form.
+    // Opens the client without a user. With LOGIN_FORM, the user signs in through the form.
     if (mode === 'NONE' || mode === 'LOGIN_FORM') {
       return showClientPage(ctx, solution, null, locale, mode === 'LOGIN_FORM', parts)
     }
@@ -163,7 +163,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     await sendMedia(ctx, await needSolution(ctx), (ctx.params as { path: string }).path, parts.store)
   })
 
-  /** The address to which a client's script redirects the browser after sign-out; null: none. */
+  /** The address to which a client's script redirects the browser after sign-out, or null. */
   async function targetOf(
     ctx: Context,
     solution: ActiveSolution,
@@ -202,8 +202,8 @@ async function signInByItself(
 }
 
 /**
- * A script may have set a redirect target. If the provider's sign-out page came first, the browser gets there from
- * here.
+ * A script may have set a redirect target. If the browser was sent to the provider's sign-out page first, it gets to
+ * that target from here.
  */
 function showSignedOut(
   ctx: Context,
@@ -225,8 +225,8 @@ function showSignedOut(
 }
 
 /**
- * Reads the form with which the solution's page signs the user out. If the browser reports that page as the source, the
- * form is optional; otherwise its hidden token must be valid.
+ * Reads the form with which the solution's page signs the user out. If the browser's headers show that the request
+ * comes from that page, the form is optional. Otherwise, the form's hidden token must be valid.
  */
 async function readOwnForm(
   ctx: Context,

@@ -10,15 +10,19 @@ import { metricsServer } from './metrics-route.ts'
 
 /** All ports of a host. */
 export interface Servers {
-  /** Port of the pages; before `open` has opened it, the configured port. */
+  /** The port of the pages. Before `open` has opened it, the configured port. */
   readonly pagesPort: () => number
-  /** Address of the admin pages if they are open and only this machine can reach them; otherwise null. */
+  /** The address of the admin pages, if they are open and reachable only from this machine; otherwise null. */
   readonly localAdminPages: () => string | null
   /**
-   * Opens all ports, starting with the pages. @throws what `listen` throws; `close` then closes the ports already open
+   * Opens all ports, starting with the pages.
+   * @throws the errors of `listen`; `close` then closes the ports that are already open
    */
   open(parts: HostParts): Promise<Addresses>
-  /** Accepts no new connections. Idle ones close immediately, busy ones after their response or `STOP_GRACE`. */
+  /**
+   * Accepts no new connections. Idle connections are closed immediately, busy ones after their response or
+   * `STOP_GRACE`.
+   */
   close(): Promise<void>
 }
 
@@ -26,17 +30,17 @@ export type Addresses = {
   /** Origin of the pages. */
   readonly url: string
   readonly adminUrl: string
-  /** The port that redirects to HTTPS, see `HTTP_REDIRECT_PORT`; null: none. */
+  /** The port that redirects to HTTPS, see `HTTP_REDIRECT_PORT`; null if there is none. */
   readonly redirectPort: number | null
-  /** Address of the metrics that require no token, see `METRICS_PORT`; null: none. */
+  /** The address of the metrics that require no token, see `METRICS_PORT`; null if there is none. */
   readonly metricsUrl: string | null
 }
 
 /** @param certificate null: without TLS */
 export function createServers(settings: Settings, certificate: HostCertificate | null): Servers {
   const servers: WebServer[] = []
-  // Chosen here: the admin port has TLS too, except on loopback: no traffic leaves the machine, and no certificate is
-  // valid.
+  // Chosen here: the admin port also uses TLS, except on loopback, where no traffic leaves the machine and no
+  // certificate would be valid.
   const adminCertificate = isLoopback(settings.adminHost) ? null : certificate
   let pagesPort = settings.port
   let localAdminPages: string | null = null

@@ -7,8 +7,8 @@ import { PlatformError } from '../runtime/errors.ts'
 import type { Catalog } from './solutions/catalog.ts'
 
 /**
- * Accepts a request only if its host name serves its path. A solution's host serves only that solution; with
- * `SOLUTION_ORIGIN`, the platform's hosts redirect to the solution's host.
+ * Accepts a request only if its host name serves its path. The host name of a solution serves only that solution. With
+ * `SOLUTION_ORIGIN`, the platform's host names redirect to the solution's host name.
  */
 export function siteGate(sites: Sites, catalog: Catalog): Middleware {
   return async (ctx, next) => {
@@ -39,7 +39,8 @@ export function siteGate(sites: Sites, catalog: Catalog): Middleware {
 
 /**
  * The admin port responds only to loopback names, its own address and `ALLOWED_HOSTS`. Behind a proxy, both the
- * forwarded host and the proxy's `Host` header are checked: a page that uses DNS rebinding can forward any name.
+ * forwarded host and the proxy's `Host` header are checked, because a page that uses DNS rebinding can forward any
+ * name.
  */
 export function adminGate(adminHost: string, allowedHosts: readonly string[]): Middleware {
   const isKnown = (host: string) => {

@@ -8,7 +8,7 @@ import type { Host } from './main.ts'
 import { exampleFolder, firstExampleNames } from './solutions/examples.ts'
 
 /**
- * The start message: addresses, examples with users to try, the generated password, and notes for the operator.
+ * The message at startup: addresses, examples with users to try, the generated password, and notes for the operator.
  * @param isTerminal whether the output is a terminal; if not, it may be stored, so generated passwords stay in files
  */
 export async function startMessage(host: Host, settings: Settings, isTerminal = false): Promise<string> {
@@ -36,7 +36,7 @@ function solutionLines(host: Host, names: readonly string[], ofOrders: readonly 
   return ['Solutions:', ...lines, '']
 }
 
-/** Optional ports, listed only if configured. */
+/** Optional ports, which are listed only if they are configured. */
 function portLines({ metricsUrl, redirectPort }: Host): string[] {
   return [
     ...(metricsUrl === null ? [] : [`Metrics:        ${metricsUrl}`]),
@@ -44,7 +44,7 @@ function portLines({ metricsUrl, redirectPort }: Host): string[] {
   ]
 }
 
-/** How to deploy a solution. */
+/** Instructions for deploying a solution. */
 function nextLines(host: Host, { adminName }: Settings): string[] {
   return [
     'Next:',
@@ -55,7 +55,7 @@ function nextLines(host: Host, { adminName }: Settings): string[] {
   ]
 }
 
-/** Users of the example `orders` who can sign in. Only a terminal shows their passwords. */
+/** The users of the example `orders` who can sign in. Their passwords are shown only in a terminal. */
 async function orderUsers({ exampleUsers }: Host, isTerminal: boolean): Promise<string[]> {
   const users = (await exampleUsers?.list()) ?? []
   if (users.length === 0 || exampleUsers === null) return []
@@ -66,7 +66,7 @@ async function orderUsers({ exampleUsers }: Host, isTerminal: boolean): Promise<
   return isTerminal ? lines : [...lines, `Their passwords are in ${exampleUsers.file}`]
 }
 
-/** Reads the demo users from the example's README: list items that start with "Sign in". */
+/** Reads the demo users from the example's README, where they are list items that start with "Sign in". */
 function usersToTry(example: string, { adminUrl }: Host): string[] {
   try {
     const readme = readFileSync(join(exampleFolder(example), 'README.md'), 'utf8')
@@ -121,7 +121,7 @@ function exampleLines(host: Host, { publicUrl, ...settings }: Settings, names: r
   ]
 }
 
-/** Database servers can be configured only for solution grants; more often PLATFORM_DATABASE was forgotten. */
+/** Database servers can be configured for grants to solutions alone, but more often PLATFORM_DATABASE was forgotten. */
 function databaseLines(shown: Settings['shown']): string[] {
   const set = shown.filter(({ source }) => source !== 'default').map(({ name }) => name)
   if (set.includes('PLATFORM_DATABASE')) return []

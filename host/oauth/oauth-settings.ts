@@ -5,18 +5,21 @@ import type { HostDatabase } from '../database/tables.ts'
 
 export type { WrittenOAuthSettings } from '../../base/oauth/page-fields.ts'
 
-/** The operator's OAuth settings of solutions, which override those in their manifests. */
+/** The operator's OAuth settings for solutions, which override those in the manifests. */
 export interface OAuthSettingsStore {
-  /** Cached for at most 1 s; changes on this host apply immediately. @returns null if the operator set none */
+  /**
+   * Cached for at most 1 s; changes on this host apply immediately.
+   * @returns null if the operator has set none
+   */
   get(solution: string): Promise<WrittenOAuthSettings | null>
   put(solution: string, settings: WrittenOAuthSettings): Promise<void>
   /**
-   * The operator's settings, or else the control center's. Chosen here: if the operator set any, the control center's
-   * are ignored entirely. The operator owns the Satellite, so the control center must not redirect its users to another
-   * sign-in; and a mixture could combine two providers.
+   * The operator's settings, or else the control center's. Chosen here: if the operator has set any, the control
+   * center's are ignored entirely. The operator owns the Satellite, so the control center must not redirect its users
+   * to another sign-in. Also, a mixture could combine two providers.
    */
   inForce(solution: string): Promise<WrittenOAuthSettings | null>
-  /** @returns false if there were none */
+  /** @returns false if there were no settings */
   remove(solution: string): Promise<boolean>
 }
 

@@ -31,7 +31,7 @@ import { createSettingsTest } from './settings-test.ts'
 import { createTokenRequests } from './token-requests.ts'
 import { createTransactions } from './transactions.ts'
 
-/** The parts of the host that OAuth sign-ins use. */
+/** The parts of the host on which OAuth sign-ins depend. */
 export type OAuthNeeds = {
   readonly db: HostDatabase
   readonly key: PlatformKey

@@ -2,8 +2,8 @@ import type { Failed } from '../../runtime/outcome.ts'
 import type { OAuthProblemDetail, OAuthProblemPage } from '../web/pages.ts'
 
 /**
- * Why a sign-in at a provider failed. The code is in the solution's log and in the audit; `status` is that of the page,
- * whose texts are `platform.oauth.{page}.*`. A refused login is an answer, not an error.
+ * Why a sign-in at a provider failed. The code is in the solution's log and in the audit log; `status` is the code of
+ * the page, whose texts are `platform.oauth.{page}.*`. A refused login is a valid answer, not an error.
  */
 export const OAUTH_PROBLEMS = {
   oauth_unknown_user: { status: 403, page: 'unknown-user', what: 'the authenticator did not log the user in' },
@@ -38,8 +38,8 @@ export type OAuthProblemCode = keyof typeof OAUTH_PROBLEMS
 type OAuthProblemOptions = ErrorOptions & { readonly detail?: OAuthProblemDetail }
 
 /**
- * Ends a sign-in at a provider. The message is for the solution's author: it says what was expected and what was
- * received, quoted with `quote`, and never contains a token, a code or a secret. The end user gets the page of the
+ * Ends a sign-in at a provider. The message is for the solution's author. It says what was expected and what was
+ * received (quoted with `quote`), and never contains a token, a code or a secret. The end user gets the page for the
  * code.
  */
 export class OAuthProblem extends Error {
@@ -55,17 +55,20 @@ export class OAuthProblem extends Error {
   }
 }
 
-/** For a failed script. The solution's log already has the failure, with its position. */
+/** For a failed script. The solution's log already contains the failure, with its position. */
 export function problemOfFailure({ code }: Failed, entry: string): OAuthProblem {
   return code === 'sandbox_busy'
     ? new OAuthProblem('oauth_busy', `no sandbox process was free for ${entry}`)
     : new OAuthProblem('oauth_script', `${entry} ended with ${code}`)
 }
 
-/** In characters: how much of a provider's text a log line quotes. */
+/** Maximum characters of a provider's text that a log line quotes. */
 const QUOTED = 120
 
-/** JSON does not escape all of these; in a terminal they move the cursor, end the line or reverse its direction. */
+/**
+ * JSON does not escape all of these characters. In a terminal, they move the cursor, end the line or reverse its
+ * direction.
+ */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** Quotes an untrusted value safely for a log line. */

@@ -26,10 +26,10 @@ export interface ProviderFinder {
 
 /** In ms: how long a discovery document is cached. */
 const BELIEVED = 10 * 60_000
-/** Cached documents of all solutions. */
+/** Maximum number of cached documents, for all solutions together. */
 const MOST_DOCUMENTS = 200
 
-/** For each endpoint of a configuration: its setting, and its key in the discovery document. */
+/** For each endpoint in a configuration: the setting's name, and the key in the discovery document. */
 const ENDPOINTS = {
   authorizationEndpoint: { setting: 'authorizationBaseUrl', discovered: 'authorization_endpoint' },
   tokenEndpoint: { setting: 'accessTokenEndpoint', discovered: 'token_endpoint' },
@@ -85,7 +85,7 @@ export function createProviderFinder(
   }
 }
 
-/** The endpoints that a sign-in requires. */
+/** The endpoints that are required for a sign-in. */
 function needed({ responseType, hasIdToken }: OAuthConfiguration): readonly Endpoint[] {
   const knowsUserBy = hasIdToken ? 'jwksUri' : 'userInfoEndpoint'
   return ['authorizationEndpoint', ...(responseType === 'code' ? (['tokenEndpoint'] as const) : []), knowsUserBy]
@@ -103,7 +103,10 @@ function providerOf(
 ): Provider {
   const required = needed(configuration)
 
-  /** The setting overrides the document. @returns null if the address is missing or invalid, and not required */
+  /**
+   * Returns the address in the settings, which overrides the one in the document.
+   * @returns null if the address is missing or invalid, and not required
+   */
   function endpoint(name: Endpoint): string | null {
     const { setting, discovered } = ENDPOINTS[name]
     const set = configuration[name]
@@ -170,7 +173,7 @@ function algorithmsOf({ hasIdToken }: OAuthConfiguration, document: DiscoveryDoc
   )
 }
 
-/** OIDC Core section 9: `client_secret_basic` is the default if the provider lists no methods. */
+/** `client_secret_basic` is the default if the provider lists no methods (OIDC Core section 9). */
 function authenticationOf(
   { apiSecret, clientAuthentication }: OAuthConfiguration,
   document: DiscoveryDocument | null,

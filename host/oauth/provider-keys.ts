@@ -15,21 +15,21 @@ export interface ProviderKeys {
    */
   find(solution: string, jwksUri: string, header: TokenHeader): Promise<CryptoKey>
   /**
-   * A replacement if the signature does not match the key from `find`: a new key with the same `kid`, or in a set
-   * without `kid`s. Fetches the key set again, within the same cool-down and budget.
+   * Looks for another key if the signature does not match the key from `find`: a new key with the same `kid`, or with
+   * none in a set without `kid`s. Fetches the key set again, within the same cool-down and rate limit.
    * @returns null if there is no other key
    */
   findOther(solution: string, jwksUri: string, header: TokenHeader): Promise<CryptoKey | null>
 }
 
-/** The keys of one provider, for checking a token. */
+/** The keys of one provider, for verifying a token. */
 export function findKey(keys: ProviderKeys, solution: string, jwksUri: string): FindKey {
   return (header, isRejected) => keys[isRejected ? 'findOther' : 'find'](solution, jwksUri, header)
 }
 
-/** In ms: how long a key set is cached, and so how long a withdrawn key is still accepted. */
+/** In ms: how long a key set is cached. For this long, a withdrawn key is still accepted. */
 const BELIEVED = 10 * 60_000
-/** In ms: the shortest time between requests for a key set because of unknown keys. */
+/** In ms: the minimum interval between requests for a key set because of unknown keys. */
 const COOL_DOWN = 5000
 /**
  * Rate limit of requests because of unknown keys, for each key set: a burst of `most`, and one more per `regainedEach`
@@ -37,16 +37,16 @@ const COOL_DOWN = 5000
  * often.
  */
 const BUDGET = { most: 2, regainedEach: 60_000 }
-/** Cached key sets of all solutions. */
+/** Maximum number of cached key sets, for all solutions together. */
 const MOST_SETS = 200
 
 type KeySetState = {
   keys: readonly ProviderKey[]
-  /** When `keys` were received, and when the last request ended, in epoch ms; null if never. */
+  /** When `keys` were received, and when the last request ended, in epoch ms; null if not yet. */
   readAt: number | null
   askedAt: number | null
   asking: Asking | null
-  /** The remaining budget at a time in epoch ms. */
+  /** The remaining number of requests at a time in epoch ms. */
   budget: { left: number; at: number }
 }
 
@@ -69,7 +69,7 @@ export function createProviderKeys(
     return state
   }
 
-  /** Joins the request in progress, or starts one. */
+  /** Waits for the request in progress, or starts one. */
   function ask(state: KeySetState, jwksUri: string, isPaid: boolean): Asking {
     if (state.asking !== null) return state.asking
     const done = read(state, jwksUri).finally(() => {
@@ -86,7 +86,7 @@ export function createProviderKeys(
     state.readAt = now()
   }
 
-  /** @returns false if the rate limit allows no request now */
+  /** @returns false if the rate limit currently allows no request */
   function pay(state: KeySetState): boolean {
     if (isWithin(COOL_DOWN, state.askedAt)) return false
     const regained = Math.max(0, now() - state.budget.at) / BUDGET.regainedEach
@@ -102,7 +102,10 @@ export function createProviderKeys(
     state.budget.left = Math.min(BUDGET.most, state.budget.left + 1)
   }
 
-  /** Fetches the key set again. @returns the matching key if it differs from `before`, else null */
+  /**
+   * Fetches the key set again.
+   * @returns the matching key if it differs from `before`, otherwise null
+   */
   async function askAnew(
     state: KeySetState,
     jwksUri: string,
@@ -118,7 +121,7 @@ export function createProviderKeys(
     return brought
   }
 
-  /** If the clock was set back, the time counts as over. */
+  /** If the clock was set back, treat the time as elapsed. */
   function isWithin(time: number, since: number | null): boolean {
     return since !== null && now() >= since && now() - since < time
   }
@@ -143,8 +146,8 @@ export function createProviderKeys(
 }
 
 /**
- * Chosen here: if several different keys match, none is used, because the token has no `kid` or the set has it twice.
- * Otherwise a signature by any of them would be accepted.
+ * Chosen here: if several different keys match, none is used. They match if the token has no `kid`, or the set contains
+ * it twice. Otherwise, a signature by any of them would be accepted.
  * @returns null if no key matches
  */
 function keyFor(keys: readonly ProviderKey[], { alg, kid }: TokenHeader): ProviderKey | null {

@@ -8,12 +8,13 @@ import type { OAuthConfiguration } from './configuration.ts'
 import type { Claims, Provider } from './provider.ts'
 
 /**
- * A successful sign-in at a provider, with what refresh and logout need. Sessions and remembered logins refer to it.
+ * A successful sign-in at a provider, with the data that refresh and logout need. Sessions and remembered logins refer
+ * to it.
  */
 export type ProviderLogin = {
   readonly id: string
   readonly solution: string
-  /** The last sign-in or refresh at the provider, in epoch ms. */
+  /** Time of the last sign-in or refresh at the provider, in epoch ms. */
   readonly refreshedAt: number
   readonly content: ProviderLoginContent
 }
@@ -24,7 +25,7 @@ export type ProviderLoginContent = {
   /** Path and query of the requested page. */
   readonly page: string
   readonly claims: Claims
-  /** The nonce of the first ID token. Later ones have the same or none. */
+  /** The nonce of the first ID token. Later ID tokens have the same nonce or none. */
   readonly nonce: string
   /** Sent to the provider's logout as `id_token_hint`. */
   readonly idToken: string | null
@@ -37,7 +38,7 @@ export type SignedOut = { readonly client: ClientName; readonly subject: string 
 /** Identifies a registration at a provider. */
 export type ClientName = { readonly issuer: string; readonly clientId: string }
 
-/** Stored in the database, encrypted with the platform's key, and shared by all hosts. */
+/** Provider logins are stored in the database, encrypted with the platform's key, and shared by all hosts. */
 export interface ProviderLogins {
   /**
    * @param issuedAt the ID token's `iat`, in epoch ms
@@ -50,22 +51,23 @@ export interface ProviderLogins {
     issuedAt: number,
     startedAt?: number | null,
   ): Promise<string | null>
-  /** @returns null if there is none, or it has ended */
+  /** @returns null if there is no such login, or it has ended */
   find(id: string): Promise<ProviderLogin | null>
-  /** The newest login with this registration, to get its configuration. */
+  /** The newest login with this registration, used to get its configuration. */
   findOfClient(solution: string, client: ClientName): Promise<ProviderLogin | null>
   isAlive(id: string): Promise<boolean>
   /**
-   * Lets only one caller across all hosts ask the provider, since refresh tokens may be valid only once.
+   * Claims a login for a refresh, so that only one caller across all hosts asks the provider: refresh tokens may be
+   * valid only once.
    * @returns false if another caller has the claim
    */
   claimRefresh(id: string): Promise<boolean>
-  /** Stores the result of the refresh and releases the claim; null only releases it. */
+  /** Stores the result of the refresh and releases the claim; null only releases the claim. */
   finishRefresh(login: ProviderLogin, content: ProviderLoginContent | null): Promise<void>
   /** Ends a login and deletes its tokens. */
   end(id: string): Promise<void>
   /**
-   * Ends the logins that a provider signed out, including those that are just being started.
+   * Ends the logins that a provider signed out, including sign-ins in progress.
    * @param issuedAt the logout token's `iat`, in epoch ms
    * @returns the ids of the ended logins
    */
@@ -73,9 +75,12 @@ export interface ProviderLogins {
   sweep(): Promise<void>
 }
 
-/** Requests per refresh: tokens, keys (twice if one is unknown) and user info, and one more as time for the host. */
+/**
+ * Maximum requests per refresh: tokens, keys (twice if one is unknown) and user info. One more is added as time for the
+ * host itself.
+ */
 const REFRESH_REQUESTS = 5
-/** In ms: how long a provider's logout is recorded, to refuse sign-ins in progress. */
+/** In ms: how long a provider's logout is recorded, so that sign-ins in progress can be refused. */
 const SIGNED_OUT_KEPT = 3_600_000
 
 /** @param now the clock, in epoch milliseconds */
@@ -86,7 +91,7 @@ export function createProviderLogins(
   now: () => number = Date.now,
 ): ProviderLogins {
   const purposeOf = (solution: string, id: string) => `provider-login ${solution} ${id}`
-  /** In ms: the claim of an interrupted refresh expires after this. */
+  /** In ms. The claim of an interrupted refresh expires after this time. */
   const longestRefresh = REFRESH_REQUESTS * limits.OAUTH_TIME
 
   function read(row: { id: string; solution: string; content: string; refreshed_at: number }): ProviderLogin | null {
@@ -119,7 +124,7 @@ export function createProviderLogins(
           ended_at: null,
         })
         .execute()
-      // Checked after the row is inserted: a concurrent logout either finds the row, or is found here.
+      // Check after inserting the row: a concurrent logout either finds the row, or is found here.
       if (!(await wasSignedOut(db, solution, claims, issuedAt, startedAt))) return id
       await this.end(id)
       return null
@@ -183,7 +188,7 @@ export function createProviderLogins(
         .where('client_hash', '=', clientHash(client))
         .where(sid === null ? 'subject_hash' : 'sid_hash', '=', hash)
         .where('ended_at', 'is', null)
-      // A token may have both `sub` and `sid`: then both must match.
+      // If a token has both `sub` and `sid`, both must match.
       if (sid !== null && subject !== null) {
         query = query.where('subject_hash', '=', subjectHash(client.issuer, subject))
       }
@@ -233,7 +238,7 @@ async function wasSignedOut(
     const signedOutAt = expires_at - SIGNED_OUT_KEPT
     const [signedOut, issued] = [secondOf(signedOutAt), secondOf(issuedAt)]
     if (signedOut !== issued) return signedOut > issued
-    // Token times have whole seconds. Within the same second, a sign-in is refused only if it started before the
+    // Token times are in whole seconds. Within the same second, a sign-in is refused only if it started before the
     // sign-out arrived.
     return startedAt !== null && startedAt <= signedOutAt
   })
@@ -243,12 +248,14 @@ function secondOf(time: number): number {
   return Math.floor(time / 1000)
 }
 
-/** The id of the provider's session, if its tokens have one. */
+/** The id of the provider's session, if its tokens contain one. */
 function sidOf({ sid }: Claims): string | null {
   return typeof sid === 'string' && sid !== '' ? sid : null
 }
 
-/** Hashed, since issuers and subjects can be longer than a database key, and nobody needs to read them there. */
+/**
+ * Hashed, since issuers and subjects can be longer than a database key, and nobody needs to read them in the database.
+ */
 function clientHash({ issuer, clientId }: ClientName): string {
   return storedHash(JSON.stringify(['client', issuer, clientId]))
 }

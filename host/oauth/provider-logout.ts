@@ -18,19 +18,20 @@ export type ProviderLogoutParts = {
 }
 
 /**
- * In characters: servers and proxies accept URLs of 8 KiB. Without the hint, `client_id` names the client, and the
- * provider asks the user which account to sign out.
+ * In characters: servers and proxies accept URLs of 8 KiB. If the hint is left out, `client_id` names the client, and
+ * the provider asks the user which account to sign out.
  */
 const LONGEST_HINT = 5 * 1024
 /** In characters: longer pages are not kept in `state`. */
 const LONGEST_PAGE = 1024
 
-/** Signs users out of sign-ins at a provider: here, and at the provider. */
+/** Signs users out of a provider login, both here and at the provider. */
 export interface ProviderLogout {
   /**
    * Ends all sessions and remembered logins of a provider login, and revokes its refresh token in the background (RFC
-   * 7009). Returns where to redirect the browser: to the provider if that can end its own session (OIDC RP-Initiated
-   * Logout 1.0) and then sends the browser to the signed-out page; otherwise to `target`, or to the signed-out page.
+   * 7009). Returns the address to which to redirect the browser. If the provider can end its own session (OIDC
+   * RP-Initiated Logout 1.0), that is the provider, which then sends the browser to the signed-out page. Otherwise, it
+   * is `target` or the signed-out page.
    * @param signedOutPage the address of the solution's signed-out page, which is registered at the provider
    */
   signOut(id: string, signedOutPage: string, target: string | null): Promise<ProviderSignOut>
@@ -50,7 +51,7 @@ export function createProviderLogout(parts: ProviderLogoutParts): ProviderLogout
     await tokenRequests.revoke({ provider, configuration, secret }, refreshToken)
   }
 
-  /** Runs in the background: an unreachable provider must not delay signing out here. */
+  /** Runs in the background, so that an unreachable provider doesn't delay the sign-out here. */
   function revokeLater(login: ProviderLogin): void {
     const revoked = revoke(login)
       .catch((error: Error) =>

@@ -4,17 +4,21 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import { OAuthProblem } from './problems.ts'
 
-/** All requests to providers: through `Outbound`, with limits on size and time, without redirects. */
+/**
+ * Sends all requests to providers. They go through `Outbound`, have limits on size and time, and don't follow
+ * redirects.
+ */
 export interface ProviderRequests {
   /**
-   * Checks an address for requests or browser redirects: https, or http if `OAUTH_ALLOWED_HOSTS` lists it, without user
-   * name, password and fragment.
-   * @returns why it is refused, worded to follow the setting's name; null if it is allowed
+   * Checks an address for requests or browser redirects. It must use https, or http if `OAUTH_ALLOWED_HOSTS` lists it,
+   * and have no user name, password or fragment.
+   * @returns why the address is refused, as a text that follows the setting's name; null if it is allowed
    */
   refusalOf(address: string): string | null
   /**
-   * Reads a JSON object: a discovery document or a key set. Anything except status 200 with a JSON object is refused.
-   * @param seen is called with the headers of each response, with lower-case names
+   * Reads a JSON object: a discovery document or a key set. Any response except a JSON object with status 200 is
+   * refused.
+   * @param seen called with the headers of each response, with lower-case names
    * @throws OAuthProblem `oauth_provider`; `oauth_configuration` if the operator must list the host
    */
   getJson(address: string, seen?: (headers: Readonly<Record<string, string>>) => void): Promise<Record<string, unknown>>

@@ -13,8 +13,8 @@ import type { ProviderLogin, ProviderLogins } from './provider-logins.ts'
 import type { Refresh } from './refresh.ts'
 
 /**
- * Users who signed in at a provider. To sign them in again, the host first asks the provider with the refresh token,
- * then the solution's authenticator with the current claims.
+ * The source for users who signed in at a provider. To sign them in again, the host first asks the provider with the
+ * refresh token, then the solution's authenticator with the current claims.
  */
 export function createProviderSource(
   refresh: Refresh,
@@ -24,12 +24,10 @@ export function createProviderSource(
   chooser: Pick<ConfigurationChooser, 'choose'>,
 ): AccountSource {
   /**
-   * Whether the settings still have the registration with which the user signed in. If not, the login ends: a change of
-   * registration is meant for all users, and if the old one is gone, its refreshes fail and remembered users would
-   * never get to the new one.
-   *
-   * Chosen here: only in the mode OAUTH. `getOAuthConfig` depends on the URL of the page, which may differ at this
-   * visit.
+   * Whether the settings still have the registration with which the user signed in. If not, the login ends. A change of
+   * registration is meant for all users, and if the old one is gone, its refreshes fail, and remembered users would
+   * never get to the new one. Chosen here: only in the mode OAUTH. `getOAuthConfig` depends on the URL of the page,
+   * which may be different at this visit.
    */
   async function isStillChosen(asking: Asking, { id, content }: ProviderLogin): Promise<boolean> {
     if (asking.solution.manifest.authenticator !== 'OAUTH') return true
@@ -39,8 +37,8 @@ export function createProviderSource(
   }
 
   /**
-   * If the provider's response fails the checks, the login ends: a retry would fail too, and showing the error at each
-   * visit would keep the user from signing in again.
+   * If the provider's response fails the checks, end the login: a retry would fail too, and an error at each visit
+   * would keep the user from signing in again.
    */
   async function claimsNow({ solution, correlationId }: Asking, providerLogin: string): Promise<Claims | null> {
     try {
@@ -71,7 +69,7 @@ export function createProviderSource(
 }
 
 /**
- * In the mode OAUTH_AUTHENTICATOR the query parameters choose the provider. A tenant in the current URL must not be
+ * In the mode OAUTH_AUTHENTICATOR, the query parameters determine the provider. A tenant in the current URL must not be
  * combined with claims from another tenant's provider, so the script gets the query parameters of the sign-in.
  */
 function asThen(asking: Asking, { content }: ProviderLogin): Asking {
@@ -79,7 +77,7 @@ function asThen(asking: Asking, { content }: ProviderLogin): Asking {
   return { ...asking, url: new Map(new URL(content.page, asking.serverUrl).searchParams) }
 }
 
-/** Settings that identify the registration and the provider. */
+/** The settings that identify the registration and the provider. */
 function registrationOf(configuration: OAuthConfiguration): string {
   const { api, clientId, apiSecret, issuer, authorizationEndpoint, tokenEndpoint, jwksUri } = configuration
   return JSON.stringify([api, clientId, apiSecret, issuer, authorizationEndpoint, tokenEndpoint, jwksUri])

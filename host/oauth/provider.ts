@@ -1,20 +1,20 @@
 import type { ClientAuthentication } from '../../base/oauth/providers.ts'
 
 /**
- * A provider as used for a sign-in, from the table of providers, its discovery document and the settings. All addresses
- * are checked: https, or listed in `OAUTH_ALLOWED_HOSTS`.
+ * A provider as used for a sign-in, derived from the table of providers, its discovery document and the settings. All
+ * addresses are checked: they use https, or are listed in `OAUTH_ALLOWED_HOSTS`.
  */
 export type Provider = {
-  /** Its display name: `Google`, or the host name of a Custom provider. */
+  /** The provider's display name: `Google`, or the host name of a Custom provider. */
   readonly title: string
   /**
-   * The exact `iss` of its tokens. null if the settings only name endpoints: then `iss` must have the origin of one of
-   * them (`issuerOrigins`).
+   * The exact `iss` of the provider's tokens. Null if the settings only specify endpoints: then `iss` must have the
+   * origin of one of them (`issuerOrigins`).
    */
   readonly issuer: string | null
   readonly issuerOrigins: readonly string[]
   /**
-   * Whether `issuer` contains `{tenantid}`, which is replaced by the token's `tid` (Microsoft's tenants `common` and
+   * Whether `issuer` contains `{tenantid}`, which is replaced with the token's `tid` (Microsoft's tenants `common` and
    * `organizations`).
    */
   readonly issuerHasTenant: boolean
@@ -24,14 +24,14 @@ export type Provider = {
   readonly userInfoEndpoint: string | null
   readonly revocationEndpoint: string | null
   readonly endSessionEndpoint: string | null
-  /** The algorithms that may sign its ID tokens: never a symmetric one, never `none`. */
+  /** The algorithms that may sign the provider's ID tokens: never a symmetric one, and never `none`. */
   readonly idTokenAlgorithms: readonly string[]
   readonly clientAuthentication: ClientAuthentication
-  /** Whether its authorization responses always have `iss` (RFC 9207). */
+  /** Whether the provider's authorization responses always contain `iss` (RFC 9207). */
   readonly sendsIssuer: boolean
-  /** false for plain OAuth 2.0, where `userInfoEndpoint` returns the user (GitHub). */
+  /** False for plain OAuth 2.0, where `userInfoEndpoint` returns the user (GitHub). */
   readonly hasIdToken: boolean
 }
 
-/** Verified claims about a user. Without prototype; `iss` and `sub` are always present. */
+/** Verified claims about a user. The object has no prototype; `iss` and `sub` are always present. */
 export type Claims = Readonly<Record<string, unknown>> & { readonly iss: string; readonly sub: string }

@@ -3,20 +3,22 @@ import { OAuthProblem, quote } from './problems.ts'
 import type { Claims, Provider } from './provider.ts'
 
 /**
- * Asks an OAuth 2.0 provider who signed in.
- * @param get requests JSON from an address of the provider, with the user's access token as bearer token
- * @throws OAuthProblem `oauth_provider` if the response differs from the provider's documentation, and what `get`
- *   throws
+ * Asks an OAuth 2.0 provider who has signed in.
+ * @param get requests JSON from an address at the provider, with the user's access token as the bearer token
+ * @throws OAuthProblem `oauth_provider` if the response differs from the provider's documentation, and the errors of
+ *   `get`
  */
 export type ReadProfile = (
   provider: Pick<Provider, 'issuer' | 'userInfoEndpoint'>,
   get: (address: string) => Promise<unknown>,
 ) => Promise<Claims>
 
-/** How to read the user's claims from each provider without ID tokens. */
+/** How to read a user's claims from each provider that has no ID tokens. */
 export const PROFILES: Readonly<Partial<Record<ProviderName, ReadProfile>>> = { GitHub: readGithubProfile }
 
-/** E-mail addresses that are checked per account. GitHub paginates them; the primary one is among the first. */
+/**
+ * Maximum number of e-mail addresses to check per account. GitHub paginates them; the primary one is among the first.
+ */
 const MOST_EMAILS = 100
 
 /**

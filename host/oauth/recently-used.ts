@@ -6,7 +6,7 @@ export interface RecentlyUsed<T> {
 }
 
 export function createRecentlyUsed<T>(most: number): RecentlyUsed<T> {
-  /** In order of use, since a Map keeps insertion order. */
+  /** Ordered by use, since a Map keeps the insertion order. */
   const held = new Map<string, T>()
 
   function set(key: string, value: T): void {

@@ -7,9 +7,9 @@ import type { ProviderLogin, ProviderLogins } from './provider-logins.ts'
 import type { TokenRequests } from './token-requests.ts'
 
 /**
- * Asks the provider about a user who signed in before.
- * @returns null if the sign-in was ended, by the provider or otherwise
- * @throws OAuthProblem if the refresh failed; the sign-in stays unchanged
+ * Asks the provider about a user who signed in earlier.
+ * @returns null if the login was ended, by the provider or otherwise
+ * @throws OAuthProblem if the refresh failed; the login stays unchanged
  */
 export type Refresh = (loginId: string) => Promise<Claims | null>
 
@@ -21,7 +21,7 @@ export type RefreshParts = {
   readonly limits: Pick<Limits, 'REMEMBER_GRACE'>
 }
 
-/** In ms: polling interval for the result while another tab or host asks the provider. */
+/** Polling interval in ms for the result, while another tab or host asks the provider. */
 const LOOK_EVERY = 100
 
 /** @param now the clock, in epoch milliseconds */
@@ -35,7 +35,7 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
     for (;;) {
       const login = await logins.find(id)
       if (login === null || isFresh(login)) return login
-      // Claims that are not released expire, so this loop ends.
+      // This loop ends, because claims that are not released expire.
       if (await logins.claimRefresh(id)) {
         // Another caller may have refreshed between `find` and `claimRefresh`.
         const claimed = await logins.find(id)

@@ -39,7 +39,9 @@ export type ReturnParts = SessionParts &
     readonly now?: () => number
   }
 
-/** The browser's return from the provider. `parameters`: null if the answer was too large to read. */
+/**
+ * The data with which the browser returns from the provider. `parameters`: null if the response was too large to read.
+ */
 type Asked = Arrival & { readonly parameters: URLSearchParams | null; readonly mode: ReturnMode }
 /** The same, with the sign-in that this browser began. `url` is that of the requested page. */
 type Attempt = Asked & { readonly parameters: URLSearchParams; readonly transaction: Transaction }
@@ -47,9 +49,9 @@ type Attempt = Asked & { readonly parameters: URLSearchParams; readonly transact
 type Verified = VerifiedClaims & Pick<Tokens, 'idToken' | 'refreshToken'>
 type Checked = { readonly verified: Verified; readonly answer: Accepted }
 
-/** A provider sends the browser back (guide 4). */
+/** Handles the browser's return from a provider (guide 4). */
 export const BY_PROVIDER: WayOfSigningIn<Asked, Attempt, Checked, SignedIn, ReturnParts> = {
-  // The cookie of the transaction shows that the sign-in began in this browser.
+  // The transaction's cookie shows that the sign-in started in this browser.
   ownPage: takeTransaction,
   throttle: {
     none: 'The provider checks the credentials, and a browser can return only once for each sign-in it began.',
@@ -64,7 +66,7 @@ export const BY_PROVIDER: WayOfSigningIn<Asked, Attempt, Checked, SignedIn, Retu
   },
 }
 
-/** Starts a session, or shows why it can't. */
+/** Starts a session, or shows why that is not possible. */
 export function returnFromProvider(
   arrival: Arrival,
   parameters: URLSearchParams | null,
@@ -85,7 +87,8 @@ async function takeTransaction(asked: Asked, parts: ReturnParts): Promise<Attemp
   const taken = await take(asked, state, parts)
   if (taken.kind === 'unknown') return refuse()
   if (taken.kind === 'used') {
-    // Back button, reload or a saved link: redirects users who are already signed in, without signing in twice.
+    // For the back button, a reload or a saved link: redirects users who are already signed in, without signing them in
+    // twice.
     const found = await findSession(ctx, scope, parts.sessions)
     return found === null ? refuse() : new Refusal(null, () => goTo(ctx, taken.returnTo))
   }
@@ -96,7 +99,7 @@ async function takeTransaction(asked: Asked, parts: ReturnParts): Promise<Attemp
   return { ...asked, parameters, url, transaction }
 }
 
-/** Takes the transaction only with its cookie from this browser. Without it, the transaction stays unchanged. */
+/** Takes the transaction only if this browser sent its cookie. Otherwise, the transaction stays unchanged. */
 async function take(
   { ctx, solution, scope }: Arrival,
   state: string,
@@ -109,7 +112,7 @@ async function take(
   return transactions.take(solution.name, state, undefined)
 }
 
-/** Verifies the response, then asks the authenticator. */
+/** Verifies the provider's response, then asks the authenticator. */
 async function checkUser(attempt: Attempt, parts: ReturnParts): Promise<Checked | Refusal> {
   const { ctx, serverUrl, locale, parameters, mode, transaction } = attempt
   const verified = await verify(transaction, checkAuthorizationResponse(parameters, mode, transaction), parts)
@@ -169,7 +172,7 @@ async function accept(
   }
   if (providerLogin === null) return signedOut()
   const basis = { source: 'provider' as const, providerLogin, stillHolds: () => logins.isAlive(providerLogin) }
-  // Chosen here: the provider decides whether users stay signed in, by sending a refresh token.
+  // Chosen here: the provider decides whether users stay signed in, by sending a refresh token or not.
   const remember = refreshToken === null ? null : { custom: customFields(url) }
   const session = await acceptSignIn(attempt, answer, basis, remember, parts)
   if (session === null) return signedOut()

@@ -31,13 +31,13 @@ export type OAuthParts = AuthorizeParts &
     readonly providerSource: AccountSource
   }
 
-/** Finds the requested solution, after checking the request's host name. */
+/** Finds the requested solution, after checking the host name of the request. */
 export type NeedSolution = (ctx: Context) => Promise<ActiveSolution>
 
 /**
- * Handles a page request without a session, if users sign in at a provider: signs in a remembered user, or redirects to
+ * Handles a page request without a session if users sign in at a provider: signs in a remembered user, or redirects to
  * the provider.
- * @returns the session of a remembered user; null if the response is already set
+ * @returns the session of a remembered user; null if a response has already been set
  */
 export async function signInAtProvider(arrival: Arrival, parts: OAuthParts): Promise<FoundSession | null> {
   let configuration: OAuthConfiguration | null = null
@@ -56,7 +56,7 @@ export async function signInAtProvider(arrival: Arrival, parts: OAuthParts): Pro
   return null
 }
 
-/** @returns null if the form is too large: its transaction is then unknown, and the user has to start again */
+/** @returns null if the form is too large: the transaction is then unknown, and the user has to start again */
 async function readAnswer(ctx: Context, { limits }: OAuthParts): Promise<[name: string, value: string][] | null> {
   try {
     return await readFormPairs(ctx, limits)
@@ -127,7 +127,7 @@ export function addOAuthRoutes(
     }
     await parts.maintenance.refuseNewWork()
     parameters.delete('from')
-    // If there are several marks, one came from outside, in a form that our page posted again.
+    // If there are several marks, one came from outside, in a form that our page has posted again.
     const mode = marks.length === 1 && marks[0] === 'fragment' ? 'fragment' : 'form_post'
     return returnFromProvider(arrival, parameters, mode, parts)
   })

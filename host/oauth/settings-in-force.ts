@@ -4,10 +4,10 @@ import type { WrittenOAuthSettings } from './oauth-settings.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 import { tryConfiguration } from './settings-warnings.ts'
 
-/** An effective OAuth setting of a solution, and its source. `default`: the table of providers. */
+/** An OAuth setting of a solution that is in force, and its source. `default` means the table of providers. */
 export type SettingInForce = {
   readonly name: string
-  /** null for a literal secret in the manifest, which is not shown. */
+  /** Null for a secret that is written in the manifest, which is not shown. */
   readonly value: string | null
   readonly source: 'operator' | 'control-center' | 'manifest' | 'default'
 }
@@ -50,7 +50,7 @@ function defaultsOf(
   refusalOf: ProviderRequests['refusalOf'],
 ): Readonly<Record<string, string | null>> {
   const used = tryConfiguration(merged, where, refusalOf)
-  // The error is shown as a warning (`warnOfOAuthSettings`).
+  // The error is shown as a warning, by `warnOfOAuthSettings`.
   if (typeof used === 'string') return {}
   return {
     issuer: used.issuer,

@@ -28,7 +28,9 @@ export type SettingsTestParts = {
   readonly limits: Pick<Limits, 'OAUTH_CLOCK_SKEW'>
 }
 
-/** Tests OAuth settings as far as possible without a sign-in. Nothing is cached: each test asks the provider. */
+/**
+ * Tests OAuth settings as far as this is possible without a sign-in. Nothing is cached: each test asks the provider.
+ */
 export type SettingsTest = (
   solution: string,
   settings: WrittenOAuthSettings | null,
@@ -44,7 +46,10 @@ export function createSettingsTest(parts: SettingsTestParts, now: () => number =
     const watched = watchRequests(parts.requests, now)
     const finder = createProviderFinder(watched, now)
 
-    /** @returns the result of `work`, or null if it failed, which skips all further steps except the clock */
+    /**
+     * Runs a step.
+     * @returns the result of `work`, or null if it failed, in which case all further steps except the clock are skipped
+     */
     async function step<T>(
       name: TestStepName,
       work: () => T | Promise<T>,
@@ -118,7 +123,7 @@ function check(
   throw new OAuthProblem('oauth_configuration', 'there are no OAuth settings to test: send some, or set them with PUT')
 }
 
-/** How far the provider's clock is ahead, in ms, from the `Date` header, which has whole seconds. */
+/** How far the provider's clock is ahead, in ms, according to the `Date` header, which is in whole seconds. */
 type Clock = { readonly ahead: number; readonly host: string }
 
 /** Wraps the requests to count them and to read the provider's clock. */
@@ -131,7 +136,7 @@ function watchRequests(requests: SettingsTestParts['requests'], now: () => numbe
       asked++
       return requests.getJson(address, (headers) => {
         const date = Date.parse(headers.date ?? '')
-        // The header is cut to whole seconds: adding half a second is the best estimate.
+        // The header is truncated to whole seconds, so adding half a second gives the best estimate.
         if (!Number.isNaN(date)) clock = { ahead: date + 500 - now(), host: new URL(address).host }
       })
     },

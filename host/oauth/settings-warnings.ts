@@ -14,7 +14,7 @@ export type OAuthWarning = {
 export type SettingsToJudge = {
   /** Of the active version; null if there is none. */
   readonly manifest: Pick<Manifest, 'authenticator' | 'oauth'> | null
-  /** The settings that the operator set; null if none. */
+  /** The settings that the operator has set, or null. */
   readonly settings: WrittenOAuthSettings | null
   readonly merged: WrittenOAuthSettings | null
   readonly secretNames: readonly string[]

@@ -16,11 +16,11 @@ import type { Claims, Provider } from './provider.ts'
 export type ShowProblemParts = {
   readonly chooser: Pick<ConfigurationChooser, 'fallbackOf'>
   readonly solutionLog: Pick<SolutionLog, 'write'>
-  /** Rate-limited, for returns without a valid sign-in, which anyone can send. */
+  /** Rate-limited. For requests without a valid sign-in, which anyone can send. */
   readonly writeLine: AnonymousLines
 }
 
-/** What was known when the sign-in failed. */
+/** What was known about the sign-in when it failed. */
 export type ProblemContext = {
   readonly configuration: OAuthConfiguration | null
   readonly provider: Provider | null
@@ -38,8 +38,8 @@ export function endedBy({ code }: OAuthProblem, claims: Claims | null): Ended {
 }
 
 /**
- * Answers a failed sign-in, after the audit: logs the reason for the author in the solution's log. Shows the user a page
- * with a next step, or redirects to `login_failed_url` with `error` and `correlation_id`.
+ * Responds to a failed sign-in and records it in the audit log. Logs the reason in the solution's log, for the author.
+ * The user gets a page with a next step, or is redirected to `login_failed_url` with `error` and `correlation_id`.
  */
 export async function showProblem(
   arrival: Arrival,
@@ -49,7 +49,7 @@ export async function showProblem(
 ): Promise<void> {
   const { ctx, solution, locale, correlationId, address, serverUrl } = arrival
   const { status, page } = OAUTH_PROBLEMS[problem.code]
-  // A script's failure is already in the log, with its position.
+  // If a script failed, the log already contains the failure, with its position.
   if (problem.code !== 'oauth_script') {
     const level = problem.code === 'oauth_expired' || problem.code === 'oauth_denied' ? 'info' : 'error'
     const line = { level, code: problem.code, message: problem.message, correlationId } as const

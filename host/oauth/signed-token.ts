@@ -7,7 +7,8 @@ import { OAuthProblem, quote } from './problems.ts'
 export type TokenHeader = { readonly alg: string; readonly kid: string | null }
 
 /**
- * @param isRejected true if the signature did not match the key of the first call: the provider may have replaced the
+ * Returns the key that verifies a token.
+ * @param isRejected true if the signature did not match the key from the first call: the provider may have replaced the
  *   key under the same `kid`
  * @returns null if there is no other key
  * @throws OAuthProblem if there is no key at all
@@ -15,7 +16,7 @@ export type TokenHeader = { readonly alg: string; readonly kid: string | null }
 export type FindKey = (header: TokenHeader, isRejected: boolean) => Promise<CryptoKey | null>
 
 export type TokenRules = {
-  /** What error messages call it, such as `the ID token`. */
+  /** The token's name in error messages, such as `the ID token`. */
   readonly what: string
   /** The allowed values of `typ`, in lower case. `typ` is optional. */
   readonly types: readonly string[]
@@ -26,7 +27,7 @@ export type TokenRules = {
 
 export type SignedToken = {
   readonly algorithm: SignatureAlgorithm
-  /** Without prototype, at any depth. */
+  /** The objects have no prototype, at any depth. */
   readonly claims: Readonly<Record<string, unknown>>
 }
 
@@ -40,10 +41,10 @@ const LONGEST_KID = 200
 const REFUSED_PARAMETERS = ['jwk', 'jku', 'x5u', 'crit', 'b64']
 
 /**
- * Parses a JWT in compact serialization, and checks its header and signature (RFC 7515, RFC 8725). The caller checks
- * the claims. JSON with duplicate keys, or with the keys `__proto__`, `constructor` or `prototype`, is refused: other
- * parsers might read another value from it.
- * @throws OAuthProblem `oauth_token`; whatever `rules.key` throws
+ * Parses a JWT in compact serialization, and checks its header and signature (RFC 7515, RFC 8725). The caller must
+ * check the claims. JSON with duplicate keys, or with the keys `__proto__`, `constructor` or `prototype`, is rejected:
+ * other parsers might read another value from it.
+ * @throws OAuthProblem `oauth_token`; and the errors of `rules.key`
  */
 export async function readSignedToken(token: string, rules: TokenRules): Promise<SignedToken> {
   const refuse = (text: string) => new OAuthProblem('oauth_token', `${rules.what} ${text}`)
@@ -75,8 +76,8 @@ async function isSignedWith(key: CryptoKey | null, token: string, alg: string): 
 }
 
 /**
- * The claims of a token whose signature was not checked: they must not be trusted.
- * @returns null if it is not a token
+ * Reads the claims of a token without checking its signature, so they must not be trusted.
+ * @returns null if the text is not a token
  */
 export function readUncheckedClaims(token: string): Readonly<Record<string, unknown>> | null {
   const parts = splitToken(token)
@@ -84,7 +85,7 @@ export function readUncheckedClaims(token: string): Readonly<Record<string, unkn
   return typeof claims === 'string' ? null : claims
 }
 
-/** @returns the parts, or a text that says what is wrong */
+/** @returns the parts, or a text that describes the error */
 function splitToken(token: string): { readonly header: string; readonly payload: string } | string {
   if (typeof token !== 'string') return 'is not text'
   if (token.length > LONGEST_TOKEN) return `has ${token.length} characters, but at most ${LONGEST_TOKEN} are allowed`
@@ -102,7 +103,7 @@ export function isBase64url(text: string): boolean {
   return /^[A-Za-z0-9_-]+$/.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text
 }
 
-/** @returns the JSON object, or a text that says what is wrong without quoting the part */
+/** @returns the JSON object, or a text that describes the error without quoting the part */
 function readPart(part: string): Readonly<Record<string, unknown>> | string {
   const text = decodeUtf8(Buffer.from(part, 'base64url'))
   if (text === null) return 'is not UTF-8'
@@ -131,7 +132,7 @@ function shortType(typ: string): string {
   return typ.toLowerCase().replace(/^application\/(?=[^/]+$)/, '')
 }
 
-/** Whether a `kid`, of a token or a key set, is valid. */
+/** Whether a `kid`, in a token or a key set, is valid. */
 export function isKid(kid: unknown): kid is string {
   return typeof kid === 'string' && kid.length <= LONGEST_KID && /^[^\p{Cc}\p{Cs}]+$/u.test(kid)
 }

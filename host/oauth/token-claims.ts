@@ -1,20 +1,27 @@
 import { OAuthProblem, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 
-// Checks shared by ID tokens and logout tokens. `what` names the token in error messages; all throw OAuthProblem.
+// Checks that ID tokens and logout tokens have in common. `what` is the token's name in error messages; all checks
+// throw OAuthProblem.
 
 type RawClaims = Readonly<Record<string, unknown>>
 
-/** In characters: the limit for an `iss` that the settings do not name exactly. */
+/** In characters: the maximum length of an `iss` that the settings do not specify exactly. */
 const LONGEST_ISSUER = 500
-/** In characters: the limit for `sub` (OIDC Core section 2), here also for `sid` and `jti`. */
+/** In characters: the maximum length of `sub` (OIDC Core section 2), also used for `sid` and `jti`. */
 const LONGEST_ID = 255
-/** In ms beyond the skew: larger differences mean that the token is old or forged, not that a clock is wrong. */
+/**
+ * In ms beyond the allowed difference: a larger difference means that the token is old or forged, not that a clock is
+ * wrong.
+ */
 const CLOCK_FAULT = 24 * 3_600_000
 /** The latest time that a Date can represent, in epoch ms. Its negative is the earliest. */
 const LAST_DATE = 8.64e15
 
-/** Compares `iss` exactly (OIDC Core section 3.1.3.7, 2). @returns `iss` */
+/**
+ * Compares `iss` exactly (OIDC Core section 3.1.3.7, item 2).
+ * @returns `iss`
+ */
 export function checkIssuer(what: string, claims: RawClaims, provider: Provider): string {
   const { iss } = claims
   if (typeof iss === 'string' && isIssuer(iss, claims.tid, provider)) return iss
@@ -38,9 +45,8 @@ export function isTenantId(text: string): boolean {
 }
 
 /**
- * Checks `aud` and `azp` (OIDC Core section 3.1.3.7, 3 to 5).
- *
- * Chosen here: a token with further audiences is refused, since none of them is trusted.
+ * Checks `aud` and `azp` (OIDC Core section 3.1.3.7, items 3 to 5). Chosen here: a token with additional audiences is
+ * rejected, since none of them is trusted.
  */
 export function checkAudience(what: string, claims: RawClaims, clientId: string): void {
   const { aud, azp } = claims
@@ -62,7 +68,7 @@ export function checkId(what: string, claims: RawClaims, name: string): string {
 }
 
 export type TimeBounds = {
-  /** The earliest allowed `iat`, in epoch ms, and its name in error messages. */
+  /** The earliest time that `iat` may have, in epoch ms, and its name in error messages. */
   readonly earliest: number
   readonly earliestIs: string
   /** Epoch ms. */
@@ -75,7 +81,7 @@ export type TimeBounds = {
  * Checks `exp`, `iat` and `nbf`. Do this check last: it blames the clocks, which is right only if the token has no
  * other errors.
  * @returns `iat` in epoch ms
- * @throws OAuthProblem `oauth_clock` if clocks that differ by up to a day explain all errors, else `oauth_token`
+ * @throws OAuthProblem `oauth_clock` if clocks that differ by up to a day explain all errors, otherwise `oauth_token`
  */
 export function checkTimes(what: string, claims: RawClaims, { earliest, earliestIs, now, skew }: TimeBounds): number {
   const exp = readTime(what, claims, 'exp')
@@ -87,7 +93,7 @@ export function checkTimes(what: string, claims: RawClaims, { earliest, earliest
     { by: nbf - now - skew, isOver: nbf > now + skew, is: `must not be used before ${shown(nbf)}` },
     {
       by: earliest - skew - iat,
-      // `iat` is cut to whole seconds, so a token issued within the same second is not too old.
+      // `iat` is truncated to whole seconds, so a token issued within the same second is not too old.
       isOver: iat + 1000 <= earliest - skew,
       is: `was issued at ${shown(iat)}, before ${earliestIs} at ${shown(earliest)}`,
     },

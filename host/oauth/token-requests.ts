@@ -12,7 +12,7 @@ export type Tokens = {
   readonly refreshToken: string | null
 }
 
-/** A client registration at a provider, with its secret. */
+/** A client's registration at a provider, with its secret. */
 export type Registration = {
   readonly provider: Provider
   readonly configuration: OAuthConfiguration
@@ -25,7 +25,7 @@ export type CodeExchange = {
   readonly verifier: string | null
 }
 
-/** Requests with a client's secret or a user's token. All throw `OAuthProblem`. */
+/** Requests that contain a client's secret or a user's token. All throw `OAuthProblem`. */
 export interface TokenRequests {
   exchangeCode(registration: Registration, exchange: CodeExchange): Promise<Tokens>
   /** @returns null if the provider reports that the refresh token is no longer valid */
@@ -33,17 +33,17 @@ export interface TokenRequests {
   revoke(registration: Registration, token: string): Promise<void>
   /** OpenID Connect user info. Its `sub` must be `subject`. */
   readUserInfo(registration: Registration, accessToken: string, subject: string): Promise<Record<string, unknown>>
-  /** Requests JSON with the access token, for providers with their own API. */
+  /** Requests JSON with the access token, for providers that have their own API. */
   readProfile(registration: Registration, accessToken: string, address: string): Promise<unknown>
 }
 
-/** In characters: it is stored for each sign-in. Providers use up to about 2,000. */
+/** In characters. The token is stored for each sign-in. Providers use up to about 2,000. */
 const LONGEST_REFRESH_TOKEN = 16 * 1024
 
 export function createTokenRequests(requests: ProviderRequests): TokenRequests {
   /**
    * Removes the ID token from the token endpoint's responses before openid-client parses them. `checkIdToken` does all
-   * checks in every flow; openid-client by default skips the signature and others.
+   * checks in every flow, whereas openid-client by default skips the signature and other checks.
    */
   function clientFor({ provider, configuration, secret }: Registration) {
     let idToken: string | null = null
@@ -55,7 +55,7 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
       ...(provider.revocationEndpoint === null ? {} : { revocation_endpoint: provider.revocationEndpoint }),
     }
     const config = new client.Configuration(server, configuration.clientId, {}, authentication(provider, secret))
-    // `ProviderRequests` decides which addresses may be requested without TLS.
+    // `ProviderRequests` determines which addresses may be requested without TLS.
     client.allowInsecureRequests(config)
     config.timeout = 0
     config[client.customFetch] = async (address, options) => {
@@ -68,7 +68,7 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
     return { config, idTokenOf: () => idToken }
   }
 
-  /** @param unusable the code of the problem if the answer is well-formed but unusable */
+  /** @param unusable the code of the problem if the response is well-formed but can't be used */
   async function tokensOf(
     registration: Registration,
     ask: (config: client.Configuration) => Promise<client.TokenEndpointResponse>,
@@ -127,7 +127,7 @@ function isSameAddress(address: string, other: string | null): boolean {
 
 /** @returns why the tokens can't be used, or null */
 function faultOf({ token_type: type, access_token: token, refresh_token: refresh = '' }: client.TokenEndpointResponse) {
-  // openid-client accepts DPoP too (RFC 9449), but DPoP tokens sent as bearer tokens are refused.
+  // openid-client also accepts DPoP (RFC 9449), but providers reject DPoP tokens that are sent as bearer tokens.
   if (type.toLowerCase() !== 'bearer') return `the tokens have the type ${quote(type)}, not Bearer`
   if (NOT_IN_HEADERS.test(token)) return 'the access token has characters that are not allowed in a header'
   return refresh.length > LONGEST_REFRESH_TOKEN ? `the refresh token has ${refresh.length} characters` : null
@@ -142,8 +142,8 @@ function authentication({ clientAuthentication }: Provider, secret: string | nul
 }
 
 /**
- * RFC 6749 section 2.3.1, with the form encoding of browsers and URLSearchParams. openid-client's encoding also escapes
- * "-", "_" and ".", which does not match the secret at providers that don't decode it (Glewlwyd).
+ * The encoding in RFC 6749 section 2.3.1, done as browsers and URLSearchParams encode forms. openid-client also escapes
+ * "-", "_" and ".", so the secret would not match at providers that don't decode it (Glewlwyd).
  */
 function basic(secret: string): client.ClientAuth {
   const encoded = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
@@ -153,7 +153,7 @@ function basic(secret: string): client.ClientAuth {
   }
 }
 
-/** A response that is not a JSON object is passed on unchanged, for openid-client to report the error. */
+/** Pass on a response that is not a JSON object unchanged, so that openid-client reports the error. */
 async function withoutIdToken(response: Response): Promise<{ response: Response; idToken: string | null }> {
   const text = await response.text()
   const { status, headers } = response
@@ -193,7 +193,7 @@ async function withProblems<T>(registration: Registration, ask: () => Promise<T>
 /** RFC 6749 section 5.2, and GitHub's own. */
 const REFRESH_REFUSED = ['invalid_grant', 'bad_refresh_token']
 
-/** RFC 6749 section 5.2: errors in the registration, and so in the settings. */
+/** Errors in the registration, and so in the settings (RFC 6749 section 5.2). */
 const REGISTRATION_ERRORS = [
   'invalid_client',
   'incorrect_client_credentials',
@@ -229,7 +229,7 @@ function problemOf({ provider: { title } }: Registration, error: unknown): OAuth
   throw error
 }
 
-/** openid-client wraps what `fetch` throws, as the `cause` of its own error. */
+/** openid-client wraps the errors of `fetch` as the `cause` of its own error. */
 function ownProblem(error: unknown): OAuthProblem | null {
   for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) {
     if (one instanceof OAuthProblem) return one
@@ -239,7 +239,7 @@ function ownProblem(error: unknown): OAuthProblem | null {
 
 const THEIR_ERRORS = ['OperationProcessingError', 'UnsupportedOperationError']
 
-/** Only messages of openid-client and oauth4webapi are used: a parser's message would quote the response. */
+/** Quote only messages of openid-client and oauth4webapi: a parser's message would quote the response. */
 function reasonOf(error: Error): string {
   const { cause } = error
   const status = cause instanceof Response ? ` (status ${cause.status})` : ''

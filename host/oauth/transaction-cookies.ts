@@ -3,12 +3,12 @@ import { type CookieScope, cookieKinds, readCookies, setCookie } from '../../bas
 import type { Limits } from '../../runtime/limits.ts'
 
 /**
- * Chosen here: the number of OAuth sign-ins that a browser may have in progress in a solution. Each has a cookie, and
- * the cookies of a request must stay far below the limit of servers and proxies (8 KiB).
+ * Chosen here: the maximum number of OAuth sign-ins that a browser may have in progress in a solution. Each has a
+ * cookie, and the cookies in a request must stay far below the limit of servers and proxies (8 KiB).
  */
 const MOST = 20
 
-/** Binds a transaction to the browser. If there are too many, the oldest cookies are deleted. */
+/** Binds a transaction to the browser. If there are too many cookies, the oldest ones are deleted. */
 export function setTransactionCookie(
   ctx: Context,
   scope: CookieScope,
@@ -16,7 +16,7 @@ export function setTransactionCookie(
   limits: Pick<Limits, 'OAUTH_TRANSACTION'>,
 ): void {
   const open = [...cookieKinds(ctx, 'oauth-', scope)].sort()
-  // Hundreds of cookies can only come from a foreign script. A response that clears them all would be too large for
+  // Only a foreign script can have set hundreds of cookies. A response that clears them all would be too large for
   // proxies.
   const surplus = Math.min(MOST, Math.max(0, open.length - MOST + 1))
   for (const kind of open.slice(0, surplus)) setCookie(ctx, kind, scope, null)

@@ -10,7 +10,7 @@ import type { Provider } from './provider.ts'
 
 /** A sign-in in progress: what the host needs when the browser returns from the provider. */
 export type Transaction = {
-  /** Also the parameter `state`. A cookie binds the transaction to the browser. */
+  /** This id is also sent as the parameter `state`. A cookie binds the transaction to the browser. */
   readonly id: string
   readonly solution: string
   /** Path and query of the requested page. */
@@ -22,7 +22,10 @@ export type Transaction = {
 
 export type TransactionContent = {
   readonly configuration: OAuthConfiguration
-  /** As discovered at the start, so that changes of the discovery document don't affect a sign-in in progress. */
+  /**
+   * As discovered when the sign-in started, so that a change in the discovery document doesn't affect a sign-in in
+   * progress.
+   */
   readonly provider: Provider
   readonly redirectUri: string
   readonly nonce: string
@@ -30,7 +33,7 @@ export type TransactionContent = {
   readonly verifier: string | null
 }
 
-/** The result of `take`. `used`: the transaction was taken before, by any browser. */
+/** The result of `take`. `used`: a browser, this one or another, has already used the transaction. */
 export type TakenTransaction =
   | { readonly kind: 'taken'; readonly transaction: Transaction }
   | { readonly kind: 'used'; readonly returnTo: string }
@@ -43,7 +46,7 @@ export interface Transactions {
    * @returns the id, and the value of the cookie that binds it to the browser
    */
   start(begun: NewTransaction): Promise<{ readonly id: string; readonly cookie: string }>
-  /** Uses a transaction up on all hosts. Has no effect without the right cookie. */
+  /** Marks a transaction as used on all hosts. Has no effect without the right cookie. */
   take(solution: string, id: string, cookie: string | undefined): Promise<TakenTransaction>
   sweep(): Promise<void>
 }
@@ -55,7 +58,7 @@ export type NewTransaction = {
   readonly content: TransactionContent
 }
 
-/** Ids start with the time, so that sorting cookie names finds a browser's oldest one. */
+/** Ids start with the time, so that sorting the cookies by name finds a browser's oldest one. */
 export function newTransactionId(now: number): string {
   return `${Math.floor(now / 1000)
     .toString(36)

@@ -9,7 +9,7 @@ export type Target = {
   /** Host name or IP address, without brackets. */
   readonly host: string
   readonly port: number
-  /** `host:port` as in settings and messages. */
+  /** `host:port`, in the form used in settings and messages. */
   readonly place: string
   /** Value of the `Host` header. */
   readonly authority: string
@@ -25,7 +25,7 @@ const MOST_HEADERS = 64
 const LONGEST_HEADERS = 16 * 1024
 
 /**
- * Hop-by-hop headers, headers derived from the body, and encodings that would require decompression.
+ * Hop-by-hop headers, headers that are derived from the body, and encodings that would require decompression.
  * @see RFC 9110, 7.6.1
  */
 const OWN_HEADERS = new Set([
@@ -43,7 +43,7 @@ const OWN_HEADERS = new Set([
   'via',
 ])
 
-/** @throws ERR_OUTBOUND_INVALID; the message does not quote the URL, which may contain keys */
+/** @throws ERR_OUTBOUND_INVALID; its message does not quote the URL, which may contain keys */
 export function readTarget(text: string): Target {
   const url = text.length > LONGEST_URL || /[\p{Cc}\s\\]/u.test(text) || !text.isWellFormed() ? null : URL.parse(text)
   if (url === null || !/^https?:\/\//i.test(text)) {
@@ -72,8 +72,8 @@ export function checkMethod(method: string, hasBody: boolean): void {
 }
 
 /**
- * Headers by lowercase name.
- * @throws ERR_OUTBOUND_INVALID; the message names the header, never its value
+ * Headers with lowercase names.
+ * @throws ERR_OUTBOUND_INVALID; its message contains the header's name, never its value
  */
 export function checkHeaders(headers: Readonly<Record<string, string>>): Map<string, string> {
   const checked = new Map<string, string>()

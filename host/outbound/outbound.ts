@@ -12,27 +12,27 @@ export type OutboundRequest = {
   readonly body: string | Uint8Array | null
   /** Maximum size of the response body. */
   readonly maxBytes: number
-  /** From the DNS lookup to the last byte of the response. */
+  /** Timeout in ms, from the DNS lookup to the last byte of the response. */
   readonly timeoutMs: number
 }
 
 export type OutboundAnswer = {
   readonly status: number
-  /** By lowercase names, without a prototype; repeated headers are joined by ", ". */
+  /** Keyed by lowercase name, without a prototype; repeated headers are joined by ", ". */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
 
 /**
- * All requests that the host sends for a solution. It resolves the name itself, checks that the address is public, and
- * connects to exactly that address, so DNS rebinding between check and use is impossible. It does not follow redirects.
- * Nothing is reused between requests: no connection, cookie or TLS session through which solutions could see each
+ * Sends all requests that the host makes for a solution. It resolves the name itself, checks that the address is
+ * public, and connects to exactly that address, so DNS rebinding is impossible between check and use. It does not
+ * follow redirects. No connection, cookie or TLS session is reused between requests, so that solutions can't see each
  * other's data.
  */
 export interface Outbound {
   /**
    * @throws ERR_OUTBOUND_INVALID for an unsupported URL, method or header
-   * @throws ERR_OUTBOUND_PRIVATE if an address of the name is not public, and the host is not listed
+   * @throws ERR_OUTBOUND_PRIVATE if one of the name's addresses is not public, and the host is not listed
    * @throws ERR_OUTBOUND_FAILED if the name does not resolve, or the connection, certificate or response is invalid
    * @throws ERR_OUTBOUND_TIME, ERR_OUTBOUND_SIZE if a limit was exceeded
    */
@@ -40,11 +40,11 @@ export interface Outbound {
 }
 
 export type OutboundOptions = AddressRules & {
-  /** PEM. Default: the certificates of Node.js and NODE_EXTRA_CA_CERTS. */
+  /** In PEM format. Default: the certificates of Node.js and NODE_EXTRA_CA_CERTS. */
   readonly certificateAuthorities?: string
 }
 
-/** Maximum size of status line and headers, in bytes. */
+/** Maximum size of the status line and headers, in bytes. */
 const ANSWER_HEADERS = 16 * 1024
 
 export function createOutbound(options: OutboundOptions): Outbound {
@@ -55,7 +55,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const addresses = await checkedAddresses(target)
     signal.throwIfAborted()
     const connection: RequestOptions & { readonly autoSelectFamily: boolean } = {
-      // Set explicitly, so that neither an agent's defaults nor the environment decide.
+      // Set this explicitly, so that it depends on neither an agent's defaults nor the environment.
       agent: false,
       rejectUnauthorized: true,
       minVersion: 'TLSv1.2',
@@ -128,7 +128,7 @@ function send(
   return promise
 }
 
-/** Refuses compressed responses, so that a small response cannot expand to a large one. */
+/** Refuses compressed responses, so that a small response can't expand to a large one. */
 function refuseEncoded(response: IncomingMessage, { place }: Target): void {
   const encoding = response.headers['content-encoding'] ?? 'identity'
   if (encoding === '' || encoding.toLowerCase() === 'identity') return
@@ -139,7 +139,7 @@ function refuseEncoded(response: IncomingMessage, { place }: Target): void {
 async function readBody(response: IncomingMessage, maxBytes: number, { place }: Target): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   let length = 0
-  // Throwing out of the loop closes the connection.
+  // Throwing inside the loop closes the connection.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > maxBytes) {
@@ -164,8 +164,8 @@ function failed(message: string, cause?: unknown): PlatformError {
 }
 
 /**
- * For example ENOTFOUND, ECONNREFUSED or CERT_HAS_EXPIRED. Only the code, since the text of a Node error may contain
- * internal addresses.
+ * For example ENOTFOUND, ECONNREFUSED or CERT_HAS_EXPIRED. It returns only the code, since the text of a Node error may
+ * contain internal addresses.
  */
 function codeOf(error: unknown): string {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined

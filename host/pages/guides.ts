@@ -1,4 +1,4 @@
-/** The guide that explains each admin page: a page of `docs/` and a heading in it. */
+/** The guide for each admin page: a file in `docs/`, and a heading in that file. */
 export const ADMIN_GUIDES = {
   audit: 'operating#the-audit-log',
   error: 'operating#when-something-is-wrong',

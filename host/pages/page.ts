@@ -17,22 +17,22 @@ export type ShownPage = {
   readonly heading: string
   readonly model: object
   readonly part: AdminPart | null
-  /** 200 unless given. */
+  /** Defaults to 200. */
   readonly status?: number
-  /** Allows frames of our own in the Content-Security-Policy. */
+  /** Allows our own frames in the Content-Security-Policy. */
   readonly frames?: boolean
 }
 
 /** A platform text in the user's language. */
 export type PageText = (key: string, ...values: readonly (string | number)[]) => string
 
-/** Registers admin pages; all of them require a sign-in. */
+/** Registers admin pages, all of which require a sign-in. */
 export interface PageRouter {
   /** @param path below `/admin`, as a route pattern: `/solutions/:name` */
   get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>): void
 }
 
-/** Redirects users who are not signed in to the sign-in page and back afterwards. */
+/** Redirects users who are not signed in to the sign-in page, which sends them back afterwards. */
 export function createPageRouter(router: Router): PageRouter {
   return {
     get(path, show) {
@@ -64,7 +64,7 @@ export function sendPage(ctx: Context, { template, heading, model, part, status,
   sendHtml(ctx, status ?? 200, adminPage(template, frame, heading, model))
 }
 
-/** Renders a template without the page layout, for parts that an open page reloads. */
+/** Renders a template without the page layout, for a part that an open page reloads. */
 export function renderPart(ctx: Context, template: string, heading: string, model: object): string {
   const frame = { locale: localeOf(ctx), nonce: '', csrfToken: null, part: null, script: adminScriptPath, guide: null }
   return adminPage(template, frame, heading, model)

@@ -20,7 +20,7 @@ export type SignInParts = {
 
 type Attempt = { readonly ctx: Context; readonly username: string; readonly password: string; readonly to: string }
 
-/** The operator signs in to the admin pages. */
+/** Signs the operator in to the admin pages. */
 export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, SignInParts> = {
   async ownPage(ctx, { limits }) {
     requireOwnForm(ctx)
@@ -51,7 +51,7 @@ export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, S
   },
 }
 
-/** The only admin pages that do not require a session. */
+/** These are the only admin pages that do not require a session. */
 export function addSignInRoutes(router: Router, parts: SignInParts): void {
   const { pageSessions, limits } = parts
 
@@ -87,7 +87,7 @@ function showSignIn(ctx: Context, shown: SignInModel, status = 200): void {
   sendPage(ctx, { template: 'sign-in', heading: text('admin.signin.title'), model, part: null, status })
 }
 
-/** Browsers report the origin of every POST. A client that sends none is not a browser, and should use the API. */
+/** Browsers send an Origin header with every POST. A client that doesn't is not a browser, and should use the API. */
 function requireOwnForm(ctx: Context): void {
   requireNavigation(ctx)
   const source = sourceOfPost(ctx, adminOrigin(ctx))
@@ -99,7 +99,7 @@ function requireOwnForm(ctx: Context): void {
   throw new PlatformError('ERR_FOREIGN_ORIGIN', message)
 }
 
-/** Accepts only paths of admin pages, even if they are written in an unusual way; anything else becomes `/admin/`. */
+/** Accepts only paths of admin pages, even if they are written in an unusual way. Anything else becomes `/admin/`. */
 function pageToGoTo(asked: string): string {
   const address = URL.parse(asked, 'http://administration.invalid')
   const isOurs = address?.host === 'administration.invalid' && /^\/admin\/(?!sign-)/.test(address.pathname)

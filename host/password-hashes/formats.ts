@@ -8,8 +8,8 @@ import { ScriptError } from '../../runtime/plugin.ts'
 export type HashCheck = (password: string) => Promise<boolean>
 
 /**
- * Cost limits of one check: about 1.5 s of one core and 128 MiB. All exceed the current defaults of the frameworks
- * below; they keep a hash from a malicious table from exhausting the host's memory or CPU time.
+ * Maximum costs of one check: about 1.5 s of one core and 128 MiB. They exceed the current defaults of all frameworks
+ * below. They prevent a hash from a malicious table from exhausting the host's memory or CPU time.
  */
 export const MOST = {
   /** KiB. */
@@ -18,7 +18,7 @@ export const MOST = {
   ARGON2_WORK: 512 * 1024,
   ARGON2_LANES: 16,
   BCRYPT_COST: 14,
-  /** Iterations times blocks of the digest. */
+  /** Iterations times the number of the digest's blocks. */
   PBKDF2_WORK: 3_000_000,
   /** N times r: 128 bytes each. */
   SCRYPT_MEMORY: 1024 ** 2,
@@ -26,7 +26,7 @@ export const MOST = {
   SCRYPT_WORK: 2 * 1024 ** 2,
 } as const
 
-/** Allowed key size in bytes: shorter keys could match by chance, and longer ones are not used in practice. */
+/** Allowed key sizes in bytes. Shorter keys could match by chance, and longer ones are not used in practice. */
 const SHORTEST_KEY = 16
 const LONGEST_KEY = 128
 
@@ -35,14 +35,17 @@ type Digest = keyof typeof SIZES
 
 type Format = {
   readonly pattern: RegExp
-  /** @param parts capture groups of the pattern @returns null: the hash does not have this format after all */
+  /**
+   * @param parts capture groups of the pattern
+   * @returns null if the hash turns out not to have this format
+   */
   readonly read: (parts: readonly string[], hash: string) => HashCheck | null
 }
 
 const B64 = '[A-Za-z0-9+/]+={0,2}'
 const NUMBER = '[1-9]\\d{0,9}'
 
-/** The first format whose pattern matches and whose `read` returns a check is used. */
+/** The first format is used whose pattern matches and whose `read` returns a check. */
 const FORMATS: readonly Format[] = [
   // PHC string format: https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
   {
@@ -104,7 +107,7 @@ const FORMATS: readonly Format[] = [
     pattern: /^\{pbkdf2@SpringSecurity_v5_8\}([0-9a-f]{96})$/,
     read: ([hex]) => saltedHex('sha256', 310_000, 16, fromHex(hex)),
   },
-  // Spring Security's scrypt, and the "$s0$" of lambdaworks: log2(N), r and p in one hexadecimal number
+  // Spring Security's scrypt, and the "$s0$" format of lambdaworks: log2(N), r and p in one hexadecimal number
   {
     pattern: new RegExp(`^(?:\\$s0)?\\$([0-9a-f]{5,6})\\$(${B64})\\$(${B64})$`),
     read([parameters = '', salt, key]) {
@@ -130,7 +133,7 @@ const FORMATS: readonly Format[] = [
 ]
 
 /**
- * Accepts both the typed form and its NFC form: our own hashes use NFC, other systems hash what was typed.
+ * Accepts the password both as typed and in NFC: our own hashes use NFC, other systems hash what was typed.
  * @throws ScriptError if the format is unknown, or the hash costs more than `MOST`
  */
 export function readHash(hash: string): HashCheck {
@@ -164,7 +167,7 @@ function argon2(hash: string, memory: number, passes: number, lanes: number, key
   return (password) => verifyArgon2(hash, password)
 }
 
-/** bcrypt uses only the first 72 bytes of a password, as in every implementation. */
+/** Like every implementation of bcrypt, use only the first 72 bytes of a password. */
 function bcrypt(hash: string, cost: number): HashCheck {
   if (cost > MOST.BCRYPT_COST) throw tooCostly('bcrypt', 'cost', MOST.BCRYPT_COST)
   return (password) => verifyBcrypt(password, hash)
@@ -189,7 +192,7 @@ function scryptOf(N: number, r: number, p: number, salt: Buffer, key: Buffer): B
   return async (password) => timingSafeEqual(await scryptKey(password, salt, key.length, options), key)
 }
 
-/** Salt and key concatenated. */
+/** Salt and key, concatenated. */
 function saltedHex(digest: Digest, iterations: number, saltSize: number, bytes: Buffer): HashCheck {
   return pbkdf2Of(digest, iterations, bytes.subarray(0, saltSize), bytes.subarray(saltSize))
 }
@@ -219,7 +222,7 @@ function fromHex(text = ''): Buffer {
   return Buffer.from(text, 'hex')
 }
 
-/** The message does not quote the hash. */
+/** The message must not quote the hash. */
 function tooCostly(algorithm: string, parameter: string, most: number): ScriptError {
   return new ScriptError(
     `security.checkPasswordHash: this ${algorithm} hash costs too much to check: ${parameter} may be at most ${most}`,

@@ -21,13 +21,13 @@ export type HashesForScriptsParts = {
 const MOST_WAITING = 50
 const PATIENCE = 5_000
 
-/** The queue of one solution: one request runs, the others wait. */
+/** The queue of one solution, in which one request runs and the others wait. */
 type Line = { readonly gate: Gate; length: number }
 
 /**
  * Checks and creates password hashes for scripts. Chosen here: one at a time per solution, and in total one fewer than
- * the host's limit. So a solution delays another by at most one hash, and sign-ins of the platform's users always get a
- * turn.
+ * the host's limit. So a solution delays another one by at most one hash, and sign-ins of the platform's users always
+ * get a slot.
  */
 export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHashesPort {
   const { passwords, throttle, noteRefusal, patience = PATIENCE } = parts
@@ -56,14 +56,14 @@ export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHa
   }
 
   /**
-   * Throttles guesses per stored hash, like guesses per account. Checks by an authenticator are exempt: its sign-in was
-   * already counted, with the exemption for known browsers.
+   * Throttles guesses per stored hash, in the same way as guesses per account. Checks by an authenticator are exempt,
+   * because its sign-in has already been counted, with the exemption for known browsers.
    */
   async function counted(call: Call, hash: string | null, check: () => Promise<boolean>): Promise<boolean> {
     const { kind, onlyForm = null, address, solution } = hostCall(call)
     if (kind === 'login' && onlyForm === null) return check()
     const attempt = { source: `hash ${solution.name}`, username: digestOf(hash ?? ''), address }
-    // Without a hash there is no account, so only the network is counted.
+    // Without a hash there is no account, so the attempt counts only towards the network's limit.
     const hasNoAccount = hash === null
     const wait = await throttle.count(attempt, hasNoAccount)
     if (wait !== null) {
@@ -101,7 +101,7 @@ function busy(): ScriptError {
   return new ScriptError('too many password hashes are being checked; try again in 2 seconds')
 }
 
-/** Reports a busy host to the script; this reveals nothing sensitive. */
+/** Tell the script that the host is busy, which reveals nothing sensitive. */
 async function forScript<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -21,10 +21,10 @@ const SecretForm = z
 
 const Secret = z.object({ name: z.string(), hosts: z.array(z.string()) }).meta({ id: 'Secret' })
 
-/** Routes of a solution's secrets and the hosts they may be sent to. */
+/** Routes for the secrets of a solution and the hosts that they may be sent to. */
 export function secretRoutes({ store, secrets }: SecretApiParts): AdminRoute[] {
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
-  // An invalid name may be the secret itself, sent in the wrong field, so it is not audited.
+  // Don't audit an invalid name: it may be the secret itself, entered in the wrong field.
   const secretNamed = ({ params }: { readonly params: { readonly name: string; readonly secret: string } }) =>
     SecretName.safeParse(params.secret).success
       ? { solution: params.name, target: secretTarget(params.secret) }

@@ -13,7 +13,7 @@ export function readGrantedHost(text: string): string | null {
   return read.port === null ? read.host : `${read.host}:${read.port}`
 }
 
-/** A host in API input; the schema returns the normalized form. */
+/** A host in API input. The schema returns it in the normalized form. */
 export const GrantedHost = z
   .string()
   .max(260)

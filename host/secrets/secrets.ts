@@ -13,26 +13,27 @@ export const SecretName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, {
 export type ListedSecret = { readonly name: string; readonly hosts: readonly string[] }
 
 /**
- * Secrets that the operator stores for a solution: the manifest refers to them as `%%NAME%%`, scripts never see the
- * value.
+ * Secrets that the operator stores for a solution. The manifest refers to them as `%%NAME%%`, and scripts never see the
+ * values.
  */
 export interface Secrets {
   list(solution: string): Promise<readonly ListedSecret[]>
   /**
-   * @param hosts hosts to which the value may be sent, in the form of `readGrantedHost`
+   * @param hosts hosts that the value may be sent to, in the form of `readGrantedHost`
    * @throws ERR_REQUEST_INVALID if the solution has too many secrets
    */
   put(solution: string, name: string, value: string, hosts: readonly string[]): Promise<void>
   /** @returns false if there is no such secret */
   remove(solution: string, name: string): Promise<boolean>
   /**
-   * The value, if it may be sent to `host`, a `URL.host`. Without a port, here and in the secret's hosts, 443 applies.
-   * @returns null if there is no such secret, or it is not for that host
+   * The value, if it may be sent to `host`, in the form `URL.host`. The port defaults to 443, here and in the secret's
+   * hosts.
+   * @returns null if there is no such secret, or it may not be sent to that host
    */
   forHost(solution: string, name: string, host: string): Promise<string | null>
 }
 
-/** Maximum per solution. */
+/** Maximum secrets per solution. */
 const MOST_SECRETS = 100
 
 /** @param now the clock, in epoch milliseconds */

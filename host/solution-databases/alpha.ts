@@ -63,7 +63,7 @@ async function connect(target: Target): Promise<ServerConnection> {
       await client.query('DISCARD ALL')
       await client.query(SETTINGS)
     },
-    // On the server, statement_timeout stops the running query.
+    // The server's statement_timeout stops the running query.
     destroy() {
       isOpen = false
       streamOf(client)?.destroy()
@@ -73,7 +73,7 @@ async function connect(target: Target): Promise<ServerConnection> {
   }
 }
 
-/** Fixes the server's output formats, regardless of its configuration. */
+/** Sets the server's output formats to fixed ones, whatever its configuration is. */
 const SETTINGS =
   "SET TIME ZONE 'UTC'; SET datestyle = 'ISO'; SET bytea_output = 'hex'; SET extra_float_digits = 1; " +
   'SET standard_conforming_strings = on'
@@ -84,7 +84,7 @@ function streamOf(client: Client): Socket | undefined {
   return (client as Client & { connection?: { stream?: Socket } }).connection?.stream
 }
 
-/** The extended protocol accepts only one statement; rows are passed on as they arrive. */
+/** The extended protocol accepts only one statement. Rows are passed on as they arrive. */
 function runStatement(
   pg: { readonly Query: typeof Query },
   client: Client,
@@ -111,7 +111,7 @@ function runStatement(
   })
 }
 
-/** Converts values by the OIDs of built-in types; others stay as the server's text. */
+/** Converts values of built-in types, by OID. Values of other types keep the server's text. */
 function plainOf(oid: number, text: string): Value {
   switch (oid) {
     case BOOL:

@@ -2,10 +2,10 @@ import type { Row } from '../../plugins/database/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { overRows, overSize } from './query-errors.ts'
 
-/** The rows of one query; limits are checked as they arrive. */
+/** The rows of one query. Limits are checked as the rows arrive. */
 export type Answer = {
   readonly rows: readonly Row[]
-  /** @throws ScriptError with the limit's name at the first row that exceeds it */
+  /** @throws ScriptError with the name of the limit, at the first row that exceeds it */
   readonly add: (columns: readonly string[], values: readonly Row[string][]) => void
 }
 
@@ -16,7 +16,7 @@ export function createAnswer(limits: Limits): Answer {
     rows,
     add(columns, values) {
       if (rows.length >= limits.QUERY_ROWS) throw overRows(limits)
-      // No prototype, so that columns can have any name.
+      // The object has no prototype, so that columns can have any name.
       const row: Record<string, Row[string]> = Object.create(null)
       for (const [index, column] of columns.entries()) row[column] = values[index] ?? null
       size += Buffer.byteLength(JSON.stringify(row)) + 1
@@ -26,7 +26,7 @@ export function createAnswer(limits: Limits): Answer {
   }
 }
 
-/** An integer as a number if it is exact, else as text. */
+/** Returns an integer as a number if it is exact, otherwise as text. */
 export function integerOf(value: bigint | string): number | string {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : `${value}`
@@ -37,7 +37,10 @@ export function floatOf(value: number): number | string {
   return Number.isFinite(value) ? value : `${value}`
 }
 
-/** `2026-11-21 22:34:27.123+00` as `2026-11-21T22:34:27.123Z`; other formats, such as `infinity`, stay unchanged. */
+/**
+ * Returns `2026-11-21 22:34:27.123+00` as `2026-11-21T22:34:27.123Z`; other formats, such as `infinity`, stay
+ * unchanged.
+ */
 export function isoText(text: string): string {
   const match = /^(\d{4,6}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d(?::?\d\d)?|Z)?$/.exec(text)
   if (match === null) return text

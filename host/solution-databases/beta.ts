@@ -75,7 +75,7 @@ async function connect(target: Target): Promise<ServerConnection> {
   }
 }
 
-/** The reason for a refused login arrives in messages before the error, which contains no details. */
+/** The reason for a refused login arrives in messages before the error, which itself contains no details. */
 async function signIn(connection: Connection): Promise<void> {
   const messages: { readonly number: number }[] = []
   const listen = (message: { readonly number: number }) => void messages.push(message)
@@ -91,8 +91,8 @@ async function signIn(connection: Connection): Promise<void> {
 }
 
 /**
- * Works around tedious 20.3: if an answer was already read when the connection closes, its end calls the request that
- * closing removed, which would crash the host. This leaves a request that does nothing.
+ * Works around a bug in tedious 20.3. If an answer was already read when the connection closes, the end of the answer
+ * calls the request that closing has removed, which would crash the host. So put a request there that does nothing.
  */
 function closeQuietly(connection: Connection): void {
   connection.close()
@@ -105,7 +105,7 @@ function called(call: (done: (error?: Error | null) => void) => void): Promise<v
   })
 }
 
-/** Read-only until the connection is reset, so that the query cannot set another tenant. */
+/** Read-only until the connection is reset, so that the query can't set another tenant. */
 function setTenant(tedious: Tedious, connection: Connection, tenant: string | null): Promise<void> {
   return called((done) => {
     const request = new tedious.Request(
@@ -156,7 +156,7 @@ function addParameter({ TYPES }: Tedious, request: Request, name: string, value:
   else request.addParameter(name, TYPES.Float, value)
 }
 
-/** @param type the driver's name of the column's type, such as `DateTimeOffset` */
+/** @param type the driver's name for the column's type, such as `DateTimeOffset` */
 function plainOf(value: unknown, type: string): Value {
   if (value === null || value === undefined) return null
   if (typeof value === 'number') return /^(Decimal|Numeric|.*Money)/.test(type) ? `${value}` : floatOf(value)
@@ -168,7 +168,7 @@ function plainOf(value: unknown, type: string): Value {
   return JSON.stringify(value) ?? null
 }
 
-/** Only `datetimeoffset` is a point in time; the others are calendar or clock values. */
+/** Only `datetimeoffset` is a point in time. The others are calendar dates or times of day. */
 function timeOf(value: Date, type: string): string {
   if (Number.isNaN(value.getTime())) return ''
   const text = value.toISOString()

@@ -1,9 +1,9 @@
-// Runs in the process of one embedded database. SQLite calls the authorizer before it compiles each step of a
-// statement. This is an allowlist, so features of later SQLite versions stay blocked.
+// Runs in the process of one embedded database. SQLite calls the authorizer for each action of a statement while
+// compiling it. This is an allowlist, so features of later SQLite versions stay blocked.
 import { constants } from 'node:sqlite'
 
 export type Authorizer = {
-  /** For `DatabaseSync.setAuthorizer`. */
+  /** The callback for `DatabaseSync.setAuthorizer`. */
   readonly authorize: (action: number, one: string | null, two: string | null) => number
   /** The refusal since the last call, as a message for the script's author; null if there was none. */
   readonly takeRefusal: () => string | null
@@ -11,7 +11,9 @@ export type Authorizer = {
   readonly asHost: <T>(work: () => T) => T
 }
 
-/** Without temporary tables, views and triggers: they would outlive the query and be visible to the next user. */
+/**
+ * Temporary tables, views and triggers are not allowed: they would outlive the query and be visible to the next user.
+ */
 const ACTIONS = new Set([
   constants.SQLITE_SELECT,
   constants.SQLITE_READ,

@@ -14,12 +14,12 @@ export interface EmbeddedChild {
   readonly pid: number
   readonly send: (message: ToEmbedded) => void
   readonly kill: () => void
-  /** Resolves when the process has ended. */
+  /** Resolves when the process has exited. */
   readonly gone: Promise<void>
 }
 
 export type EmbeddedChildEvents = {
-  /** @param message null: the process sent something else than an answer */
+  /** @param message null if the process sent something other than an answer */
   readonly received: (message: FromEmbedded | null) => void
   readonly ended: () => void
   readonly notStarted: (error: Error) => void
@@ -37,16 +37,19 @@ export const READY_TIME = 10_000
  */
 export const CPU_TIME = 60_000
 /**
- * The shell command that becomes the process: no core dumps with user data, and kernel limits on CPU time and
- * file size.
+ * The shell command that becomes the process. It disables core dumps, which would contain user data, and sets kernel
+ * limits on CPU time and file size.
  */
 const BOUNDED = 'ulimit -c 0; ulimit -t "$0"; ulimit -f "$1"; shift; exec "$@"'
-/** Added to the CPU time that the kernel allows, in ms. */
+/** CPU time in ms that the kernel allows in addition. */
 const KERNEL_GRACE = 50
 /** Maximum size of a frame without its rows, in bytes. */
 const FRAME_REST = 16 * 1024
 
-/** Starts the process and has it open the file. @returns null if it could not be started: `notStarted` is called */
+/**
+ * Starts the process, and makes it open the file.
+ * @returns null if it could not be started; `notStarted` is then called
+ */
 export function startEmbeddedChild(
   { file, limits, timeZone }: { readonly file: string; readonly limits: Limits; readonly timeZone: string },
   events: EmbeddedChildEvents,
@@ -64,7 +67,7 @@ export function startEmbeddedChild(
     {
       cwd: ROOT,
       env: { TZ: timeZone },
-      // A separate process group: Ctrl-C on the terminal must reach only the host, which finishes running logins.
+      // Use a separate process group: Ctrl-C in the terminal must reach only the host, which finishes running logins.
       detached: hasGroups,
       windowsHide: true,
     },
@@ -114,13 +117,17 @@ function readAnswer(text: string, schema: z.ZodType<FromEmbedded>): FromEmbedded
 }
 
 /**
- * In blocks of 512 bytes. The write-ahead log may contain each database page again, plus some MB before a checkpoint.
+ * In blocks of 512 bytes. The write-ahead log may contain each database page a second time, plus a few MB before a
+ * checkpoint.
  */
 function largestFile(limits: Limits): number {
   return Math.ceil((2 * limits.EMBEDDED_SIZE + 16 * 1024 ** 2) / 512)
 }
 
-/** Grants access only to the code and this one file, not to the platform's data, which may be in the same folder. */
+/**
+ * Grants access only to the code and this single file. It must not access the platform's data, which may be in the same
+ * folder.
+ */
 function flagsFor(file: string, program: string): string[] {
   return [
     '--permission',
@@ -152,7 +159,7 @@ function answerSchema(limits: Limits): z.ZodType<FromEmbedded> {
   ])
 }
 
-/** Checked by hand: zod's record would drop a column named `__proto__`. */
+/** Checked by hand, because zod's record would drop a column named `__proto__`. */
 function isRow(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   return Object.values(value).every((one) => one === null || typeof one === 'string' || typeof one === 'number')

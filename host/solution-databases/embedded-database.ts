@@ -16,15 +16,15 @@ import {
   waitedTooLong,
 } from './query-errors.ts'
 
-/** One solution's embedded database: a process that keeps the file open while there are queries. */
+/** One solution's embedded database. A process keeps the file open while there are queries. */
 export interface EmbeddedDatabase {
   /** Queries run sequentially in order of arrival. @throws ScriptError */
   query(sql: string, parameters: readonly Parameter[]): Promise<readonly Row[]>
   /** When the last query ended, in epoch ms; null while queries run or wait. */
   idleSince(): number | null
-  /** The process id, for health and tests; null if there is no process. */
+  /** The process id, for the health page and tests; null if there is no process. */
   pid(): number | null
-  /** Ends the process after its pending queries. The next query starts a new one. */
+  /** Ends the process after its pending queries. The next query starts a new process. */
   close(): void
   /** Kills the process immediately; pending queries fail. Resolves when it has exited. */
   kill(): Promise<void>
@@ -42,12 +42,12 @@ export type EmbeddedOptions = {
 
 /** Maximum queued queries per solution. Each may have 256 kB of parameters. */
 const MOST_WAITING = 100
-/** Interval in ms at which resident size and CPU time are polled while a query runs. */
+/** Interval in ms at which resident size and CPU time are polled during a query. */
 const WATCH = 50
-/** After a query used this much CPU time, in ms, its process runs at a lower priority until it ends. */
+/** In ms. After a query has used this much CPU time, its process runs at a lower priority until the query ends. */
 const LONG_QUERY = 200
 /**
- * Maximum resident size of the process, in MB: a base of 45, plus memory for sorting. SQLite has no such limit here.
+ * Maximum resident size of the process, in MB: a base of 45, plus memory for sorting. SQLite has no setting for this.
  */
 const MEMORY = 256
 type Job = {
@@ -61,7 +61,7 @@ type Job = {
 type Started = {
   readonly child: EmbeddedChild
   isSetBack: boolean
-  /** `killed`: accepts no more queries, although the process may take a while to exit. */
+  /** If `killed`, it accepts no more queries, although the process may take a while to exit. */
   state: 'starting' | 'open' | 'killed'
 }
 
@@ -157,14 +157,15 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     if (residentSize(pid) > memory * 1024 ** 2) {
       giveUp(new ScriptError(`the query needed more than ${memory} MB of memory`))
     } else if (!started.isSetBack && processorTime(pid) - before > LONG_QUERY) {
-      // One solution's long query must not slow down other solutions’ logins.
+      // A long query of one solution must not slow down sign-ins to other solutions.
       setBack(pid)
       started.isSetBack = true
     }
   }
 
   /**
-   * SQLite keeps running until its process is killed. The query's changes are rolled back when the file is next opened.
+   * SQLite keeps running until its process is killed. The query's changes are rolled back when the file is opened
+   * again.
    */
   function giveUp(error: ScriptError): void {
     takeRunning()?.reject(error)
@@ -209,7 +210,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
   }
 }
 
-/** Queries in order of arrival. A query that waits for longer than `QUERY_TIME` fails. */
+/** Queries in order of arrival. A query that waits longer than `QUERY_TIME` fails. */
 function createQueue(limits: Limits) {
   const waiting: Job[] = []
 

@@ -1,7 +1,7 @@
-// The process of one solution's embedded database. It reads and writes frames on file descriptor 3 and exits when the
-// host closes it. Node's permission model restricts it to the database file and its own code, without network or child
-// processes (see embedded-child.ts). SQLite cannot be interrupted from JavaScript, so the host stops a long query
-// with SIGKILL.
+// The process for one solution's embedded database. It reads and writes frames on file descriptor 3 and exits when the
+// host closes it. Node's permission model restricts the process to the database file and its own code, without network
+// or child processes (see embedded-child.ts). SQLite can't be interrupted from JavaScript, so the host stops a long
+// query with SIGKILL.
 import { Socket } from 'node:net'
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'
 import { createFrameReader, encodeFrame } from '../../runtime/frames.ts'
@@ -43,7 +43,7 @@ function open(file: string, bounds: EmbeddedBounds): FromEmbedded {
 }
 
 function answerQuery({ sql, parameters }: Extract<ToEmbedded, { kind: 'query' }>): FromEmbedded {
-  // SQLite has no booleans.
+  // SQLite has no booleans, so convert them.
   const values = parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value))
   return query === null ? failed('sql', 'no database is open') : query(sql, values)
 }
@@ -61,7 +61,7 @@ function openFile(file: string, bounds: EmbeddedBounds) {
   database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(bounds.fileSize / pageSize))}`)
   database.setAuthorizer(authorizer.authorize)
 
-  /** Each query is a transaction, so that one that exceeds a limit changes nothing. */
+  /** Run each query in a transaction, so that one that exceeds a limit changes nothing. */
   return function runQuery(sql: string, parameters: readonly SQLInputValue[]): FromEmbedded {
     authorizer.takeRefusal()
     try {
@@ -81,7 +81,7 @@ function openFile(file: string, bounds: EmbeddedBounds) {
 
   function readRows(sql: string, parameters: readonly SQLInputValue[]): FromEmbedded {
     const statement = database.prepare(sql)
-    // SQLite compiles only the first statement and ignores the rest.
+    // SQLite compiles only the first statement and ignores the rest, so check the rest.
     if (!isEmpty(sql.slice(statement.sourceSQL.length))) return failed('second', '')
     statement.setReadBigInts(true)
     statement.setReturnArrays(true)
@@ -107,7 +107,7 @@ function isEmpty(rest: string): boolean {
   return true
 }
 
-/** Integers as numbers if exact, else as text; bytes as base64. */
+/** Returns integers as numbers if exact, otherwise as text, and bytes as base64. */
 function plain(value: SQLOutputValue): string | number | null {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`
   if (typeof value === 'number') return Number.isFinite(value) ? value : `${value}`

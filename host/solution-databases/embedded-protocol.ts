@@ -21,5 +21,7 @@ export type FromEmbedded =
   | { readonly kind: 'answered'; readonly rows: readonly Row[] }
   | { readonly kind: 'failed'; readonly why: EmbeddedFailure; readonly message: string }
 
-/** `rows`, `size`, `file`: that bound was exceeded. `second`: a second statement. `sql`: an error from SQLite. */
+/**
+ * `rows`, `size`, `file`: that limit was exceeded. `second`: there is a second statement. `sql`: an error from SQLite.
+ */
 export type EmbeddedFailure = 'rows' | 'size' | 'file' | 'second' | 'sql'

@@ -48,7 +48,7 @@ async function connect(target: Target): Promise<ServerConnection> {
       isOpen = false
       const { threadId } = connection
       connection.destroy()
-      // The driver closes only its own side, and would read rows as long as the server sends them.
+      // The driver closes only its own side, and would read rows for as long as the server sends them.
       socketOf(connection)?.destroy()
       // The server notices a closed connection only when it sends something.
       if (running) void killThread(mysql, target, threadId)
@@ -58,7 +58,7 @@ async function connect(target: Target): Promise<ServerConnection> {
   }
 }
 
-/** The driver's type lacks `stream`. */
+/** The driver's type declarations lack `stream`. */
 function socketOf(connection: Connection): Socket | undefined {
   return (connection as Connection & { stream?: Socket }).stream
 }
@@ -74,7 +74,7 @@ function optionsOf(target: Target) {
     ...(target.tls === 'off' ? {} : { ssl: { rejectUnauthorized: verify, verifyIdentity: verify } }),
     connectTimeout: CONNECT_TIME,
     charset: 'utf8mb4',
-    // Column names come from scripts, so no code must be generated from them.
+    // Column names come from scripts, so the driver must not generate code from them.
     disableEval: true,
     // The server must not request files from this machine (LOAD DATA LOCAL).
     flags: ['-LOCAL_FILES'],
@@ -85,7 +85,7 @@ function optionsOf(target: Target) {
   }
 }
 
-/** The value is hexadecimal, so that no server setting can change its meaning. */
+/** Write the value in hexadecimal, so that no server setting can change its meaning. */
 function settingsOf(tenant: string | null, time: number, isMariaDb: boolean): string {
   const value = tenant === null ? 'NULL' : `CONVERT(X'${Buffer.from(tenant).toString('hex')}' USING utf8mb4)`
   const limit = isMariaDb ? `max_statement_time = ${time / 1000}` : `max_execution_time = ${Math.ceil(time)}`
@@ -112,7 +112,9 @@ function ask(connection: Connection, sql: string): Promise<readonly Record<strin
   })
 }
 
-/** A prepared statement can only be one statement. If a procedure returns several result sets, the first is used. */
+/**
+ * A prepared statement can contain only one statement. If a procedure returns several result sets, the first is used.
+ */
 function runStatement(
   connection: Connection,
   sql: string,
@@ -153,7 +155,7 @@ function plainOf(value: unknown, field: FieldPacket | undefined): Value {
     return type === TIMESTAMP ? `${isoText(value)}Z` : type === DATETIME ? isoText(value) : value
   }
   if (Buffer.isBuffer(value)) return value.toString('base64')
-  // Geometry and vector values, which the driver parses itself.
+  // Geometry and vector values, which the driver itself parses.
   return JSON.stringify(value) ?? null
 }
 

@@ -1,9 +1,9 @@
 import type { LimitName, Limits } from '../../runtime/limits.ts'
 import { ScriptError } from '../../runtime/plugin.ts'
 
-/** Errors for the script's author when a query fails. Everything here may be shown to the solution. */
+/** Errors for the script's author if a query fails. Everything here may be shown to the solution. */
 
-/** Maximum characters of a server's message to pass on. */
+/** Maximum characters of a server's message that are passed on. */
 const SERVER_TEXT = 500
 
 export function unknownName(name: string, known: readonly string[]): ScriptError {
@@ -51,13 +51,13 @@ export function tooManyWaiting(): ScriptError {
 }
 
 /**
- * An SQL error with the server's message: shortened, and without addresses and the words of `secrets` (the account and
- * address that the host connects with).
+ * An SQL error with the server's message, which is shortened. Addresses are removed, and so are the words in `secrets`
+ * (the account and address that the host connects with).
  */
 export function serverAnswered(message: string, secrets: readonly string[] = []): ScriptError {
   let text = message.replaceAll(/[\r\n]+/g, ' ').slice(0, 4 * SERVER_TEXT)
   for (const secret of secrets) {
-    // Whole words only: an account `app` must not change the table name app_users.
+    // Replace whole words only: an account `app` must not change the table name app_users.
     if (secret !== '') text = text.replaceAll(new RegExp(`(?<!\\w)${RegExp.escape(secret)}(?!\\w)`, 'g'), '…')
   }
   text = text

@@ -1,14 +1,14 @@
 import type { DatabaseServer } from '../../base/database/kind.ts'
 import type { Parameter, Row } from '../../plugins/database/host.ts'
 
-/** A database on one of the operator's servers, with the account to use. */
+/** A database on one of the operator's servers, and the account to use. */
 export type Target = DatabaseServer & { readonly database: string }
 
 export type ServerQuery = {
   /** With placeholders in the server's syntax. */
   readonly sql: string
   readonly parameters: readonly Parameter[]
-  /** JSON text, set inside the query's transaction and cleared after it; null for none. */
+  /** JSON text that is set inside the query's transaction and cleared after it; null for none. */
   readonly tenant: string | null
   /** Timeout in ms after which the server cancels the query. */
   readonly time: number
@@ -16,26 +16,26 @@ export type ServerQuery = {
   readonly onRow: (columns: readonly string[], values: readonly Row[string][]) => void
 }
 
-/** A connection. It runs one query at a time. */
+/** A connection, which runs one query at a time. */
 export interface ServerConnection {
   /** Runs one statement in a separate transaction. */
   run(query: ServerQuery): Promise<void>
-  /** Resets the session, so that no session setting of a statement affects the next user. */
+  /** Resets the session, so that session settings made by a statement don't affect the next user. */
   reset(): Promise<void>
-  /** Closes the connection immediately. `running`: also stops the query on servers that would keep running it. */
+  /** Closes the connection immediately. `running` also stops the query on servers that would otherwise continue it. */
   destroy(running: boolean): void
   isOpen(): boolean
-  /** Bytes read from the network, so that a huge value is noticed while it arrives. */
+  /** Number of bytes read from the network, so that a huge value is noticed while it arrives. */
   bytesRead(): number
 }
 
-/** The operations that differ by kind of server. */
+/** The operations that differ between kinds of servers. */
 export interface QueryServer {
-  /** Loads the driver on first use, since that takes time and memory. */
+  /** Loads the driver when it is first used, since that takes time and memory. */
   readonly connect: (target: Target) => Promise<ServerConnection>
-  /** The server's message about the statement; null if the error is not from the server. */
+  /** The server's message about the statement; null if the error did not come from the server. */
   readonly messageOf: (error: unknown) => string | null
-  /** Whether the server canceled the query because of the timeout. */
+  /** Whether the server cancelled the query because of the timeout. */
   readonly isTimeout: (error: unknown) => boolean
 }
 

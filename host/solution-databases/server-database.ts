@@ -24,7 +24,7 @@ export interface ServerDatabase {
   query(query: Omit<ServerQuery, 'time' | 'onRow'>): Promise<readonly Row[]>
   /** When the last query ended, in epoch ms; null while queries run. */
   idleSince(): number | null
-  /** Closes all connections, busy ones after their query. */
+  /** Closes all connections. Busy ones are closed after their query. */
   close(): Promise<void>
   /** Closes all connections immediately; running queries fail. */
   kill(): Promise<void>
@@ -42,15 +42,15 @@ export type ServerDatabaseOptions = {
 
 const SERVERS: Readonly<Record<ServerKindName, QueryServer>> = { alpha, beta, gamma }
 
-/** Maximum connections of one solution to one database. */
+/** Maximum connections from one solution to one database. */
 const MOST_CONNECTIONS = 4
 /** Maximum queries waiting for a connection. */
 const MOST_WAITING = 100
 /** Milliseconds after which an idle connection is closed. */
 const IDLE_TIME = 60_000
-/** Extra ms before the host aborts a query, so that the server's timeout fires first if it has one. */
+/** Extra time in ms before the host aborts a query, so that the server's timeout fires first if it has one. */
 const GRACE = 200
-/** Interval in ms at which the size of the incoming answer is polled. */
+/** Interval in ms at which the size of the incoming response is polled. */
 const WATCH = 20
 /** Allowance for column names and types, in bytes. */
 const BESIDE_ROWS = 1024 ** 2
@@ -89,7 +89,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     }
   }
 
-  /** Account and address belong to the operator: the script sees neither them nor the reason of the failure. */
+  /** Account and address belong to the operator, so the script sees neither them nor the reason for the failure. */
   function notThere(error: unknown): ScriptError {
     const why = SERVER_KINDS[kind].failureOf(error) ?? 'away'
     onError(`the database "${name}" of a solution cannot be used: ${WHY[why]}`)
@@ -104,7 +104,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     return serverAnswered(message, secrets)
   }
 
-  /** Ends with the last row, an error, the timeout, or an oversized answer, whichever is first. */
+  /** Ends at the last row, an error, the timeout, or an oversized response, whichever is first. */
   async function runWithin(
     connection: ServerConnection,
     query: Omit<ServerQuery, 'time' | 'onRow'>,
@@ -126,7 +126,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     }
   }
 
-  /** Resets and releases the connection. The caller does not await this. */
+  /** Resets and releases the connection. The caller does not wait for this. */
   async function giveBack(connection: ServerConnection): Promise<void> {
     try {
       if (connection.isOpen()) await within(connection.reset(), CONNECT_TIME)
@@ -165,7 +165,8 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
         void giveBack(connection)
         return rows
       } catch (error) {
-        // After an error from the server the connection is usable. After any other error its state is unknown.
+        // After an error from the server, the connection can still be used. After any other error, its state is
+        // unknown.
         if (error instanceof ScriptError || server.messageOf(error) === null) connection.destroy(true)
         void giveBack(connection)
         throw scriptErrorOf(error)

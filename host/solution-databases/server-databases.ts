@@ -3,14 +3,14 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { DatabaseGrant } from '../grants/grants.ts'
 import { createServerDatabase, type ServerDatabase } from './server-database.ts'
 
-/** The open databases of solutions on database servers. */
+/** The solutions' open databases on database servers. */
 export interface ServerDatabases {
   /** Reuses the open database if its grant has not changed. */
   open(solution: string, name: string, grant: DatabaseGrant): Promise<ServerDatabase>
   /** Closes a database after its running queries. */
   close(solution: string, name: string): void
   closeAll(solution: string): void
-  /** Closes the databases that have been unused since `before`, in epoch ms. */
+  /** Closes databases that have not been used since `before`, in epoch ms. */
   closeIdle(before: number): void
   /** Ends all connections immediately; pending queries fail. */
   kill(): Promise<void>
@@ -29,7 +29,7 @@ export function createServerDatabases({ servers, limits, onError }: ServerDataba
   /** Keyed by solution, then by name. */
   const databases = new Map<string, Map<string, OpenServer>>()
 
-  /** The key contains everything that affects connections, so that a change never reuses old ones. */
+  /** The key contains everything that affects connections, so that old connections are not reused after a change. */
   async function open(solution: string, name: string, grant: DatabaseGrant): Promise<ServerDatabase> {
     const { server: kind, database } = grant
     const account = grant.username === undefined ? {} : { username: grant.username, password: grant.password ?? '' }

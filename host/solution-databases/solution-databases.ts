@@ -15,7 +15,7 @@ import { checkSql, readSql, writeSql } from './sql-text.ts'
 
 /** The databases that solutions use with `plugins.database`. */
 export interface SolutionDatabases extends DatabasePorts {
-  /** Closes a solution's databases after the running queries, because its version or grants changed. */
+  /** Closes a solution's databases after the running queries. Called when its version or grants have changed. */
   retire(solution: string): void
   /** Removes the file of a solution's embedded database. */
   erase(solution: string): Promise<void>
@@ -41,13 +41,19 @@ export type SolutionDatabasesOptions = {
   readonly now?: () => number
 }
 
-/** Milliseconds after which an unused database is closed. */
+/** Time in ms after which an unused database is closed. */
 const IDLE_TIME = 60_000
 const SWEEP = 5_000
-/** Maximum concurrent processes of embedded databases, each about 45 MB. Beyond that the longest idle one is closed. */
+/**
+ * Maximum concurrent processes of embedded databases, each about 45 MB. Above it, the one that has been idle longest is
+ * closed.
+ */
 const MOST_PROCESSES = 50
 
-/** Maximum running and waiting queries per solution, over all its databases. More are refused before parsing. */
+/**
+ * Maximum running and waiting queries per solution, over all its databases. Further queries are refused before they are
+ * parsed.
+ */
 const MOST_QUERIES = 200
 
 export function createSolutionDatabases(options: SolutionDatabasesOptions): SolutionDatabases {
@@ -166,12 +172,12 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
   }
 }
 
-/** The databases requested by main and its modules; main takes precedence. */
+/** The databases that main and its modules request; main takes precedence. */
 function askedOf({ manifest, modules }: SolutionFacts) {
   return requestsOf([...modules.map((module) => module.manifest), manifest]).databases
 }
 
-/** The session's tenant as JSON text. A change by the running call applies from the next call. */
+/** The session's tenant as JSON text. If the running call changes it, that applies from the next call. */
 function tenantOf(call: Call): string | null {
   const { effects, user } = hostCall(call)
   const tenant = effects.tenant ?? user?.tenant ?? null

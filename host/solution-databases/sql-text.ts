@@ -4,17 +4,17 @@ export type ServerKind = 'embedded' | 'alpha' | 'beta' | 'gamma'
 
 /** A script's statement, split at its parameter placeholders. */
 export type SqlText = {
-  /** The text between placeholders: one more piece than there are placeholders. */
+  /** The text around placeholders: there is one more piece than placeholders. */
   readonly pieces: readonly string[]
   /** The first words in upper case, such as `SELECT` and `NAME`, without quoted text. */
   readonly words: readonly string[]
-  /** Whether anything but white space and comments follows a semicolon. */
+  /** Whether anything except white space and comments follows a semicolon. */
   readonly hasSecond: boolean
 }
 
-/** The quote and comment syntax of each kind of server. Used only to decide which `?` are placeholders. */
+/** The quote and comment syntax of each kind of server. It is used only to determine which `?` are placeholders. */
 type Lexicon = {
-  /** Closing mark by opening mark. A doubled closing mark escapes itself. */
+  /** Maps opening marks to closing marks. A doubled closing mark escapes itself. */
   readonly quotes: ReadonlyMap<string, string>
   /** Whether a backslash in quotes escapes the next character. */
   readonly backslash: boolean
@@ -42,14 +42,16 @@ const LEXICONS: Readonly<Record<ServerKind, Lexicon>> = {
   gamma: { ...PLAIN, quotes: new Map([...STANDARD, ['`', '`']]), backslash: true, hashComments: true },
 }
 
-/** The most words that identify a statement: `SET LOCAL SESSION AUTHORIZATION`, `CREATE OR REPLACE USER`. */
+/**
+ * The maximum number of words that identify a statement: `SET LOCAL SESSION AUTHORIZATION`, `CREATE OR REPLACE USER`.
+ */
 const MOST_WORDS = 4
 
 const DOLLAR = /\$(?:[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)?\$/y
 
 /**
- * Finds parameter placeholders. In PostgreSQL, `??` is a literal question mark, for operators such as `?|`. Runs in the
- * host on texts of up to 64 kB, so it is linear in the text length.
+ * Finds parameter placeholders. In PostgreSQL, `??` is a literal question mark, for operators such as `?|`. This runs
+ * in the host on texts of up to 64 kB, so its run time is linear in the length of the text.
  * @throws ScriptError for numbered placeholders, and for comments that MySQL would execute
  */
 export function readSql(kind: ServerKind, sql: string): SqlText {
@@ -99,7 +101,7 @@ export function readSql(kind: ServerKind, sql: string): SqlText {
 export function writeSql(kind: ServerKind, { pieces }: SqlText): string {
   if (kind === 'embedded' || kind === 'gamma') return pieces.join('?')
   const prefix = kind === 'alpha' ? '$' : '@p'
-  // The space separates a placeholder from text directly after it.
+  // The space separates a placeholder from text that follows it directly.
   return pieces.map((piece, index) => (index === 0 ? piece : `${prefix}${index} ${piece}`)).join('')
 }
 
@@ -119,8 +121,8 @@ const TRANSACTIONS = new Set([
 ])
 
 /**
- * Statements that show or change accounts and their permissions, or that run a string which could do so. Defense in depth
- * only: on a server, a script can do whatever the granted account may do.
+ * Statements that show or change accounts and their permissions, or that run a string as SQL, which could do so. This
+ * is only defense in depth: on a server, a script can do whatever the granted account may do.
  */
 const ABOUT_ACCOUNTS = new RegExp(
   '^(?:' +
@@ -136,9 +138,9 @@ const ABOUT_ACCOUNTS = new RegExp(
 )
 
 /**
- * @throws ScriptError unless there is one statement with a value for each placeholder. If it can contain a body of
- *   statements (CREATE FUNCTION, CREATE TRIGGER), the server decides: SQLite, PostgreSQL and MySQL accept only one
- *   statement.
+ * @throws ScriptError unless there is exactly one statement, with a value for each placeholder. If the statement can
+ *   contain a body of statements (CREATE FUNCTION, CREATE TRIGGER), the server decides: SQLite, PostgreSQL and MySQL
+ *   accept only one statement.
  */
 export function checkSql(kind: ServerKind, { pieces, words, hasSecond }: SqlText, parameters: number): void {
   const [keyword = ''] = words
@@ -161,7 +163,7 @@ export function checkSql(kind: ServerKind, { pieces, words, hasSecond }: SqlText
   }
 }
 
-/** The end of the white space or comment that starts at `at`; `at` itself if there is none. */
+/** The end of the white space or comment that starts at `at`, or `at` itself if there is none. */
 function skipped({ nestedComments, hashComments }: Lexicon, sql: string, at: number, mark: string): number {
   if (isSpace(sql.charCodeAt(at))) return at + 1
   if (mark === '/') return sql[at + 1] === '*' ? commentEnd(sql, at, nestedComments) : at
@@ -196,7 +198,7 @@ function tokenEnd(lexicon: Lexicon, sql: string, at: number, mark: string): numb
     const end = sql.indexOf(sql.slice(at, at + length), at + length)
     return end < 0 ? sql.length : end + length
   }
-  // PostgreSQL: E'…' is a string with backslashes.
+  // In PostgreSQL, E'…' is a string with backslash escapes.
   if (lexicon.dollarQuotes && (mark === 'e' || mark === 'E') && sql[at + 1] === "'") {
     return quoteEnd(sql, at + 1, "'", true)
   }
@@ -206,7 +208,7 @@ function tokenEnd(lexicon: Lexicon, sql: string, at: number, mark: string): numb
   return end
 }
 
-/** An unclosed quote extends to the end; the server reports the error. */
+/** An unclosed quote extends to the end of the text; the server reports the error. */
 function quoteEnd(sql: string, from: number, close: string, backslash: boolean): number {
   for (let at = from + 1; at < sql.length; at++) {
     if (backslash && sql[at] === '\\') at++

@@ -2,7 +2,7 @@ import type { Ask } from './questions.guest.ts'
 
 export type Answer = { readonly state: Record<string, unknown>; readonly done: unknown }
 
-/** What a test does with an open client. Its state is updated after each action. */
+/** The actions that a test can perform on an open client. The client's state is updated after each action. */
 export function clientHandle(ask: Ask, id: number, first: Record<string, unknown>) {
   const client: Record<string, unknown> = {}
   async function act(what: string, method: string, args: readonly unknown[]): Promise<unknown> {

@@ -25,7 +25,10 @@ export function formState(screen: Screen): FormState {
   return { form, title, elements: Object.fromEntries(elements) }
 }
 
-/** Elements without permission are absent for tests too; hidden elements are present with `visible: false`. */
+/**
+ * Elements that the user has no permission for are absent for tests too. Hidden elements are present, with `visible:
+ * false`.
+ */
 function isPermittedInAll(place: Place, { context }: Shown): boolean {
   for (let one: Place | undefined = place; one !== undefined; one = one.around?.place) {
     const tab = one.around?.tab

@@ -6,7 +6,7 @@ export function show(value: unknown): string {
   return text.length > 600 ? `${text.slice(0, 600)}…` : text
 }
 
-/** Formats a value like script source, on one line if it is short. */
+/** Formats a value in the syntax of scripts, on one line if it is short. */
 function describe(value: unknown, indent: number): string {
   if (typeof value === 'string') return stringify(value)
   if (typeof value === 'bigint') return `${value}n`
@@ -31,7 +31,7 @@ function partsOf(value: object): (readonly [string, unknown])[] {
   return Object.entries(value).filter(([, part]) => part !== undefined)
 }
 
-/** The path where two values differ, such as `.rows[2].name`, or null. An undefined property counts as absent. */
+/** The path at which two values differ, such as `.rows[2].name`, or null. An undefined property counts as absent. */
 export function difference(one: unknown, other: unknown, path: string, depth: number): string | null {
   if (Object.is(one, other)) return null
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null || depth === 0) return path

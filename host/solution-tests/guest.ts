@@ -6,7 +6,7 @@ import { createQuestions } from './questions.guest.ts'
 type Test = { readonly name: string; readonly run: () => unknown }
 type Facts = { readonly name: string; readonly version: string }
 
-/** The globals of test files: `test`, `assert` and `solution`. They act on objects in the host. */
+/** The globals of test files: `test`, `assert` and `solution`. They control objects in the host. */
 export default function solution(api: GuestApi<Facts>) {
   const { safe } = api
   const SafePromise = Promise
@@ -48,7 +48,7 @@ export default function solution(api: GuestApi<Facts>) {
     isLoading = false
     forget()
     await (tests[index] as Test).run()
-    // Let already settled promises, such as that of the last line, resolve first.
+    // Let promises that have already settled resolve first, such as the one of the last line.
     await new SafePromise((resolve) => resolve(null))
     const left = unanswered()
     if (left !== null) throw left

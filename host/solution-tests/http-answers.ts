@@ -3,7 +3,7 @@ import { ScriptError } from '../../runtime/plugin.ts'
 
 export type DeclaredAnswer = {
   readonly url: string
-  /** null: any method. */
+  /** Null for any method. */
   readonly method: string | null
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -12,7 +12,7 @@ export type DeclaredAnswer = {
 
 export type SeenRequest = Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'>
 
-/** Answers `plugins.http.fetch` in tests. Nothing is sent over the network. */
+/** Answers `plugins.http.fetch` requests in tests. Nothing is sent over the network. */
 export interface HttpAnswers {
   readonly ports: HttpPorts
   /** A later answer for the same address and method replaces an earlier one. */
@@ -21,11 +21,11 @@ export interface HttpAnswers {
   clear(): void
 }
 
-/** Maximum answers declared and requests recorded. Each may be large, and the test may be untrusted. */
+/** Maximum number of declared responses and recorded requests. Each may be large, and the test may be untrusted. */
 const MOST = 500
 
 /**
- * Chosen here: every host requested in a manifest counts as granted. Tests show what scripts do with an answer; the
+ * Chosen here: every host that a manifest requests counts as granted. Tests show what scripts do with a response; the
  * binding checks the manifest as on a host.
  */
 export function createHttpAnswers(): HttpAnswers {

@@ -15,13 +15,16 @@ import { ScriptFailure } from './script-failure.ts'
 import { plain } from './sign-in.ts'
 import { createTestBrowser, type Frame } from './test-browser.ts'
 
-/** A real client, with the test in place of its browser. */
+/** A real client, which the test controls in place of a browser. */
 export interface OpenClient {
-  /** The state shown by the test's handle. */
+  /** The state that the test's handle shows. */
   state(): Json
-  /** @throws ScriptError if no user could do this, ScriptFailure if a script fails */
+  /** @throws ScriptError if no user could perform this action, ScriptFailure if a script fails */
   event(type: string, element: string, value: Json): Promise<Json>
-  /** @returns the function's result. @throws ScriptError, ScriptFailure */
+  /**
+   * @returns the function's result
+   * @throws ScriptError, ScriptFailure
+   */
   call(name: string, args: readonly Json[]): Promise<Json>
   wait(milliseconds: number): Promise<Json>
   close(): Promise<Json>
@@ -58,7 +61,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     () => {},
   )
 
-  /** Runs an action and throws the first failure in it. */
+  /** Performs an action, and throws the first failure in it. */
   async function doing(work: () => Promise<void>): Promise<Json> {
     const mark = recorder.mark()
     await work()

@@ -43,13 +43,16 @@ const HttpAnswer = z.strictObject({
   method: z.string().max(10).optional(),
 })
 
-/** Maximum time of `client.wait`, in ms. */
+/** Maximum time for `client.wait`, in ms. */
 const LONGEST_WAIT = 5000
-/** Far more than a test needs. Each client takes memory here, and the test may be untrusted. */
+/**
+ * Maximum number of open clients, far more than a test needs. Each client takes memory here, and the test may be
+ * untrusted.
+ */
 const MOST_CLIENTS = 100
 
 /**
- * The global `solution` of test files. It is not a plugin of hosts: only sandbox processes of tests have it.
+ * The global `solution` of test files. Hosts don't have this plugin: only sandbox processes for tests do.
  * @param onFailed called with a request's error, so that the position in the solution's scripts can be shown
  */
 export function createTestPlugin(
@@ -58,7 +61,7 @@ export function createTestPlugin(
 ): Plugin & { forget(): void; settings(): Json } {
   const clients = new Map<number, OpenClient>()
   let lastClient = 0
-  /** Clients opened by the running test, including those still opening. */
+  /** The clients that the running test has opened, including those still being opened. */
   let opened = 0
 
   function clientOf(id: number): OpenClient {
@@ -78,7 +81,7 @@ export function createTestPlugin(
     })
   }
 
-  /** Each answer includes the client's state for its handle. */
+  /** Each response includes the client's state, for its handle. */
   const acted = <T extends readonly [number, ...unknown[]]>(
     schema: z.ZodType<T>,
     act: (client: OpenClient, args: T) => Promise<Json>,

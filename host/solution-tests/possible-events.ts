@@ -5,8 +5,8 @@ import { type BrowserEvent, readBrowserFrame } from '../web/frames.ts'
 import { formState } from './client-state.ts'
 
 /**
- * Creates an event of the shown form, as a browser sends it.
- * @throws ScriptError if no browser sends such an event
+ * Creates an event for the shown form, as a browser would send it.
+ * @throws ScriptError if no browser would send such an event
  */
 export function readEvent(seq: number, screen: Screen, type: string, element: string, value: Json): BrowserEvent {
   const form = screen.shown ?? ''
@@ -15,7 +15,7 @@ export function readEvent(seq: number, screen: Screen, type: string, element: st
   throw new ScriptError(`no browser sends the event ${type} of "${element}" with the value ${JSON.stringify(value)}`)
 }
 
-/** Throws a ScriptError for events that a host would silently ignore, since tests want to know. */
+/** Throws a ScriptError for events that a host would silently ignore, since test authors want to know. */
 export function needPossible(frame: BrowserEvent, screen: Screen): void {
   const definition = screen.definitionOf(frame.form)
   if (definition === null) throw new ScriptError('no form is shown')

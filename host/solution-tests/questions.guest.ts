@@ -2,12 +2,12 @@ import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 
 export type Ask = ReturnType<typeof createQuestions>['ask']
 
-/** Requests of the running test to the host. */
+/** Requests that the running test sends to the host. */
 export function createQuestions(api: Pick<GuestApi, 'request' | 'safe'>) {
-  /** Unanswered requests; each Error was created where the request was made. */
+  /** Pending requests. Each Error was created where the request was made, for its stack. */
   let pending: Error[] = []
 
-  /** @param what named in the error for a test that does not await it */
+  /** @param what the action's name, for the error if a test does not await it */
   async function ask<T>(method: string, args: readonly unknown[], what: string): Promise<T> {
     const at = new api.safe.Error()
     at.message = `the test ended before ${what} did: write "await ${what}(…)"`
@@ -23,7 +23,7 @@ export function createQuestions(api: Pick<GuestApi, 'request' | 'safe'>) {
 
   return {
     ask,
-    /** Forgets the requests of the last test. */
+    /** Discards the requests of the last test. */
     forget() {
       pending = []
     },
@@ -31,7 +31,7 @@ export function createQuestions(api: Pick<GuestApi, 'request' | 'safe'>) {
   }
 }
 
-/** The error with the stack of `at`. */
+/** The error, with the stack of `at`. */
 export function moved(error: unknown, at: Error): Error {
   const { name, message } = error as Error
   at.name = name

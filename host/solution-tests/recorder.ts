@@ -4,16 +4,16 @@ import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { GuestBindings } from '../solutions/guest-bindings.ts'
 import type { LogLine, NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
 
-/** Records what scripts do, for tests. It wraps the host's parts without changing their behavior. */
+/** Records what scripts do, for tests. It wraps parts of the host without changing their behavior. */
 export interface Recorder {
   /** Wraps the parts so that calls are recorded. */
   around(parts: RecordedParts): RecordedParts
-  /** Everything recorded since `mark`. */
+  /** Everything that was recorded since `mark`. */
   since(mark: Mark): Recorded
   mark(): Mark
   /** Calls that failed since `mark`, in order. */
   failuresSince(mark: Mark): readonly Failed[]
-  /** The result of the last call of this entry in a client; null if there was none or it failed. */
+  /** The result of the last call of this entry function in a client; null if there was none or it failed. */
   resultOf(entry: string): string | null
 }
 
@@ -31,9 +31,9 @@ export type Recorded = {
   readonly milliseconds: number
 }
 
-/** More than any test inspects. Scripts that do more hit their own limits. */
+/** Maximum number of records, more than any test inspects. Scripts that do more reach their own limits. */
 const MOST = 10_000
-/** Internal commands of the bindings, not effects that scripts request by name. */
+/** Internal commands of the bindings. They are not effects that scripts request by name. */
 const OWN = new Set(['forms.update', 'forms.listening', 'i18n.missing'])
 
 export function createRecorder(): Recorder {

@@ -27,7 +27,7 @@ export type TestResult = {
   readonly file: string
   readonly name: string
   readonly milliseconds: number
-  /** null: it passed. */
+  /** Null if the test passed. */
   readonly failure: TestFailure | null
   /** What the test wrote with `console`. */
   readonly log: readonly GuestLogLine[]
@@ -44,23 +44,22 @@ export type TestFiles = readonly { readonly file: string; readonly source: strin
 
 export type TestRunOptions = {
   readonly stage: Stage
-  /** Per test, in ms. */
+  /** Timeout per test, in ms. */
   readonly timeLimit: number
-  /** Run only tests whose name or file contains this text. */
+  /** Run only tests whose name or file name contains this text. */
   readonly filter: string
   /** Called when a file starts and when a test ends. */
   readonly onFile: (file: string) => void
   readonly onTest: (result: TestResult) => void
 }
 
-/** Far more than a readable file contains. */
+/** Maximum tests per file, far more than a readable file contains. */
 const MOST_TESTS = 1000
 
 /**
- * Runs test files sequentially, each test with fresh globals.
- *
- * Chosen here: tests are part of a solution, which may be untrusted, so they run like scripts: in an isolate of a
- * sandbox process without files, network and Node.js. They can only send requests that act on the solution.
+ * Runs test files sequentially, and gives each test fresh globals. Chosen here: tests are part of a solution, which may
+ * be untrusted. So they run like scripts, in an isolate of a sandbox process without files, network and Node.js. They
+ * can only send requests that act on the solution.
  */
 export async function runTests(files: TestFiles, options: TestRunOptions): Promise<readonly FileResult[]> {
   const { stage, timeLimit } = options
@@ -109,14 +108,14 @@ export async function runTests(files: TestFiles, options: TestRunOptions): Promi
   }
 }
 
-/** Test requests belong to no script call. */
+/** Requests from tests belong to no script call. */
 const NO_CALL = {} as Call
 
 type Prepared = { readonly source: TestFiles[number]; readonly fault: Fault | null }
 
 /** Strips types and finds syntax errors, as an upload does for scripts. */
 async function prepare(files: TestFiles, supervisor: Supervisor, limits: Limits): Promise<readonly Prepared[]> {
-  // Each file is a separate module, so that their declarations don't conflict.
+  // Treat each file as a separate module, so that declarations in different files don't conflict.
   const scripts = files.map(({ file, source }, index) => ({ module: String(index), file, source }))
   const none = { formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: null }
   const upload = { ...none, scripts, isolateMemory: limits.ISOLATE_MEMORY }
@@ -196,7 +195,7 @@ function createFileRun(parts: FileRunParts): (source: TestFiles[number]) => Prom
   }
 }
 
-/** Copies only the fields of a log line. */
+/** Copies only the public fields of a log line. */
 function noteIn(log: GuestLogLine[]): (line: GuestLogLine) => void {
   return ({ level, message, position }) =>
     void log.push({ level, message, ...(position === undefined ? {} : { position }) })
@@ -209,7 +208,7 @@ function readNames(result: string | null): readonly string[] {
 
 type Ended = Pick<Failed, 'message' | 'position'> & { readonly code: string }
 
-/** @param failed the error of the test's last failed request; its position is in the solution */
+/** @param failed the error of the test's last failed request, which contains a position in the solution */
 function failureOf({ code, message, position }: Ended, file: string, failed: unknown): TestFailure {
   const text = code === 'script_timeout' ? `${message}: the test was ended` : message
   const place = position ?? { file }

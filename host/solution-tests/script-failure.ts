@@ -2,7 +2,7 @@ import type { Failed } from '../../runtime/outcome.ts'
 import { ScriptError } from '../../runtime/plugin.ts'
 import { failureLine } from '../solutions/guest-bindings.ts'
 
-/** A failed script call, as reported to the test that made it. */
+/** A failed script call, as reported to the test that caused it. */
 export class ScriptFailure extends ScriptError {
   readonly failure: Failed
 

@@ -13,7 +13,7 @@ import { createEntryRunner, type EntryCall, type EntryResult } from '../solution
 import { createRecorder, type Recorded, type RecordedParts } from './recorder.ts'
 import { ScriptFailure } from './script-failure.ts'
 
-/** The simulated browser of tests. */
+/** The browser that tests simulate. */
 export const BROWSER = { address: '127.0.0.1', serverUrl: 'http://localhost', locale: 'en' } as const
 
 export type GivenParams = Readonly<Record<string, Json>>
@@ -40,12 +40,12 @@ export async function signIn(solution: ActiveSolution, given: GivenParams, parts
   const answer = await askAsHost(ask, solution, given)
   if (answer.kind === 'failed') throw new ScriptFailure(answer.failure)
   const { login, tenant, locale, showUrl } = answer.effects
-  // Without a login its other commands have no effect, as on a host.
+  // If nobody was signed in, the other commands have no effect, as on a host.
   const result = results.map(valuesOf).at(-1) ?? null
   return plain({ login, tenant, locale, showUrl, result, ...recorder.since(mark) })
 }
 
-/** Calls the script as a host does, so that a test passes it the same parameters. */
+/** Calls the script in the same way as a host, so that it gets the same parameters. */
 function askAsHost(
   ask: AuthenticatorQuestion,
   solution: ActiveSolution,
@@ -76,12 +76,12 @@ function askAsHost(
   return askAgain(ask, asking, series, lastLogin)
 }
 
-/** Fields of the login page; all others are sent in the address. */
+/** Fields that the login page sends; all others are sent in the address. */
 function isTyped(name: string): boolean {
   return name === 'username' || name === 'password' || name.startsWith('custom_')
 }
 
-/** Members that a test leaves out have the values of an ordinary sign-in. */
+/** Members that a test omits have the values of an ordinary sign-in. */
 const LastLogin = z.looseObject({
   last_login: z.number().default(() => Date.now()),
   uid: z.string().optional(),
@@ -95,7 +95,7 @@ const LastLogin = z.looseObject({
   claims: z.record(z.string(), z.json()).optional(),
 })
 
-/** @throws ScriptError with what a host would pass */
+/** @throws ScriptError that names the values a host would pass */
 function readLastLogin(given: Json | undefined, ofProvider: boolean): z.infer<typeof LastLogin> {
   if (given === undefined)
     throw new ScriptError('users sign in at a provider: pass last_login with its claims, such as { iss, sub, email }')
@@ -108,7 +108,7 @@ function readLastLogin(given: Json | undefined, ofProvider: boolean): z.infer<ty
   return read.data
 }
 
-/** The provider's claims that the platform does not set itself; see `lastLoginOf` for `locale`. */
+/** The claims from the provider that the platform does not set itself; see `lastLoginOf` for `locale`. */
 function claimsOf({
   claims,
   last_login: _,
@@ -163,7 +163,7 @@ async function run(
   return [result, recorder.since(mark)]
 }
 
-/** Forms and addresses can only send strings. */
+/** Forms and addresses can send only strings, so convert the values. */
 function textsOf(given: GivenParams): ReadonlyMap<string, string> {
   const entries = Object.entries(given).map(([name, value]) => {
     if (typeof value === 'string') return [name, value] as const
@@ -176,7 +176,7 @@ function valuesOf({ hasValues, values }: EntryResult): Json {
   return hasValues ? (values as Json) : null
 }
 
-/** A JSON copy, as a guest receives it, without the host's own objects. */
+/** A JSON copy, as a guest receives it, so that the host's own objects are not shared. */
 export function plain(value: unknown): Json {
   return JSON.parse(JSON.stringify(value)) as Json
 }

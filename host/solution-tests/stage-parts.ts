@@ -36,8 +36,8 @@ import type { OpenClientParts } from './open-client.ts'
 import { endsWithProcess } from './with-process.ts'
 
 /**
- * Creates the parts of a host that a stage uses, in a temporary PLATFORM_HOME, and loads the solution into them.
- * @param started gets what must be stopped
+ * Creates the parts of a host that a stage needs, in a temporary PLATFORM_HOME, and loads the solution into them.
+ * @param started collects the functions that stop the parts
  * @throws ERR_BUNDLE_REFUSED with every error in `details.faults`
  */
 export async function createStageParts(
@@ -114,7 +114,7 @@ export async function createStageParts(
   return { solution, ofClients, problems, sessions, users, grants, databases, http }
 }
 
-/** The database, and the parts of a host that store users, sessions, grants and logs in it. */
+/** Creates the database, and the parts of a host that store users, sessions, grants and logs in it. */
 async function openAccounts(limits: Limits, started: AsyncDisposableStack) {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   started.defer(endsWithProcess(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 })))

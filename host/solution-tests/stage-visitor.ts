@@ -6,7 +6,7 @@ import { ScriptError } from '../../runtime/plugin.ts'
 import type { Visitor } from '../clients/visitor.ts'
 import { BROWSER } from './sign-in.ts'
 
-/** How a test opens the solution: for whom, and with which address. */
+/** How a test opens the solution: as which user, and with which address. */
 export type Opening = {
   readonly user?: {
     readonly username: string
@@ -28,9 +28,9 @@ export type VisitorParts = {
 }
 
 /**
- * The visitor of an opening, with a session if it names a user. A user that the test added has their own permissions
- * unless the opening gives others.
- * @throws ScriptError if the opening asks for a login form that the solution doesn't have
+ * The visitor for whom a client is opened, with a session if a user is given. A user that the test added has the
+ * permissions they were added with, unless others are given.
+ * @throws ScriptError if a login form is requested that the solution doesn't have
  */
 export async function visitorOf(
   { user, params = {}, locale = BROWSER.locale, loginForm = false }: Opening,

@@ -14,7 +14,7 @@ export type NewUser = {
   readonly email?: string | undefined
 }
 
-/** A solution on a test host: all parts of a host that scripts use, but no ports. */
+/** A solution on a test host, which has all parts of a host that scripts use, but no ports. */
 export interface Stage {
   readonly solution: ActiveSolution
   signIn(params: GivenParams): Promise<Json>
@@ -23,17 +23,17 @@ export interface Stage {
   addUser(user: NewUser): Promise<{ uid: string }>
   answerHttp(answer: DeclaredAnswer): void
   httpRequests(): readonly SeenRequest[]
-  /** Resets to the initial state: no users, declared answers or clients, and empty databases. */
+  /** Resets the stage to the initial state: no users, declared responses or clients, and empty databases. */
   clear(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Users are listed from the database, because scripts may have created or deleted some. */
+/** List users from the database, because scripts may have created or deleted some. */
 const ALL = { limit: 1000 }
 
 /**
- * Chosen here: uses the real parts of a host in a temporary PLATFORM_HOME, without the web server. Tests see what users
- * of a host would get, and nothing is left behind.
+ * Chosen here: uses the real parts of a host in a temporary PLATFORM_HOME, without the web server. So tests behave as
+ * users would see it on a host, and leave nothing behind.
  * @param packed as in an upload
  * @throws ERR_BUNDLE_REFUSED with every error in `details.faults`
  */
@@ -45,7 +45,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
   let added: string[] = []
   const isAdded = (uid: string) => added.includes(uid)
 
-  /** Turns errors of host parts into a `ScriptError` with the original message. */
+  /** Turns errors from parts of the host into a `ScriptError` with the original message. */
   async function withScriptErrors<T>(work: Promise<T>): Promise<T> {
     const before = problems.length
     try {
@@ -83,7 +83,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
     answerHttp: http.declare,
     httpRequests: http.seen,
     async clear() {
-      // Effects and errors of closing clients belong to no test.
+      // Effects and errors that occur while clients are closed belong to no test.
       for (const client of open) await client.close().catch(() => {})
       for (let page = await users.list(ALL); page.items.length > 0; page = await users.list(ALL)) {
         for (const { uid } of page.items) await users.delete(uid)

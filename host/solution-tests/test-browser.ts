@@ -2,19 +2,19 @@ import { ScriptError } from '../../runtime/plugin.ts'
 import type { Connection } from '../clients/connection.ts'
 import type { HostFrame } from '../web/frames.ts'
 
-/** The test's end of a client's connection, in place of a browser. */
+/** The test's end of the connection to a client, in place of a browser. */
 export interface TestBrowser {
   readonly connection: Connection
   /** Frames that tests can inspect later, oldest first. */
   readonly frames: readonly HostFrame[]
-  /** The number of frames that the host refused. */
+  /** The number of frames that the host has refused. */
   readonly refused: () => number
   lastOf<Kind extends HostFrame['kind']>(kind: Kind): Frame<Kind> | undefined
-  /** Resolves once the host has handled event `seq` (0: has opened the client), or closed the connection. */
+  /** Resolves once the host has handled event number `seq` (0: has opened the client), or has closed the connection. */
   untilIdle(seq: number): Promise<void>
   /** @throws ScriptError if the client has ended */
   needOpen(): void
-  /** The test closes the client: from now on, nothing waits for the host. */
+  /** Call this when the test closes the client: from now on, nothing waits for the host. */
   leave(): void
 }
 
@@ -26,7 +26,7 @@ const KEPT: readonly HostFrame['kind'][] = ['message', 'go', 'sign-in', 'sign-ou
 export function createTestBrowser(): TestBrowser {
   const frames: HostFrame[] = []
   let idleAt = -1
-  /** Several, because tests can run actions concurrently. */
+  /** There can be several, because tests can run actions concurrently. */
   const waiting: (() => void)[] = []
   let refused = 0
   let isClosed = false

@@ -102,8 +102,8 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
   }
 
   /**
-   * Checked before the body is read: under memory pressure, uploads are refused rather than logins. @throws
-   * ERR_MEMORY_FULL
+   * Check this before reading the body: under memory pressure, uploads are refused rather than logins.
+   * @throws ERR_MEMORY_FULL
    */
   function needRoom({ ctx }: { readonly ctx: Context }): void {
     supervisor.needRoom(Math.min(ctx.request.length ?? limits.BUNDLE_SIZE, limits.BUNDLE_SIZE))
@@ -156,7 +156,8 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
       'POST /solutions',
       {
         summary: 'Upload a bundle under the name in its manifest',
-        // Chosen here: requires the scope for all solutions, because the name is known only after reading the bundle.
+        // Chosen here: this requires the scope for all solutions, because the name is known only after the bundle has
+        // been read.
         right: 'solutions:*:write',
         act: 'solution-upload',
         before: needRoom,
@@ -220,7 +221,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
   ]
 }
 
-/** Streams new matching log lines until the reader disconnects or loses the permission, or the host stops. */
+/** Streams new log lines that match, until the reader disconnects or loses the permission, or the host stops. */
 function followLog(ctx: Context, name: string, log: SolutionLog, fits: (line: Line) => boolean): Promise<void> {
   return answerEvents(ctx, {
     greeting: 'the log from now on',

@@ -9,7 +9,7 @@ import type { SolutionStore } from './solution-store.ts'
 import type { Uploads } from './upload.ts'
 
 export type BakedInParts = {
-  /** `SOLUTIONS_FOLDER`: each `{name}.zip` in it is a solution's bundle. Empty: no folder. */
+  /** `SOLUTIONS_FOLDER`: each `{name}.zip` in it is the bundle of a solution. If empty, there is no folder. */
   readonly folder: string
   readonly store: Pick<SolutionStore, 'hasVersion'>
   readonly uploads: Pick<Uploads, 'upload'>
@@ -17,13 +17,13 @@ export type BakedInParts = {
   readonly log: Pick<Logger, 'info' | 'error'>
 }
 
-/** Chosen here: a folder with more zips is probably the wrong folder. */
+/** Maximum bundles in the folder. Chosen here: a folder with more zip files is probably the wrong folder. */
 const MOST_SOLUTIONS = 200
 
 /**
- * Uploads the solutions included in the image like any upload: they are checked, loaded, then activated. If the
- * bundle's bytes are already a version of the solution, it is skipped, so that a version that an operator or the
- * control center activated since stays active. Errors are logged and don't stop the host's start.
+ * Uploads the solutions that are included in the image. Like any upload, they are checked, loaded, then activated. A
+ * bundle is skipped if its bytes are already a version of the solution, so that a version that an operator or the
+ * control center has activated since then stays active. Errors are logged and don't stop the host's start.
  */
 export async function addBakedIn(parts: BakedInParts): Promise<void> {
   const { folder, log } = parts
@@ -61,7 +61,7 @@ async function addOne({ folder, store, uploads, limits, log }: BakedInParts, fil
   log.info({ solution: name, version, sha256 }, 'a solution included in the image is active')
 }
 
-/** @throws ERR_BUNDLE_TOO_LARGE, ERR_BUNDLE_REFUSED if it cannot be read */
+/** @throws ERR_BUNDLE_TOO_LARGE, or ERR_BUNDLE_REFUSED if the bundle can't be read */
 async function readBundleFile(path: string, limit: number): Promise<Buffer> {
   let file: FileHandle | null = null
   try {

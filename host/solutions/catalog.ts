@@ -5,22 +5,22 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { SolutionStore, SolutionSummary } from './solution-store.ts'
 
-/** `checkedAt`: when the database last confirmed that this version is active, in epoch ms. */
+/** `checkedAt` is when the database last confirmed that this version is active, in epoch ms. */
 type Kept = { readonly solution: ActiveSolution; readonly size: number; readonly checkedAt: number }
 
-/** A cache of active solution versions. Uploads invalidate it with `changed`. */
+/** A cache of active solution versions. Uploads invalidate its entries with `changed`. */
 export interface Catalog {
   /** The active version, or null if the solution does not exist or has no active version. */
   active(name: string): Promise<ActiveSolution | null>
   /** @throws ERR_SOLUTION_NOT_FOUND */
   need(name: string): Promise<ActiveSolution>
-  /** Must be called after each change of a solution. Open calls finish on their version. */
+  /** Must be called after each change to a solution. Open calls continue with their version until they end. */
   changed(name: string): void
 }
 
-/** Cache time in ms: another host may have activated another version. */
+/** Cache time in ms. It is short, because another host may have activated another version. */
 const BELIEVED = 500
-/** Timeout in ms for checking the active version in the database; the login page waits for it. */
+/** Timeout in ms for checking the active version in the database. It is short, because the login page waits for it. */
 const PATIENCE = 2000
 /** Maximum size of cached solutions, in characters of their JSON. Idle solutions cost only their row. */
 const KEPT_SIZE = 64 * 1024 ** 2
@@ -41,7 +41,8 @@ export function createCatalog(
     const running = loading.get(name)
     if (running !== undefined) return running
     const started = read(name).then((found) => {
-      // If `changed` was called meanwhile, the result may be outdated: return it to those waiting, but don't cache it.
+      // If `changed` was called in the meantime, the result may be outdated: return it to those waiting, but don't
+      // cache it.
       if (loading.get(name) === started) {
         loading.delete(name)
         if (found !== null) keep(found)
@@ -64,14 +65,13 @@ export function createCatalog(
   async function isStillActive(one: Kept): Promise<boolean> {
     const { name, facts } = one.solution
     if ((await activeSha256(name, facts.sha256)) !== facts.sha256) return false
-    // `changed` may have dropped the entry meanwhile.
+    // `changed` may have removed the entry in the meantime.
     if (kept.get(name) === one) keep({ ...one, checkedAt: now() })
     return true
   }
 
   /**
-   * While the database is down, the last known active version is used; it can at least show that sign-in is
-   * unavailable.
+   * While the database is down, use the last known active version. It can at least show that sign-in is unavailable.
    */
   async function activeSha256(name: string, last: string): Promise<string | null> {
     try {
@@ -124,7 +124,7 @@ export function createCatalog(
   return catalog
 }
 
-/** When a quarantined solution may run again, in epoch ms; null: it is not quarantined. */
+/** When a quarantined solution may run again, in epoch ms; null if the solution is not quarantined. */
 export function retryAtOf(
   supervisor: Pick<Supervisor, 'retryAt'>,
   { name, active }: Pick<SolutionSummary, 'name' | 'active'>,

@@ -13,22 +13,20 @@ export type ExampleUser = {
 
 /**
  * The users that the first start creates for the example `orders`. They are in the platform's users table, which has no
- * other users on a first start.
- *
- * Chosen here: each installation generates their passwords and stores them in a file, so that every start can print
- * them. With passwords from the docs, anyone could sign in to a host that was later opened to the network, at every
- * solution that uses the table.
+ * other users at that time. Chosen here: each installation generates their passwords and stores them in a file, so that
+ * every start can print them. If the passwords were in the docs, anyone could sign in to a host that is later opened to
+ * the network, in every solution that uses the table.
  */
 export interface ExampleUsers {
-  /** Creates them, except for names that are taken. A repeated call after a failure creates the rest. */
+  /** Creates the users, except those whose names are taken. Calling it again after a failure creates the rest. */
   create(): Promise<void>
-  /** Those who can still sign in with the password from the file; a deleted or changed user is left out. */
+  /** The users who can still sign in with the password from the file. Deleted or changed users are left out. */
   list(): Promise<readonly ExampleUser[]>
-  /** Where their passwords are. */
+  /** Where the users' passwords are stored. */
   readonly file: string
 }
 
-/** The solution that they are for, and its variant. Their permissions are valid only there. */
+/** The solution that the users are for, and its variant. Their permissions are valid only in these. */
 const SOLUTIONS = ['orders', 'orders-login-form']
 
 /** What each user may do in `orders`, as its README describes. */
@@ -56,7 +54,7 @@ export function createExampleUsers(
 
   function makePasswords(): ReadonlyMap<string, string> {
     const made = new Map(Object.keys(PERMISSIONS).map((username) => [username, easyPassword(leastLength)]))
-    // Written first: if the start then fails, the next one creates the missing users with the same passwords.
+    // Write the file first: if the start then fails, the next start creates the missing users with the same passwords.
     writeFileSync(file, [...made].map(([username, password]) => `${username} ${password}\n`).join(''), { mode: 0o600 })
     return made
   }
@@ -78,7 +76,7 @@ export function createExampleUsers(
         try {
           await users.create({ username, password, mustChangePassword: false, permissions })
         } catch (error) {
-          // An operator's user, or another node created it at the same time.
+          // The name belongs to a user of the operator, or another node created the user at the same time.
           if (!(error instanceof PlatformError) || error.code !== 'ERR_NAME_EXISTS') throw error
         }
       }
@@ -96,10 +94,10 @@ export function createExampleUsers(
   }
 }
 
-/** Without vowels, so that it contains no words, and without characters that are easily confused. */
+/** There are no vowels, so that passwords contain no words, and no characters that are easily confused. */
 const LETTERS = 'bcdfghjkmnpqrstvwxz23456789'
 
-/** At least 76 random bits in groups of four, easy to type: `k7qm-x2d9-…`. */
+/** At least 76 random bits, in groups of four that are easy to type: `k7qm-x2d9-…`. */
 function easyPassword(leastLength: number): string {
   const groups = Math.max(4, Math.ceil((leastLength + 1) / 5))
   const group = () => Array.from({ length: 4 }, () => LETTERS[randomInt(LETTERS.length)]).join('')

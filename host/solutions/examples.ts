@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const FOLDER = fileURLToPath(new URL('../../solutions', import.meta.url))
 
-/** The example solutions included in the platform, as folder names; each is also the solution's name. */
+/** The example solutions that are included in the platform, as folder names. Each is also the solution's name. */
 export function exampleNames(): readonly string[] {
   return readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -12,7 +12,7 @@ export function exampleNames(): readonly string[] {
     .sort()
 }
 
-/** Examples that open with nothing but a host. `many-providers` needs providers: `npm run example:oauth` starts both. */
+/** Examples that need only a host. `many-providers` needs providers: `npm run example:oauth` starts both. */
 export function firstExampleNames(): readonly string[] {
   return exampleNames().filter((name) => name !== 'many-providers')
 }

@@ -11,9 +11,9 @@ import { exampleFolder, firstExampleNames } from './examples.ts'
 import type { Uploads } from './upload.ts'
 
 /**
- * Adds the examples and their users on the first start only, so that deleted ones don't return. If adding fails, such
- * as for lack of memory, the host starts without them and the next start retries.
- * @returns whether this or an earlier start added them
+ * Adds the examples and their users. It does so only on the first start, so that deleted ones don't return. If adding
+ * them fails, for example for lack of memory, the host starts without them and the next start retries.
+ * @returns whether this or an earlier start has added them
  */
 export async function addExamplesOnce(
   db: HostDatabase,
@@ -42,7 +42,7 @@ export async function addExamplesOnce(
   return value === 'added'
 }
 
-/** Examples are added only on a developer's machine, never on a server (README) or beside baked-in solutions. */
+/** Add examples only on a developer's machine, never on a server (README) or next to solutions in the image. */
 export function getsExamples({ host, environment, solutionsFolder }: Settings): boolean {
   return solutionsFolder === '' && isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)
 }

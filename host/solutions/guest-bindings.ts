@@ -14,7 +14,7 @@ export interface GuestBindings {
   answer(call: HostCall, plugin: string, method: string, args: readonly Json[]): ReturnType<CallHandlers['request']>
   /**
    * Validates all commands, then applies them to the call's effects.
-   * @throws TypeError if the guest sent something that no binding sends: its process must not be reused
+   * @throws TypeError if the guest sent something that no binding sends, in which case its process must not be reused
    */
   apply(call: HostCall, commands: readonly GuestCommand[]): void
 }
@@ -23,7 +23,7 @@ export type GuestBindingsParts = {
   readonly plugins: readonly Plugin[]
   readonly limits: Limits
   /**
-   * Called when a plugin fails to answer a request; the script learns only that it failed. Not called for a
+   * Called if a plugin fails to answer a request; the script learns only that it failed. Not called for a
    * `ScriptError`.
    */
   readonly onPluginError: (error: unknown, binding: string, correlationId: string) => void
@@ -70,7 +70,9 @@ export function failureLine({ code, message, position, limit }: Failed): NewLogL
   return { level: 'error', code, message: `${message}${limited}`, ...(position ? { position } : {}) }
 }
 
-/** Applies login decisions first. Without a login, the other commands of a login call affect only its answer. */
+/**
+ * Applies login decisions first. If nobody was signed in, the other commands of a login call affect only its answer.
+ */
 function applyCommands(call: HostCall, commands: readonly CheckedCommand[]): void {
   let loggedIn = false
   for (const { command, args } of commands) {

@@ -7,13 +7,13 @@ import type { LogFilter, SolutionLog } from './solution-log.ts'
 
 export type SolutionLogPageParts = SolutionHeadParts & { readonly solutionLog: SolutionLog }
 
-/** Log lines per page. */
+/** Maximum log lines per page. */
 const SHOWN = 100
-/** Most severe first. */
+/** Sorted by severity, highest first. */
 const LEVELS = ['error', 'warn', 'info', 'debug'] as const satisfies readonly LogLevel[]
 const FILTERS = ['level', 'text', 'code', 'correlationId'] as const
 
-/** The log page of a solution, newest lines first. The page's script follows new lines. */
+/** The log page of a solution, with the newest lines first. The page's script follows new lines. */
 export function addSolutionLogPages(pages: PageRouter, parts: SolutionLogPageParts): void {
   pages.get('/solutions/:name/log', async (ctx, text) => {
     const solution = await solutionOf(ctx, parts)
@@ -35,7 +35,7 @@ export function addSolutionLogPages(pages: PageRouter, parts: SolutionLogPagePar
       isNewest,
       newest: addressWith(path, filter),
       older: next === undefined ? null : addressWith(path, { ...filter, before: next }),
-      /** The address that the page's script follows. */
+      /** The address from which the page's script gets new lines. */
       api: addressWith(`/admin/api/solutions/${name}/log`, { ...filter, limit: SHOWN }),
     }
     const heading = `${text('admin.tab.log')} · ${title}`

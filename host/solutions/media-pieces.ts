@@ -3,8 +3,8 @@ import { insertOnce } from '../../base/database/portable.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
 /*
- * Larger media files are stored a second time, in pieces. SQLite reads a column's whole value even for a part of it, so
- * a single value would be read from its beginning for each piece. Chosen here: `media` keeps the whole file too,
+ * Larger media files are stored a second time, in pieces. To read a part of a column, SQLite reads its whole value, so
+ * with a single value each piece would be read from the beginning. Chosen here: `media` also keeps the whole file,
  * because hosts of the previous version read it from there during an upgrade.
  */
 
@@ -13,7 +13,7 @@ export const PIECE_SIZE = 64 * 1024
 
 type MediaKey = { readonly solution: string; readonly sha256: string; readonly path: string }
 
-/** Called in the transaction that writes the file, so that a file has all of its pieces or none. */
+/** Called in the transaction that writes the file, so that a file has either all of its pieces or none. */
 export async function writePieces(
   db: HostDatabase,
   { solution, sha256, path, content }: MediaKey & { readonly content: Uint8Array },
@@ -22,17 +22,17 @@ export async function writePieces(
   for (let piece = 0; piece * PIECE_SIZE < content.length; piece++) {
     const part = content.subarray(piece * PIECE_SIZE, (piece + 1) * PIECE_SIZE)
     await insertOnce(db, 'media_pieces', { solution, sha256, path, piece, content: part })
-    // SQLite's driver is synchronous: yield to other requests between pieces.
+    // SQLite's driver is synchronous, so yield to other requests between pieces.
     await setImmediate()
   }
 }
 
 /**
- * @returns a function that reads a file of `size` bytes lazily, piece by piece; it throws if the version is erased
- *   meanwhile
+ * @returns a function that reads a file of `size` bytes lazily, piece by piece; it throws if the version is erased in
+ *   the meantime
  */
 export function createMediaReader(db: HostDatabase): (key: MediaKey, size: number) => AsyncGenerator<Uint8Array, void> {
-  /** Files are split sequentially, so that only one whole file is in memory. */
+  /** Split files sequentially, so that only one whole file is in memory at a time. */
   let divided: Promise<unknown> = Promise.resolve()
 
   const fileOf = ({ solution, sha256, path }: MediaKey) =>
@@ -53,7 +53,7 @@ export function createMediaReader(db: HostDatabase): (key: MediaKey, size: numbe
     return (await query.executeTakeFirst())?.content
   }
 
-  /** Splits a file without pieces, from a backup or stored by a host of the previous version. */
+  /** Splits a file that has no pieces, because it is from a backup or was stored by a host of the previous version. */
   function divide(key: MediaKey): Promise<void> {
     const done = divided.then(async () => {
       if ((await findPiece(key, 0)) !== undefined) return

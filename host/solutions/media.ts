@@ -7,7 +7,7 @@ import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { SolutionStore } from './solution-store.ts'
 
-/** Types whose scripts a browser runs when opened as a page. */
+/** Content types whose scripts a browser runs when a file is opened as a page. */
 const ACTIVE_TYPES = /^(text\/html|application\/xhtml\+xml|image\/svg\+xml|text\/xml|application\/xml|[^;]+\+xml)(;|$)/
 const PAGE_TYPES = /^(text\/html|application\/xhtml\+xml)(;|$)/
 
@@ -33,7 +33,7 @@ export async function sendMedia(
     ctx.status = 304
     return
   }
-  // Returned before the content is read for responses without a body.
+  // For a response without a body, return before the content is read.
   ctx.length = file.size
   if (ctx.method === 'HEAD') return
   const pieces = store.mediaContent(solution.name, solution.facts.sha256, path, file.size)

@@ -9,10 +9,10 @@ export type SolutionHeadParts = {
   readonly supervisor: Supervisor
 }
 
-/** A solution as its pages show it. */
+/** The data about a solution that its pages show. */
 export type ShownSolution = Omit<SolutionSummary, 'state'> & {
   readonly state: SolutionSummary['state'] | 'quarantined'
-  /** When it may run again, in epoch ms; null: it is not quarantined. */
+  /** When it may run again, in epoch ms; null if it is not quarantined. */
   readonly retryAt: number | null
 }
 

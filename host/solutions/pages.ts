@@ -15,7 +15,7 @@ type ListPageParts = SolutionHeadParts & {
 
 export type SolutionPageParts = ListPageParts & OverviewPageParts & VersionsPageParts & SolutionLogPageParts
 
-/** Adds the list of solutions and the pages of each. */
+/** Adds the list of solutions, and the pages of each solution. */
 export function addSolutionPages(pages: PageRouter, parts: SolutionPageParts): void {
   addSolutionListPage(pages, parts)
   addOverviewPage(pages, parts)
@@ -29,7 +29,7 @@ function addSolutionListPage(
 ): void {
   pages.get('/', async (ctx, text) => {
     const solutions = (await store.list()).map((solution) => shownSolution(solution, supervisor))
-    // The name is known only after the upload: the script inserts it.
+    // The name is known only after the upload, so the page's script inserts it.
     const address = `${sites.originForAdmin('{name}', stateOf(ctx).client)}/solution/{name}/`
     const model = { solutions, sharedOrigin, address, most: limits.BUNDLE_SIZE }
     return { template: 'solutions', heading: text('platform.admin.solutions'), part: 'solutions', model }

@@ -1,13 +1,14 @@
 /** Replaces secrets in a text. */
 export type Redact = (text: string) => string
 
-/** Log lines are far shorter. Bounds the growth when names replace shorter values. */
+/** In characters. Log lines are far shorter. This limits how much a text grows when names replace shorter values. */
 const LONGEST = 10_000
 const LONGEST_NAME = 40
 
 /**
- * Replaces secrets by their names in brackets: passwords, tokens and `custom_*` values that a script may quote in a log
- * line or an error, including their JSON and URL encodings. One pass, so that inserted names are not scanned again.
+ * Replaces secrets with their names in brackets: passwords, tokens and `custom_*` values that a script may quote in a
+ * log line or an error, including their JSON and URL encodings. It makes a single pass, so that inserted names are not
+ * scanned again.
  */
 export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
   // Created lazily: most logins log nothing.
@@ -35,13 +36,13 @@ export function secretFields(fields: ReadonlyMap<string, string>): Map<string, s
   return new Map([...fields].filter(([name]) => name === 'password' || name.startsWith('custom_')))
 }
 
-/** Values of one or two characters occur inside many words, so they match only as whole words. */
+/** Values of one or two characters occur within many words, so they match only as whole words. */
 function patternOf(spelling: string): string {
   const escaped = RegExp.escape(spelling)
   return spelling.length > 2 ? escaped : `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`
 }
 
-/** Names come from the browser too, so only characters that a field name needs are kept. */
+/** Names also come from the browser, so keep only characters that a field name needs. */
 function shownName(name: string): string {
   return name.slice(0, LONGEST_NAME).replace(/[^\w.-]/g, '?')
 }

@@ -20,19 +20,22 @@ export type EntryCall = {
 }
 
 export type EntryResult = {
-  /** null: the call succeeded. */
+  /** Null if the call succeeded. */
   readonly failure: Failed | null
   /** Empty unless the call succeeded. */
   readonly effects: Effects
   /**
-   * The object that the function returned, directly or as a JSON string; empty if it returned none. Has no prototype.
+   * The object that the function returned, either directly or as a JSON string; empty if it returned none. It has no
+   * prototype.
    */
   readonly values: Readonly<Record<string, unknown>>
-  /** Whether the function returned an object. An empty object counts; null and values treated as null don't. */
+  /**
+   * Whether the function returned an object. An empty object counts; null, and values that are treated as null, don't.
+   */
   readonly hasValues: boolean
 }
 
-/** Runs an entry function of a solution's scripts and applies its commands if it succeeded. */
+/** Runs an entry function in a solution's scripts, and applies its commands if it succeeds. */
 export type EntryRunner = (solution: ActiveSolution, call: EntryCall) => Promise<EntryResult>
 
 export type EntryRunnerParts = {
@@ -72,7 +75,8 @@ export function createEntryRunner({ supervisor, bindings, log, called }: EntryRu
       try {
         bindings.apply(call, returned.commands)
       } catch (error) {
-        // The binding should have refused the command, so a guest may have bypassed it: its process must not be reused.
+        // The binding should have refused the command, so the guest may have bypassed it: its process must not be
+        // reused.
         supervisor.retire(solution.loadable.key)
         return { code: 'script_error', message: (error as Error).message, milliseconds }
       }
@@ -102,7 +106,9 @@ export function createEntryRunner({ supervisor, bindings, log, called }: EntryRu
   }
 }
 
-/** A configuration call must not have effects: nobody is signed in yet, and it runs at the start of each sign-in. */
+/**
+ * A configuration call must not have effects, because nobody is signed in yet and it runs at the start of each sign-in.
+ */
 function withoutEffect(entry: string, commands: readonly GuestCommand[]): NewLogLine {
   const names = new Set(commands.map(({ plugin, method }) => `${plugin}.${method}`))
   return { level: 'warn', message: `${entry} called ${[...names].join(', ')}, which has no effect there` }

@@ -3,7 +3,9 @@ import type { Call } from '../../runtime/plugin.ts'
 import type { Audit } from '../access/audit.ts'
 import type { SolutionLog } from './solution-log.ts'
 
-/** Records a refused script request in the solution's log and the audit, where operators can see the attempt. */
+/**
+ * Records a refused request from a script in the solution's log and the audit log, where operators can see the attempt.
+ */
 export type NoteRefusal = (call: Call, message: string, outcome?: 'refused' | 'throttled') => void
 
 export function createRefusalNote(audit: Pick<Audit, 'noteOnce'>, log: Pick<SolutionLog, 'write'>): NoteRefusal {

@@ -25,10 +25,10 @@ export type NewLogLine = {
   readonly correlationId?: string
 }
 
-/** Absent properties match every line. */
+/** Properties that are absent match every line. */
 export type LogFilter = {
   readonly level?: LogLevel | undefined
-  /** Part of the message, case-insensitive. */
+  /** A part of the message, case-insensitive. */
   readonly text?: string | undefined
   readonly code?: string | undefined
   readonly correlationId?: string | undefined
@@ -38,7 +38,7 @@ export interface SolutionLog {
   /** Queues a line for the next batch. */
   write(solution: string, line: NewLogLine): void
   /**
-   * The newest lines, newest last. `next` is the cursor for older lines. With a filter, one call scans at most
+   * The newest lines, newest last. `next` is the cursor for older lines. With a filter, a call scans at most
    * `LOOKED_AT` lines, so the result can be short or empty and still have a `next`.
    */
   read(
@@ -51,22 +51,22 @@ export interface SolutionLog {
    */
   countErrors(solution: string, since: number): Promise<{ readonly count: number; readonly isLeast: boolean }>
   /**
-   * Calls `listener` for each new line, and `onEnd` if there will be no more, see `endFollowing`.
+   * Calls `listener` for each new line, and `onEnd` if no more lines will follow, see `endFollowing`.
    * @returns a function that stops following
    */
   follow(solution: string, listener: (line: LogLine) => void, onEnd?: () => void): () => void
-  /** The host is stopping: ends current and later followers. */
+  /** Call this when the host stops: ends current and future followers. */
   endFollowing(): void
   /** Writes the queued lines. */
   flush(): Promise<void>
-  /** Removes lines beyond `LOG_KEPT` and `LOG_KEPT_SIZE`. */
+  /** Removes lines that exceed `LOG_KEPT` and `LOG_KEPT_SIZE`. */
   sweep(): Promise<void>
   erase(solution: string): Promise<void>
 }
 
-/** Batching delay in ms, so that a chatty script causes one transaction instead of a hundred. */
+/** Batching delay in ms, so that a script that logs a lot causes one transaction instead of a hundred. */
 const BATCH_TIME = 50
-/** Maximum queued lines. Beyond this, lines are dropped to protect the host's memory. */
+/** Maximum queued lines. Any more are dropped to protect the host's memory. */
 const MAX_WAITING = 20_000
 /** SQL Server allows at most 2,100 parameters in a statement. */
 const ROWS_OF_INSERT = 150

@@ -30,7 +30,7 @@ export type VersionSummary = {
 export interface SolutionStore {
   list(): Promise<readonly SolutionSummary[]>
   get(name: string): Promise<SolutionSummary | null>
-  /** The SHA-256 of the active version; null if there is none. */
+  /** The SHA-256 of the active version; null if no version is active. */
   activeSha256(name: string): Promise<string | null>
   versions(name: string): Promise<readonly VersionSummary[]>
   hasVersion(name: string, sha256: string): Promise<boolean>
@@ -38,10 +38,10 @@ export interface SolutionStore {
   bundle(name: string, sha256: string): Promise<Uint8Array | null>
   /** Adds a version with its media unless it exists, and activates it. */
   add(bundle: Bundle, packed: Uint8Array, prepared: PreparedSolution): Promise<void>
-  /** Replaces the prepared data that an older host wrote for a version. Other hosts may still use their cached data. */
+  /** Replaces the prepared data of a version that an older host wrote. Other hosts may still use their cached data. */
   renew(name: string, sha256: string, prepared: PreparedSolution): Promise<void>
   activate(name: string, sha256: string): Promise<void>
-  /** `size` is in characters of the stored JSON. */
+  /** `size` is the length of the stored JSON in characters. */
   prepared(name: string, sha256: string): Promise<(StoredSolution & { readonly size: number }) | null>
   /** Metadata of a media file. `size` is in bytes. */
   media(name: string, sha256: string, path: string): Promise<{ readonly etag: string; readonly size: number } | null>
@@ -51,7 +51,10 @@ export interface SolutionStore {
   removeVersion(name: string, sha256: string): Promise<boolean>
   /** Marks the solution as deleted. @returns false if it does not exist */
   remove(name: string): Promise<boolean>
-  /** Erases solutions deleted longer than `DELETED_KEPT` ago. @returns their names */
+  /**
+   * Erases solutions that were deleted longer than `DELETED_KEPT` ago.
+   * @returns their names
+   */
   sweep(): Promise<readonly string[]>
 }
 
@@ -132,7 +135,7 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
           bytes: packed.length,
           uploaded_at: now(),
         })
-        // Another host received the same bundle at the same time and has written identical data.
+        // Another host has received the same bundle at the same time and written identical data.
         if (!isNew) return
         for (const file of media) {
           await transaction.insertInto('media').values(file).execute()
@@ -190,7 +193,7 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
       const old = await db.selectFrom('solutions').select('name').where('deleted_at', '<', before).execute()
       const erased: string[] = []
       for (const { name } of old) {
-        // A solution that was uploaded again meanwhile stays.
+        // Keep a solution that was uploaded again in the meantime.
         const still = db.deleteFrom('solutions').where('name', '=', name).where('deleted_at', '<', before)
         if (await deletedAny(still)) erased.push(name)
       }

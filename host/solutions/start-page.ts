@@ -17,11 +17,14 @@ export type StartPageParts = {
   readonly sites: Sites
   /** `START_PAGE` */
   readonly shows: 'list' | 'none'
-  /** `DEFAULT_SOLUTION`, or the control center's override; null: none. It takes precedence over `shows`. */
+  /**
+   * `DEFAULT_SOLUTION`, unless the control center overrides it; null if neither is set. It takes precedence over
+   * `shows`.
+   */
   readonly defaultSolution: () => Promise<string | null>
   /** Whether the first start added the example solutions, which the page then describes. */
   readonly hasExamples: boolean
-  /** Address of the admin pages if only this machine can reach them; otherwise null. */
+  /** The address of the admin pages, if they are reachable only from this machine; otherwise null. */
   readonly localAdminPages: () => string | null
 }
 
@@ -42,7 +45,7 @@ export function startPage(parts: StartPageParts): Middleware {
       ctx.set('Location', addressOf(chosen))
       return
     }
-    // Chosen here: the same answer as for any unknown address, so that it doesn't even show that there is a list.
+    // Chosen here: the same response as for any unknown address, so that it doesn't even reveal that there is a list.
     if (shows === 'none') throw new PlatformError('ERR_NOT_FOUND', 'There is nothing at this address.')
     const locale = chooseLocale(ctx.get('Accept-Language'), PLATFORM_LOCALES)
     const listed = (await store.list()).filter((solution) => solution.listed && solution.state === 'active')
@@ -59,7 +62,7 @@ export function startPage(parts: StartPageParts): Middleware {
 
 /**
  * Chosen here: only a browser on the host's own machine gets a link to the admin pages. For all others, the address
- * would not work and would be of no use.
+ * would not work.
  */
 function adminPagesFor(ctx: Context, { localAdminPages }: StartPageParts): string | null {
   const { address, host } = stateOf(ctx).client

@@ -13,7 +13,7 @@ const FORMAT = 4
 
 export type StoredSolution = {
   readonly prepared: PreparedSolution
-  /** False if an older host wrote it: uploading the same bundle again then prepares it again. */
+  /** False if an older host wrote it. Uploading the same bundle again then prepares it again. */
   readonly isCurrent: boolean
 }
 
@@ -21,7 +21,7 @@ export function writeStored(prepared: PreparedSolution): string {
   return JSON.stringify({ format: FORMAT, ...prepared })
 }
 
-/** @param text from `writeStored` of this or an older host */
+/** @param text written by `writeStored` of this or an older host */
 export function readStored(text: string): StoredSolution {
   const { format = 1, ...stored } = JSON.parse(text) as Partial<PreparedSolution> & { readonly format?: number }
   return { prepared: upgrade(stored, format) as PreparedSolution, isCurrent: format === FORMAT }

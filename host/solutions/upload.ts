@@ -24,20 +24,22 @@ export type Uploaded = {
 
 export interface Uploads {
   /**
-   * Reads, checks and activates a bundle. The host reads only the zip and the manifests; everything else is checked in
-   * a separate sandbox process. The version is activated only after its scripts compiled and loaded there.
+   * Reads, checks and activates a bundle. The host reads only the ZIP file's structure and the manifests; everything
+   * else is checked in a separate sandbox process. The version is activated only after its scripts have been compiled
+   * and loaded there.
    * @param expectedName the name in the address
    * @throws ERR_BUNDLE_TOO_LARGE, ERR_NAME_DIFFERS, ERR_BUNDLE_REFUSED (with every error in `details.faults`),
    *   ERR_MEMORY_FULL, ERR_SANDBOX_BUSY if too many uploads are queued
    */
   upload(packed: Uint8Array, expectedName: string): Promise<Uploaded>
   /**
-   * Like `upload`, with the name in the bundle's manifest.
+   * Does the same as `upload`, with the name in the bundle's manifest.
    * @param onName called with that name before anything is checked
    */
   uploadByManifest(packed: Uint8Array, onName: (name: string) => void): Promise<Uploaded>
   /**
-   * Uploads the active version's bundle as modified by `change`. No other upload of the solution runs in between.
+   * Uploads the active version's bundle after `change` has modified it. No other upload of the solution runs in
+   * between.
    * @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND if no version is active, and the errors of `change` and
    *   `upload`
    */
@@ -58,7 +60,7 @@ export type UploadParts = {
   readonly limits: Limits
 }
 
-/** A bundle whose zip and manifests are valid. */
+/** A bundle whose ZIP file and manifests are valid. */
 type SoundBundle = { readonly bundle: Bundle; readonly warnings: readonly Warning[] }
 
 export function createUploads({ store, catalog, supervisor, makeSandboxSolution, limits }: UploadParts): Uploads {
@@ -85,7 +87,7 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
   async function uploadByManifest(packed: Uint8Array, onName: (name: string) => void): Promise<Uploaded> {
     const name = await inTurn(packed, async () => (await readSound(packed)).bundle.manifest.name)
     onName(name)
-    // The bundle is read again in its turn: while queued, only the uploaded bytes are in memory.
+    // Read the bundle again when it is its turn: while it is queued, only the uploaded bytes are in memory.
     return oneAtATime(name, () => upload(packed, name))
   }
 

@@ -102,7 +102,10 @@ export function versionRoutes({ store, uploads, limits }: VersionApiParts): Admi
   ]
 }
 
-/** One comparison per solution at a time: each holds two unpacked bundles, and a small request can start one. */
+/**
+ * Only one comparison per solution runs at a time: each holds two unpacked bundles in memory, and a small request can
+ * start one.
+ */
 const inTurn = createQueue()
 
 /** @throws ERR_VERSION_NOT_FOUND */

@@ -1,10 +1,10 @@
 import type { CallEnd } from '../solutions/call-end.ts'
 import { Histogram } from './histogram.ts'
 
-/** Values that are polled. Memory in bytes. */
+/** Values that are polled. Memory is in bytes. */
 export type Gauges = {
   readonly processes: number
-  /** Sum over all sandbox processes. */
+  /** The sum over all sandbox processes. */
   readonly processMemory: number
   readonly hostMemory: number
   readonly clients: number
@@ -19,7 +19,7 @@ export type CallFigures = {
   readonly largest: number
 }
 
-/** `at`: start in epoch ms. Gauges are the maximum seen; null: not polled in this interval. */
+/** `at` is the start in epoch ms. Gauges are the maximum in the interval; null if they were not polled in it. */
 export type Point = { readonly at: number; readonly calls: CallFigures; readonly gauges: Gauges | null }
 
 /** @see RANGES */
@@ -28,11 +28,13 @@ export type Range = 'recent' | 'day'
 export type EntryFigures = CallFigures & { readonly solution: string; readonly entry: string }
 
 /**
- * Recent activity of this host, in bounded memory and lost on restart. Quantiles come from `Histogram`: at most 9 %
- * off.
+ * The recent activity of this host. It is held in bounded memory and lost on restart. Quantiles come from `Histogram`,
+ * with an error of at most 9 %.
  */
 export interface Figures {
-  /** Takes less than 1 µs, since it runs on every script call. Calls that found no free process are not counted. */
+  /**
+   * Takes less than 1 µs, since it is called for every script call. Calls that found no free process are not counted.
+   */
   called(end: CallEnd): void
   looked(gauges: Gauges): void
   /** Oldest first, without gaps; the last point is still being filled. */
@@ -41,7 +43,7 @@ export interface Figures {
   entries(hours: number): readonly EntryFigures[]
 }
 
-/** `recent`: 10 s each, over 2 hours. `day`: a minute each, over 24 hours. In ms. */
+/** `recent` has slots of 10 s over 2 hours, `day` has slots of a minute over 24 hours. Values are in ms. */
 export const RANGES = {
   recent: { step: 10_000, points: 720 },
   day: { step: 60_000, points: 1440 },
@@ -51,7 +53,8 @@ const HOUR = 3_600_000
 /** Entries are available for one day. */
 export const MOST_HOURS = 24
 /**
- * Entries counted by name per hour; further ones are counted together as `others`, since solutions choose the names.
+ * Maximum entries that are counted by name per hour. Further ones are counted together as `others`, since solutions
+ * choose the names.
  */
 const MOST_ENTRIES = 200
 
@@ -171,7 +174,7 @@ function largestOf(one: Gauges, other: Gauges): Gauges {
 
 type Kept<T> = { readonly number: number; readonly slot: T }
 
-/** A ring of time slots, created on first use; the newest slot replaces the oldest. */
+/** A ring of time slots, which are created when first used. The newest slot replaces the oldest. */
 function createRing<T>(step: number, length: number, make: () => T) {
   const slots: (Kept<T> | undefined)[] = []
   return {

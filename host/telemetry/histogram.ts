@@ -1,6 +1,7 @@
 /**
- * Counts durations in fixed buckets, four per doubling, from 0.25 ms to about a minute. Adding one costs a logarithm
- * and an addition. A quantile is reported as the middle of its bucket: within that range at most 9 % (2^(1/8) - 1) off.
+ * Counts durations in fixed buckets, four per doubling, from 0.25 ms to about a minute. Adding a duration costs a
+ * logarithm and an addition. A quantile is reported as the middle of its bucket, so within that range its error is at
+ * most 9 % (2^(1/8) - 1).
  */
 export class Histogram {
   private readonly buckets = new Uint32Array(BUCKETS)
@@ -21,7 +22,10 @@ export class Histogram {
     this.largest = Math.max(this.largest, other.largest)
   }
 
-  /** @param part 0.5 is the median. @returns ms, or null if nothing was counted */
+  /**
+   * @param part 0.5 for the median
+   * @returns ms, or null if nothing was counted
+   */
   quantile(part: number): number | null {
     if (this.count === 0) return null
     let left = Math.max(1, Math.ceil(part * this.count))
@@ -34,9 +38,9 @@ export class Histogram {
 }
 
 const PER_DOUBLING = 4
-/** 2^-2 ms is the upper edge of the first bucket. */
+/** The upper edge of the first bucket is 2^-2 ms. */
 const LOWEST = -2
-/** 2^16 ms, a little more than a minute, is the lower edge of the last one. */
+/** The lower edge of the last bucket is 2^16 ms, a little more than a minute. */
 const HIGHEST = 16
 const BUCKETS = (HIGHEST - LOWEST) * PER_DOUBLING + 2
 
@@ -45,7 +49,7 @@ function bucketOf(milliseconds: number): number {
   return bucket > 0 ? Math.min(bucket, BUCKETS - 1) : 0
 }
 
-/** Geometric middle of the bucket, in ms. */
+/** The geometric middle of the bucket, in ms. */
 function middleOf(bucket: number): number {
   return 2 ** (LOWEST + (bucket - 0.5) / PER_DOUBLING)
 }

@@ -1,7 +1,7 @@
 import { FAILURES } from '../../runtime/outcome.ts'
 import { OAUTH_PROBLEMS } from '../oauth/problems.ts'
 
-/** Label values come only from these lists, so that requests cannot add metric series. */
+/** All values that labels can have. They are fixed, so that requests can't add metric series. */
 
 const MODES = ['default', 'authenticator', 'login_form', 'oauth', 'oauth_authenticator', 'platform_cloud'] as const
 const RESULTS: readonly string[] = [
@@ -25,7 +25,7 @@ export function resultLabel(outcome: string): string {
   return RESULTS.includes(outcome) ? outcome : 'other'
 }
 
-/** Form events share one label: the solution chooses their names. */
+/** All form events share one label, because solutions choose the names of their forms and elements. */
 export function entryLabel(entry: string): string {
   if (entry.startsWith('forms.')) return 'forms'
   return ENTRIES.find((one) => one === entry) ?? 'other'

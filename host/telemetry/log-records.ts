@@ -6,7 +6,7 @@ import type { Spans } from './spans.ts'
 
 /** Converts log lines to OpenTelemetry records. */
 export interface LogRecords {
-  /** Returns the log with export added: exactly the printed lines are exported. */
+  /** Returns the log with export added. The exported lines are exactly the printed ones. */
   tapPlatform(log: Logger): Logger
   /** Returns the log with export added, unless TELEMETRY_SOLUTION_LOGS is off. */
   tapSolutions(log: SolutionLog): SolutionLog
@@ -62,14 +62,14 @@ export function createLogRecords(spans: Pick<Spans, 'context'>, solutionLogs: bo
     tapPlatform(log) {
       const child = log.child({})
       const stream = (log as Logger & Streaming)[symbols.streamSym]
-      // pino looks up a child's stream on the child first; the symbol is public for this use.
+      // pino looks for a child's stream on the child first. The symbol is public for this use.
       ;(child as Logger & Streaming)[symbols.streamSym] = {
         write(line) {
           stream.write(line)
           try {
             platformLine(line)
           } catch {
-            // A line that is not JSON has been printed, and is not exported.
+            // A line that is not JSON has already been printed, but is not exported.
           }
         },
       }

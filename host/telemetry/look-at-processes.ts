@@ -4,20 +4,20 @@ import { memoryOf } from '../../runtime/process-memory.ts'
 import type { RunningProcess, Supervisor } from '../../runtime/supervisor.ts'
 import type { Figures, Gauges } from './figures.ts'
 
-/** State of a sandbox process. `memory`: its private memory, in bytes. */
+/** The state of a sandbox process. `memory` is its private memory, in bytes. */
 export type SeenProcess = {
   readonly pid: number
-  /** null: the process is idle, waiting for a solution, or checks an upload. */
+  /** Null if the process is idle, waits for a solution, or checks an upload. */
   readonly solution: string | null
   readonly calls: number
-  /** null: the process does not run clients. */
+  /** Null if the process does not run clients. */
   readonly clients: number | null
   readonly memory: number
 }
 
 export type Seen = Gauges & { readonly list: readonly SeenProcess[] }
 
-/** Polling interval in ms: the step of the finest series. */
+/** Polling interval in ms, which is the step of the finest series. */
 const LOOK_EVERY = 10_000
 
 /** Reads the state and memory of the sandbox processes and the host. Reads one `/proc` file per process. */
@@ -42,7 +42,7 @@ export function lookAtProcesses(
   return {
     list,
     processes: list.length,
-    // Shared memory is counted once: see `memoryOf`.
+    // Count shared memory only once: see `memoryOf`.
     processMemory: list.reduce((sum, one) => sum + one.memory, shared),
     hostMemory: host.own + host.shared,
     clients: list.reduce((sum, one) => sum + (one.clients ?? 0), 0),

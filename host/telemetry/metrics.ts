@@ -1,6 +1,8 @@
 import type { Attributes, Counter, Meter, ObservableGauge, Histogram as OtelHistogram } from '@opentelemetry/api'
 
-/** A metric, with the same name at `/metrics` and in OTLP. Labels have few values: see `docs/telemetry.md`. */
+/**
+ * A metric. It has the same name at `/metrics` and in OTLP. Labels have few possible values: see `docs/telemetry.md`.
+ */
 export type MetricEntry = {
   readonly name: `solhost_${string}`
   readonly type: 'counter' | 'histogram' | 'gauge'
@@ -49,13 +51,13 @@ export type CounterKey = KeysOf<'counter'>
 export type HistogramKey = KeysOf<'histogram'>
 export type GaugeKey = KeysOf<'gauge'>
 type KeysOf<T> = { [K in keyof Table]: Table[K]['type'] extends T ? K : never }[keyof Table]
-/** Exactly the labels of a metric. */
+/** The exact labels of each metric. */
 export type Labels<K extends keyof Table> = Readonly<Record<Table[K]['labels'][number], string>>
 export type Observed<K extends GaugeKey> = readonly { readonly value: number; readonly labels: Labels<K> }[]
 
 /**
- * Records metrics. Nothing is counted before `begin`: collectors compare two scrapes, so counts before the first one
- * would be lost anyway.
+ * Records metrics. Nothing is counted before `begin` is called. Collectors compare two scrapes, so counts before the
+ * first one would be lost anyway.
  */
 export interface Metrics {
   readonly isOn: () => boolean

@@ -6,14 +6,14 @@ import type { Telemetry } from './telemetry.ts'
 export type RequestTelemetryParts = {
   readonly telemetry: Telemetry
   readonly port: 'pages' | 'admin'
-  /** Whether the request comes from one of TRUSTED_PROXIES: only those may set the trace context. */
+  /** Whether the request comes from one of the TRUSTED_PROXIES. Only those may set the trace context. */
   readonly isFromProxy: (request: Context['req']) => boolean
 }
 
-/** Not measured: probes run every few seconds and do not reflect user traffic. */
+/** These are not measured: probes run every few seconds and do not reflect user traffic. */
 const NOT_MEASURED = ['/health/live', '/health/ready', '/metrics']
 
-/** Times each request and starts its trace; a sign-in gets a child span. */
+/** Times each request and starts its trace. A sign-in gets a child span. */
 export function measureRequests({
   telemetry: { metrics, spans },
   port,
@@ -49,7 +49,7 @@ function isSignIn({ method, path }: Context): boolean {
   return (method === 'POST' && path.endsWith('/index.html')) || path.endsWith('/app_oauth/index.html')
 }
 
-/** The route pattern, never the actual address; null: no route matched. */
+/** The pattern of the route, never the actual address; null if no route matched. */
 function routeOf(ctx: Context): string | null {
   const { _matchedRoute: route } = ctx as { _matchedRoute?: unknown }
   return typeof route === 'string' && route.length <= 200 ? route : null

@@ -1,14 +1,14 @@
 import { LEAST_MEMORY } from '../../base/config/properties.ts'
 import { groupLimitFor, type MemoryState, wholeMegabytes } from '../../runtime/memory-bound.ts'
 
-/** Warns once at startup if RUNTIME_XMX exceeds the container's limit, and logs the limit in force. */
+/** Warns once at startup if RUNTIME_XMX exceeds the container's limit, and logs the limit that applies. */
 export function sayMemory(
   { maximum, configured, groupLimit }: MemoryState,
   log: { readonly warn: (line: string) => void },
 ): void {
   if (groupLimit === null || configured <= maximum) return
   const [asked, limit, inForce] = [configured, groupLimit, maximum].map(wholeMegabytes)
-  // The settings reject a RUNTIME_XMX below LEAST_MEMORY.
+  // Settings validation already rejects a RUNTIME_XMX below LEAST_MEMORY.
   const advice =
     maximum < LEAST_MEMORY
       ? `A host needs at least ${wholeMegabytes(LEAST_MEMORY)} MB: raise the limit to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more, and set RUNTIME_XMX to fit.`

@@ -1,8 +1,13 @@
-/** Solutions with their own label in metrics; later ones share one, so that the number of metrics is bounded. */
+/**
+ * Maximum number of solutions that get their own label in metrics. Further ones share a label, so that the number of
+ * metrics is bounded.
+ */
 const MOST_SOLUTIONS = 50
 const OTHERS = 'other'
 
-/** @returns a function that labels a solution: by name for the first `most` solutions that this process sees */
+/**
+ * @returns a function that returns a solution's label: its name for the first `most` solutions that this process sees
+ */
 export function createSolutionLabel(most: number = MOST_SOLUTIONS): (solution: string) => string {
   const known = new Set<string>()
   return (solution) => {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type * as OpenTelemetry from '@opentelemetry/api'
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
 
-/** All span types and their attributes. Browsers and scripts provide none of the values. */
+/** All types of spans and their attributes. None of the values come from browsers or scripts. */
 export const SPANS = {
   request: {
     name: 'method and route',
@@ -45,9 +45,9 @@ type Scope = { readonly request: RequestScope; readonly span: Span | null }
 export type RequestScope = {
   /** By `performance.now()`. */
   readonly startedAt: number
-  /** False: work of an open client, which outlives the request that opened it. */
+  /** False for work in an open client, which outlives the request that opened it. */
   readonly isRequest: boolean
-  /** Set when the request ends. Work that outlives it, such as a shared batch, is not attributed to it. */
+  /** Set when the request ends. Work that outlives the request, such as a shared batch, is not attributed to it. */
   isOver: boolean
 }
 
@@ -58,8 +58,8 @@ export type RequestFacts = {
 }
 
 /**
- * Traces. A request that is not traced has no spans and costs only an `AsyncLocalStorage.run`. No trace context is
- * passed to sandbox processes or sent with outbound requests.
+ * Creates traces. A request that is not traced has no spans and costs only an `AsyncLocalStorage.run`. No trace context
+ * is passed to sandbox processes or sent with outbound requests.
  */
 export interface Spans {
   /** Runs the work of one request; `work` calls its parameter to set the span's route and further attributes. */
@@ -82,17 +82,21 @@ export interface Spans {
   ): Promise<T>
   /** Adds attributes to the current span. */
   addAttributes(attributes: SpanAttributes<'login'>): void
-  /** Records a span for an operation that just ended and took `milliseconds`. */
+  /** Records a span for an operation that has just ended and took `milliseconds` ms. */
   past<K extends SpanKey>(key: K, milliseconds: number, attributes: SpanAttributes<K>, isError: boolean): void
   /**
-   * Binds a function to the current span, for callers that run in another context, such as for messages of a process.
+   * Binds a function to the current span, for callers that run in another context, such as handlers of a process's
+   * messages.
    */
   keep<F extends (...args: never[]) => unknown>(work: F): F
-  /** The current request; undefined outside of one. */
+  /** The current request; undefined outside a request. */
   current(): RequestScope | undefined
-  /** For log records; undefined if the work is not traced. */
+  /** The ids for log records; undefined if the work is not traced. */
   context(): Context | undefined
-  /** @param api loaded only if telemetry is in use @param tracer null: requests are timed but not traced */
+  /**
+   * @param api loaded only if telemetry is used
+   * @param tracer null: requests are timed but not traced
+   */
   begin(api: Api, tracer: Tracer | null): void
 }
 
@@ -110,7 +114,7 @@ export function createSpans(): Spans {
     try {
       return await work()
     } catch (error) {
-      // No message: it may quote user input.
+      // Record no message: it may quote user input.
       span.setStatus({ code: ERROR })
       throw error
     } finally {
@@ -189,7 +193,7 @@ export function createSpans(): Spans {
   }
 }
 
-/** `SpanStatusCode.ERROR`, copied so that the package is not loaded for one enum. */
+/** A copy of `SpanStatusCode.ERROR`, so that the package is not loaded for one enum. */
 const ERROR = 2
 
 type Tracing = { readonly api: Api; readonly tracer: Tracer }

@@ -15,11 +15,11 @@ export interface Telemetry {
   readonly metrics: Metrics
   readonly spans: Spans
   readonly records: LogRecords
-  /** Label of a solution in metrics. */
+  /** The label of a solution in metrics. */
   readonly solutionLabel: (solution: string) => string
   /**
-   * All metrics in the Prometheus text format. The first scrape starts counting unless `start` already did: loading the
-   * SDK takes 50 to 150 ms of CPU time, so a host that nobody scrapes does not load it.
+   * Returns all metrics in the Prometheus text format. The first scrape starts counting, unless `start` has already
+   * done so. Loading the SDK takes 50 to 150 ms of CPU time, so a host that is never scraped does not load it.
    */
   scrape(): Promise<string>
   /** States of the exported signals. */
@@ -60,7 +60,8 @@ export function createTelemetry({ settings, environment, version, home, bound, l
     const resource = resourceFromAttributes({
       'service.name': 'solhost',
       'service.version': version,
-      // A new ID per start, so that collectors can tell a reset counter from a continued one.
+      // Use a new id for each start, so that collectors can distinguish a counter that was reset from one that
+      // continues.
       'service.instance.id': randomUUID(),
       'deployment.environment.name': environment,
     })
@@ -68,7 +69,7 @@ export function createTelemetry({ settings, environment, version, home, bound, l
     const { startExport } = isSending ? await import('./export/start-export.ts') : { startExport: null }
     const parts = { settings, home, bound, resource, metrics, log }
     const sending: Export | null = startExport === null ? null : await startExport(parts)
-    // One reader for scraping and export: a second one would count everything twice.
+    // Use one reader for both scraping and export: a second one would count everything twice.
     const reader = sending?.reader ?? askedReader(sdk)
     const provider = new sdk.MeterProvider({ resource, readers: [reader] })
     metrics.begin(provider.getMeter('solhost'))
@@ -90,7 +91,7 @@ export function createTelemetry({ settings, environment, version, home, bound, l
     records,
     solutionLabel: createSolutionLabel(),
     scrape() {
-      // Concurrent scrapes share one collection.
+      // Concurrent scrapes share a single collection.
       scraping ??= collect().finally(() => {
         scraping = null
       })
@@ -109,7 +110,7 @@ export function createTelemetry({ settings, environment, version, home, bound, l
   }
 }
 
-/** A reader that collects only on request. */
+/** A reader that collects only when requested. */
 function askedReader({ MetricReader }: typeof import('@opentelemetry/sdk-metrics')): IMetricReader {
   class AskedReader extends MetricReader {
     protected override async onShutdown(): Promise<void> {}

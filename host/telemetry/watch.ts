@@ -11,13 +11,13 @@ import { entryLabel, modeLabel, resultLabel } from './labels.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /**
- * Telemetry decorators for parts of the host: each function returns the given part with the same behavior. All counting
+ * Decorators that add telemetry to parts of the host. Each returns the given part with the same behavior. All counting
  * is done here, so the parts do not depend on telemetry.
  */
 
 type Watcher = Pick<Telemetry, 'metrics' | 'spans' | 'solutionLabel'>
 
-/** Counts sign-ins: the audit records each, whatever its outcome. */
+/** Counts sign-ins. They are taken from the audit log, which records each, whatever its outcome. */
 export function watchAudit(audit: Audit, { metrics, spans, solutionLabel }: Watcher): Audit {
   function count({ action, outcome, solution = '', mode = '' }: AuditEntry): void {
     if (!metrics.isOn() || (action !== 'sign-in' && action !== 'remembered-sign-in')) return
@@ -52,7 +52,7 @@ export function watchThrottle(throttle: Throttle, { metrics }: Watcher): Throttl
   }
 }
 
-/** Counts script calls, and exposes the gauges polled every ten seconds. */
+/** Counts script calls, and provides the gauges that are polled every ten seconds. */
 export function watchFigures(figures: Figures, { metrics, solutionLabel }: Watcher): Figures {
   let seen: Gauges | null = null
   metrics.observe('memory', () => {
@@ -91,7 +91,7 @@ export function watchCalls(supervisor: Supervisor, { metrics, spans }: Watcher):
         const asked = performance.now()
         let began = asked
         const outcome = await supervisor.call(version, call, {
-          // Messages of a process arrive outside the request's async context: attribute their work to this request.
+          // Messages from a process arrive outside the request's async context, so attribute their work to the request.
           log: spans.keep(handlers.log),
           request: spans.keep(handlers.request),
           began() {
@@ -111,7 +111,7 @@ export function watchCalls(supervisor: Supervisor, { metrics, spans }: Watcher):
 }
 
 /**
- * Traces all calls in open clients. Each call is a separate trace, since the request that opened the client is over.
+ * Traces all calls in open clients. Each call is a separate trace, since the request that opened the client has ended.
  */
 export function watchClients(supervisor: Supervisor, { metrics, spans }: Watcher): Supervisor {
   return {
@@ -159,7 +159,8 @@ export function watchBindings(bindings: GuestBindings, { metrics, spans }: Watch
       })
       traced.then(
         () => record('ok'),
-        // Only a guest that bypasses the plugins sends an unknown binding: it gets no label, and the call ends.
+        // Only a guest that bypasses the plugins sends the name of an unknown binding. It gets no label, and the call
+        // ends.
         () => answered !== undefined && record('failed'),
       )
       // The work above runs synchronously up to its first `await`, so it has either answered or thrown by now.
@@ -211,7 +212,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   DeleteQueryNode: 'delete',
 }
 
-/** Observes the number of processes by kind, and the memory limit of the host and its processes, in bytes. */
+/** Reports the number of processes by kind, and the memory limit of the host and its processes, in bytes. */
 export function observeProcesses(supervisor: Supervisor, { metrics }: Watcher): void {
   metrics.observe('memoryLimit', () => [{ value: supervisor.memory().maximum, labels: {} }])
   metrics.observe('processes', () => {

@@ -5,7 +5,7 @@ import type { Testing as TestingState } from './testing.ts'
 
 export type TestingApiParts = { readonly testing: TestingState }
 
-/** At most a year: no test needs a longer offset. */
+/** Up to a year: no test needs a longer offset. */
 const Testing = z
   .strictObject({
     clockOffsetMs: z
@@ -18,7 +18,7 @@ const Testing = z
   })
   .meta({ id: 'Testing' })
 
-/** Sets the clock and throttles for end-to-end tests; responds 404 outside testing mode. */
+/** Sets the clock and throttling for end-to-end tests. Responds with 404 outside testing mode. */
 export function testingRoutes({ testing }: TestingApiParts): AdminRoute[] {
   function names() {
     if (!testing.isOn) throw new PlatformError('ERR_NOT_FOUND', 'Nothing exists at this URL.')

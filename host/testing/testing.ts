@@ -1,7 +1,7 @@
-/** State that end-to-end tests can change in testing mode (`PLATFORM_TESTING_MODE`); lost on restart. */
+/** State that end-to-end tests can change in testing mode (`PLATFORM_TESTING_MODE`). It is lost on restart. */
 export interface Testing {
   readonly isOn: boolean
-  /** Epoch ms; the clock for sessions, remembered logins and tokens. */
+  /** The current time for sessions, remembered logins and tokens, in epoch ms. */
   readonly now: () => number
   /** Whether sign-in attempts are throttled. */
   readonly throttles: () => boolean
@@ -11,7 +11,7 @@ export interface Testing {
 }
 
 export type TestingState = {
-  /** Offset of the host's clock into the future, in ms. */
+  /** How far the host's clock is set ahead, in ms. */
   readonly clockOffsetMs: number
   readonly throttles: boolean
 }

@@ -28,7 +28,7 @@ const ApiToken = z
 
 const CreatedApiToken = ApiToken.extend({ token: z.string() }).meta({ id: 'CreatedApiToken' })
 
-/** Routes of API tokens. A token cannot create another one, so deleting a leaked token ends all its access. */
+/** Routes for API tokens. A token can't create another token, so deleting a leaked token ends all access through it. */
 export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
   return [
     route(

@@ -10,7 +10,7 @@ export type TokenPageParts = {
   readonly settings: Pick<Settings, 'publicUrl'>
 }
 
-/** Token scopes other than single solutions, with their access kinds. */
+/** Token scopes other than single solutions, with their kinds of access. */
 const SUBJECTS = {
   'solutions:*': ['read', 'write'],
   users: ['read', 'write'],
@@ -33,7 +33,10 @@ export function addTokenPages(pages: PageRouter, { tokens, store, settings }: To
     const model = {
       solutions: await solutionNames(),
       subjects: Object.entries(SUBJECTS),
-      /** Address of the API for tools: the admin port serves it too, but is rarely reachable from elsewhere. */
+      /**
+       * The address of the API for tools. The admin port serves the API too, but is rarely reachable from other
+       * machines.
+       */
       address: settings.publicUrl?.origin ?? adminOrigin(ctx),
     }
     return { template: 'token-new', heading: text('admin.tokens.new'), part: 'tokens', model }

@@ -15,7 +15,7 @@ export type UserApiParts = {
   readonly audit: Audit
 }
 
-// These only limit the size of the input; base/accounts/user-rules.ts validates it.
+// These limit only the size of the input; base/accounts/user-rules.ts validates it.
 const Text = z.string().max(1000)
 const Permission = z.union([Text, z.strictObject({ name: Text, solution: Text })])
 const Password = z.string().max(10_000).nullable().meta({ writeOnly: true })
@@ -65,7 +65,7 @@ const Imported = z
 
 const NO_CONTENT = { description: 'done' }
 
-/** Routes of the default users. Passwords can be set, and are never returned. */
+/** Routes for the default users. Passwords can be set, but are never returned. */
 export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute[] {
   async function named({ params: { uid } }: { readonly params: { readonly uid: string } }) {
     const user = await users.get(uid)

@@ -5,9 +5,9 @@ import { ADMINISTRATORS } from './users-for-scripts.ts'
 
 /** Suggestions for the permission fields of the admin pages; other values can be typed. */
 export type KnownPermissions = {
-  /** Permissions listed in solutions' manifests, plus the one that the platform itself checks. */
+  /** Permissions listed in the manifests of solutions, and the one that the platform itself checks. */
   readonly names: readonly string[]
-  /** Solutions to which a permission can be limited. */
+  /** Solutions to which a permission can be restricted. */
   readonly solutions: readonly string[]
 }
 

@@ -15,10 +15,10 @@ export type UserPageParts = {
 }
 
 const PAGE = 50
-/** Number of permissions shown per user in the list. */
+/** Maximum permissions shown per user in the list. */
 const SHOWN_PERMISSIONS = 4
 
-/** Pages of the default users, who sign in to solutions with authenticator `DEFAULT`. */
+/** Pages for the default users, who sign in to solutions that have the authenticator `DEFAULT`. */
 export function addUserPages(pages: PageRouter, { users, store, catalog, limits }: UserPageParts): void {
   const forForms = async () => ({ known: await knownPermissions(store, catalog), leastLength: limits.PASSWORD_LENGTH })
 

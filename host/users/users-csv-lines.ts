@@ -8,28 +8,28 @@ import { readCell, readPermissionCell } from '../http/csv-cells.ts'
 
 /** Columns of an export, in order. */
 export const COLUMNS = ['username', 'displayName', 'email', 'enabled', 'permissions'] as const
-/** An import also accepts passwords. */
+/** An import may also contain passwords. */
 const READ_COLUMNS = [...COLUMNS, 'password'] as const
 
 type Column = (typeof READ_COLUMNS)[number]
 
-/** `field` is null if the error concerns the whole line. */
+/** `field` is null if the error applies to the whole line. */
 export type CsvFault = { readonly line: number; readonly field: string | null } & Omit<UserFault, 'field'>
 
-/** The values for one user; columns missing from the file are absent. */
+/** The values for one user. Columns that are not in the file are absent. */
 export type CsvLine = { readonly line: number; readonly input: UserInput & { readonly username: string } }
 
 export type CsvLines = { readonly lines: readonly CsvLine[]; readonly faults: readonly CsvFault[] }
 
-/** Maximum number of users per file; the size of the body is limited too. */
+/** Maximum number of users per file. The size of the body has a separate limit. */
 export const MOST_USERS = 20_000
-/** Bytes parsed before yielding to other requests. */
+/** Number of bytes to parse before yielding to other requests. */
 const PIECE = 16 * 1024
 
 type CellInput = Omit<UserInput, 'username'>
 type Row = { readonly line: number; readonly cells: readonly string[] }
 
-/** Parses CSV as in RFC 4180 with a header line: UTF-8, with or without a byte order mark. */
+/** Parses CSV as defined in RFC 4180, with a header line. The encoding is UTF-8, with or without a byte order mark. */
 export async function readLines(bytes: Buffer): Promise<CsvLines> {
   const rows = await readRows(bytes)
   if (!Array.isArray(rows)) return { lines: [], faults: [rows] }
@@ -94,8 +94,8 @@ function isUtf8(bytes: Buffer): boolean {
 }
 
 /**
- * Returns the line number of the record that follows offset `end`; call it with increasing offsets. The parser's own
- * count is wrong after a quoted line break.
+ * Returns the line number of the record that follows offset `end`. Call it with increasing offsets. The parser's own
+ * line count is wrong after a quoted line break.
  */
 function countLines(bytes: Buffer): (end: number) => number {
   let line = 1
@@ -127,7 +127,7 @@ function checkHeader(cells: readonly string[], columns: readonly (Column | null)
   const faults = cells.flatMap((_cell, at) => {
     const column = columns[at]
     if (column === null) {
-      // Does not quote the cell: in a file without a header it may be a password.
+      // Don't quote the cell: in a file without a header, it may be a password.
       return [fault(1, null, `column ${at + 1} of the header is not one of ${known}`)]
     }
     return columns.indexOf(column as Column) < at ? [fault(1, column as Column, 'the column appears twice')] : []
@@ -146,7 +146,7 @@ function readRow({ line, cells }: Row, columns: readonly Column[], faults: CsvFa
     ...read(cell, 'email', (text) => ({ email: text === '' ? null : readCell(text) })),
     ...read(cell, 'enabled', (text) => readEnabled(text, line, faults)),
     ...read(cell, 'permissions', (text) => ({ permissions: readPermissionCell(readCell(text)) })),
-    // Not unescaped: an apostrophe may be part of a password, and exports contain no passwords.
+    // Don't unescape passwords: an apostrophe may be part of one, and exports contain no passwords.
     ...read(cell, 'password', (text) => (text === '' ? {} : { password: text })),
   }
   return { line, input }

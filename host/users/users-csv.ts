@@ -27,13 +27,14 @@ import { COLUMNS, type CsvFault, type CsvLine, readLines } from './users-csv-lin
 
 export interface UsersCsv {
   /**
-   * Creates new users and updates existing ones by user name, all or nothing. Users not in the file are unchanged.
-   * Missing columns, and empty cells of `enabled` and `password`, change nothing; other empty cells clear the value.
-   * @throws ERR_REQUEST_INVALID with `faults` by line, at most 1,000; ERR_NAME_EXISTS if another request created one
-   * first
+   * Creates new users and updates existing ones, matched by user name. Either all changes apply or none. Users who are
+   * not in the file stay unchanged. Missing columns, and empty cells in `enabled` and `password`, change nothing; other
+   * empty cells clear the value.
+   * @throws ERR_REQUEST_INVALID with `faults` by line, at most 1,000; ERR_NAME_EXISTS if another request has created
+   *   one of the users first
    */
   import(file: Buffer, options: { readonly dryRun: boolean }): Promise<Imported>
-  /** All users by name, in chunks; without passwords and hashes. */
+  /** All users, sorted by name, in chunks; without passwords and hashes. */
   export(): AsyncIterable<string>
 }
 
@@ -53,13 +54,13 @@ export type UsersCsvParts = {
 }
 
 const MOST_FAULTS = 1_000
-/** Maximum number of passwords per file: each takes about 20 ms, and the request waits for all. */
+/** Maximum number of passwords per file. Each takes about 20 ms, and the request waits for all of them. */
 const MOST_PASSWORDS = 1_000
 const EXPORT_PAGE = 500
 
 type Existing = { readonly row: UserRow; readonly permissions: readonly PermissionRow[] }
 
-/** The planned change for a line; `existing` null: create the user. */
+/** The planned change for a line. If `existing` is null, the user is created. */
 type Step = {
   readonly input: CsvLine['input']
   readonly existing: Existing | null

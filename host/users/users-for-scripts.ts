@@ -13,7 +13,7 @@ import type { NoteRefusal } from '../solutions/script-refusals.ts'
 
 /**
  * Users with this permission may manage the users table through scripts. Only the permission in the table counts, not
- * one granted by `security.login`.
+ * one that `security.login` granted.
  */
 export const ADMINISTRATORS = 'Administrators'
 
@@ -70,7 +70,7 @@ export function createUsersForScripts({
     )
   }
 
-  /** Counts the attempt like a sign-in on the login page, before checking anything. */
+  /** Counts the attempt before checking anything, like a sign-in on the login page. */
   async function countGuess<T>(call: Call, username: string, check: () => Promise<T | null>): Promise<T | null> {
     const attempt = { source: 'users', username, address: hostCall(call).address }
     const wait = await throttle.count(attempt, false)
@@ -99,12 +99,12 @@ export function createUsersForScripts({
     return audit.record({ actor, action, target, solution: solution.name, outcome: 'ok', address, correlationId })
   }
 
-  /** Reports a rejected password in English, for the authors; the key lets them show their own texts. */
+  /** Reports a rejected password in English, for the authors. With the key, they can show their own texts. */
   function needAccepted(refusal: { readonly key: string; readonly values: readonly (string | number)[] } | null): void {
     if (refusal !== null) throw new ScriptError(`${refusal.key}: ${platformText('en', refusal.key, refusal.values)}`)
   }
 
-  /** As in mode DEFAULT, only permissions that the solution lists: `security.login` accepts no others. */
+  /** As in mode DEFAULT, include only permissions that the solution lists: `security.login` accepts no others. */
   async function permissionsToGrant({ solution }: Call, uid: string): Promise<string[]> {
     const permissions = await users.permissionsFor(uid, solution.name)
     const listed = permissionsOf(solution)
@@ -166,7 +166,7 @@ export function createUsersForScripts({
   }
 }
 
-/** Passes rejections of the users table to the script, since its caller can fix them. */
+/** Passes rejections by the users table to the script, since its caller can fix them. */
 async function forScript<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -2,11 +2,11 @@ import { z } from '../../runtime/zod.ts'
 
 // The protocol of a client's WebSocket: one JSON object per frame. The browser script imports its types from here.
 
-/** Maximum characters of a value in a browser frame, enough for a textarea. Elements check their own limits. */
+/** Maximum characters of a value in a frame from the browser, enough for a textarea. Elements have their own limits. */
 export const MAX_VALUE = 100_000
-/** Maximum bytes of a browser frame: a value with all characters escaped, and the names around it. */
+/** Maximum bytes of a frame from the browser: a value in which all characters are escaped, and the names around it. */
 export const MAX_BROWSER_FRAME = 6 * MAX_VALUE + 4096
-/** Maximum rows that one frame selects: one full page. */
+/** Maximum rows that a frame can select: one full page. */
 const MAX_ROWS = 200
 
 const Name = z.string().min(1).max(100)
@@ -16,7 +16,10 @@ const Size = z.int().min(0).max(100_000)
 const event = <Type extends string, Value extends z.ZodType>(type: Type, value: Value) =>
   z.strictObject({
     kind: z.literal('event'),
-    /** Incremented with each event of a page, from 1. A repeated number is the same event, resent. */
+    /**
+     * Starts at 1 and is incremented with each event on a page. A repeated number means that the same event was sent
+     * again.
+     */
     seq: z.int().min(1),
     form: Name,
     element: Name,
@@ -33,15 +36,17 @@ const BrowserEvent = z.discriminatedUnion('type', [
   event('onElementFocusGained', z.null()),
   event('onElementFocusLost', z.null()),
   event('onSort', z.strictObject({ column: Name, direction: z.enum(['ascending', 'descending']) })),
-  /** Rows of the shown page that were selected or deselected; with single selection, one row replaces another. */
+  /**
+   * Rows on the shown page that were selected or deselected. With single selection, a row replaces the previous one.
+   */
   event('onRecordSelection', z.strictObject({ rows: z.array(RowId).min(1).max(MAX_ROWS), selected: z.boolean() })),
-  /** Handled by the platform, without a script handler: another page of a table. */
+  /** Another page of a table. The platform handles this without a script handler. */
   event('showPage', z.int().min(1).max(1_000_000)),
-  /** Handled by the platform, without a script handler: another tab, which the browser has already opened. */
+  /** Another tab, which the browser has already opened. The platform handles this without a script handler. */
   event('showTab', Name),
 ])
 
-/** The window's inner size in CSS pixels after a change; changes are debounced. */
+/** The window's inner size in CSS pixels after a change. Changes are debounced. */
 const Resize = z.strictObject({
   kind: z.literal('resize'),
   seq: z.int().min(1),
@@ -51,8 +56,8 @@ const Resize = z.strictObject({
 })
 
 /**
- * Identifies a client. Unguessable, and using another user's id also requires their session, or their browser's cookie
- * if they have none.
+ * Identifies a client. The id is unguessable. To use another user's id, their session is required too, or their
+ * browser's cookie if they have no session.
  */
 const ClientId = z.string().regex(/^[A-Za-z0-9_-]{43}$/)
 
@@ -96,7 +101,7 @@ export type HostFrame =
   | { readonly kind: 'message'; readonly text: string; readonly level: MessageLevel }
   /** Focuses the element's control: the first one to correct before the form can be submitted. */
   | { readonly kind: 'focus'; readonly element: string }
-  /** Work runs that no event of this browser started. */
+  /** Work is running that no event from this browser started. */
   | { readonly kind: 'busy' }
   /** All events up to `seq` are handled, and nothing is running. */
   | { readonly kind: 'idle'; readonly seq: number }
@@ -145,7 +150,7 @@ export const CLOSED_WHY = ['signed-out', 'gone', 'elsewhere', 'failed', 'refused
 export type ClosedWhy = (typeof CLOSED_WHY)[number]
 
 /**
- * Parses a browser frame.
+ * Parses a frame from the browser.
  * @param text at most `MAX_BROWSER_FRAME` bytes; the connection accepts no more
  * @returns null if it is invalid
  */

@@ -10,7 +10,7 @@ export type SolutionListModel = {
     readonly description: string | null
     readonly href: string
   }[]
-  /** The address of the admin pages; null: no link. */
+  /** The address of the admin pages; null for no link. */
   readonly adminPages: string | null
 }
 
@@ -54,9 +54,9 @@ export type OAuthProblemModel = {
   readonly solution: { readonly title: string }
   /** The provider's name; null if none is configured yet. */
   readonly provider: string | null
-  /** The correlation id, for support. */
+  /** The correlation id, which users can give to support. */
   readonly reference: string
-  /** E-mail or name of the account used at the provider; null if unknown. */
+  /** The e-mail address or name of the account used at the provider; null if unknown. */
   readonly user: string | null
   readonly tryAgainHref: string
   /** Lets the user choose another account at the provider; null: not offered. */
@@ -73,7 +73,7 @@ export type FragmentModel = {
 
 export type RepostModel = {
   readonly action: string
-  /** Names and values in the order received, including repeated ones. */
+  /** Names and values in the order in which they were received, including repeated ones. */
   readonly fields: readonly (readonly [name: string, value: string])[]
 }
 
@@ -81,7 +81,7 @@ export type ChangePasswordModel = {
   readonly username: string
   /** Whether the user must change the password to continue. */
   readonly mustChange: boolean
-  /** Proves that the current password was already entered; null: the form asks for it. */
+  /** Proves that the user has already entered the current password; null if the form asks for it. */
   readonly ticket: string | null
   readonly formToken: string
   readonly action: string
@@ -97,14 +97,14 @@ export type GoesOnModel = {
   readonly shown: string
 }
 
-/** The frame of an administration page, which has the navigation. */
+/** The layout of an administration page, which contains the navigation. */
 export type AdminFrame = PageFrame & {
   /** The CSRF token that the page's script sends with API requests; null if nobody is signed in. */
   readonly csrfToken: string | null
-  /** The navigation entry to highlight; null: none. */
+  /** The navigation entry to highlight, or null. */
   readonly part: AdminPart | null
   readonly script: string
-  /** The URL of the guide that explains the page; null: no docs are installed. */
+  /** The URL of the guide that explains the page; null if no docs are installed. */
   readonly guide: string | null
 }
 
@@ -148,8 +148,8 @@ export function signedOutPage(frame: PageFrame, model: SignedOutModel): string {
 }
 
 /**
- * Navigates to another origin without an HTTP redirect, which `form-action` would block after a form's POST. Works
- * without script.
+ * Navigates to another origin without an HTTP redirect, which `form-action` would block after a form's POST. It works
+ * without scripts.
  * @throws TypeError if `href` is neither http, https, mailto nor relative
  */
 export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
@@ -160,7 +160,7 @@ export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
   return page('goes-on', frame, platformText(frame.locale, 'platform.goeson.title'), model, { goesOnTo: model.href })
 }
 
-/** Why a sign-in with a provider failed, what the user can do next, and the reference for support. */
+/** Shows why a sign-in at a provider failed, what the user can do next, and a reference for support. */
 export function oauthProblemPage(frame: PageFrame, model: OAuthProblemModel): string {
   const detailed = `platform.oauth.${model.page}.${model.detail}.title`
   const isKnown = PLATFORM_TEXTS.has(PLATFORM_TEXTS.language(frame.locale), detailed)

@@ -2,12 +2,13 @@ import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 
 /**
- * Counts items in memory that wait for the next batch. The SDK also drops items over its limit, but does not report it.
+ * Counts the items in memory that wait for the next batch. The SDK itself drops items over its limit without reporting
+ * it.
  */
 export interface WaitingItems {
-  /** @returns false if the queue is full; the dropped item has been counted */
+  /** @returns false if the queue is full; the dropped item has then been counted */
   take(): boolean
-  /** `count` items left the queue. */
+  /** Call this when `count` items have left the queue. */
   given(count: number): void
 }
 
@@ -35,7 +36,7 @@ export function boundedSpans<P extends Ends & { onEnd(span: ReadableSpan): void 
   return {
     onStart() {},
     onEnd(span: ReadableSpan) {
-      // The SDK drops unsampled spans on purpose, so they do not count.
+      // The SDK drops unsampled spans on purpose, so don't count them.
       if ((span.spanContext().traceFlags & 1) === 1 && waiting.take()) inner.onEnd(span)
     },
     forceFlush: () => inner.forceFlush(),
@@ -57,7 +58,7 @@ export function boundedRecords<R extends ReadableLogRecord, P extends Ends & { o
   }
 }
 
-/** An exporter that reports to `waiting` how many items it received. */
+/** An exporter that reports to `waiting` how many items it has received. */
 export function countingExporter<T, E extends { export(items: readonly T[], done: never): void }>(
   inner: E,
   waiting: WaitingItems,

@@ -9,8 +9,8 @@ const FAILED = 1
 type Done = (result: { code: number }) => void
 
 /**
- * An SDK exporter that writes requests to a queue on disk instead of sending them, so that they survive an unreachable
- * collector and a restart.
+ * An SDK exporter that writes requests to a queue on disk instead of sending them. So they survive a restart, and times
+ * when the collector is unreachable.
  */
 export function queueExporter<T, R>(
   serializer: ISerializer<T, R>,

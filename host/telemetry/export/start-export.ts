@@ -11,36 +11,39 @@ import type { Metrics } from '../metrics.ts'
 import { boundedRecords, boundedSpans, countingExporter, createWaitingItems } from './bounded-batch.ts'
 import { pointsOf, queueExporter } from './exporters.ts'
 
-/** The running export; null: that signal is not exported. */
+/** The running export of a signal; null if that signal is not exported. */
 export type Export = {
   readonly reader: IMetricReader | null
   readonly tracers: TracerProvider | null
   readonly loggers: LoggerProvider | null
   readonly states: () => readonly SenderState[]
-  /** Completes within about `STOP_PATIENCE` plus the time of a few writes. */
+  /** Completes within about `STOP_PATIENCE` plus the time for a few writes. */
   readonly stop: () => Promise<void>
 }
 
 export type ExportParts = {
   readonly settings: TelemetrySettings
   readonly home: string
-  /** Queue limit in bytes; each signal gets a third. */
+  /** Queue limit in bytes; each signal gets a third of it. */
   readonly bound: number
   readonly resource: Resource
   readonly metrics: Metrics
-  /** Not the exported log, since lines about sending would be sent in turn. */
+  /** This log is not exported, because lines about sending would themselves be sent. */
   readonly log: Logger
 }
 
-/** Longest time in ms and largest number of spans or log records in a batch queue; more are dropped and counted. */
+/** Maximum time in ms and number of spans or log records in a batch queue. Any more are dropped and counted. */
 const BATCH_TIME = 5000
 const BATCH = { maxQueueSize: 4096, maxExportBatchSize: 512 }
-/** Maximum length of log records and attributes in characters; longer ones are cut. */
+/** Maximum length of log records and attributes, in characters; longer ones are cut. */
 const LONGEST_TEXT = 4096
-/** How long `stop` tries to send queued data, in ms: the host has 4 s to stop. */
+/** How long `stop` tries to send queued data, in ms. The host has 4 s to stop. */
 const STOP_PATIENCE = 500
 
-/** Loads the exporters and starts them. @throws what `mkdir` throws if PLATFORM_HOME is not writable */
+/**
+ * Loads the exporters and starts them.
+ * @throws the errors of `mkdir` if PLATFORM_HOME is not writable
+ */
 export async function startExport({ settings, home, bound, resource, metrics, log }: ExportParts): Promise<Export> {
   const otlp = await import('@opentelemetry/otlp-transformer')
   const { targets, protocol, isCompressed, timeout, interval, sampled } = settings

@@ -4,12 +4,12 @@ import { problemPlace, showProblem } from '../../../base/web/scripts/problem.ts'
 import { isSure } from '../../../base/web/scripts/question.ts'
 import { sayAfterLoad } from '../../../base/web/scripts/said.ts'
 
-/** Grants as the API returns and accepts them. */
+/** Grants in the form that the API returns and accepts. */
 type GrantsOfSolution = { databases: Record<string, object>; http: string[]; users: boolean }
 
 /**
- * Handles forms that change one grant of a solution. `data-grants` is the API address of the grants. `data-kind` is
- * `database`, `http` or `users`; `data-name` is the grant. `data-revoke` removes it, otherwise the form's fields are
+ * Handles forms that change one grant of a solution. `data-grants` is the API address for the grants. `data-kind` is
+ * `database`, `http` or `users`; `data-name` is the grant. `data-revoke` removes it; otherwise, the form's fields are
  * the new grant.
  */
 export function takeOverGrants(): void {
@@ -26,7 +26,8 @@ async function changeGrant(form: HTMLFormElement, address: string): Promise<void
   const { sure, done = '' } = form.dataset
   if (sure !== undefined && !(await isSure(sure))) return
   form.setAttribute('aria-busy', 'true')
-  // The API replaces all grants together: read them first to keep changes that others made since the page was loaded.
+  // Saving replaces all grants of the solution: read them first to keep changes that others have made since the page
+  // was loaded.
   const known = await askApi('GET', address)
   const answer = known.ok ? await askApi('PUT', address, changed(known.body as GrantsOfSolution, form)) : known
   form.removeAttribute('aria-busy')

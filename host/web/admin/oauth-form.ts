@@ -8,8 +8,8 @@ import { showOAuthResults, showOAuthTestRuns } from './oauth-results.ts'
 const SAVED = '#saved'
 
 /**
- * The wizard for OAuth settings (base/web/scripts/oauth-steps.ts). The secret is stored in the solution's secrets first;
- * the settings only name it.
+ * The wizard for OAuth settings (base/web/scripts/oauth-steps.ts). It stores the secret in the solution's secrets
+ * first; the settings contain only the secret's name.
  */
 export function takeOverOAuthForm(): void {
   const form = document.querySelector<HTMLFormElement>('#oauth-form')
@@ -24,7 +24,10 @@ export function takeOverOAuthForm(): void {
 
 type WrittenSecret = { readonly name: string; readonly value: string; readonly hosts: readonly string[] }
 
-/** The entered settings by name, and the secret. @throws Error in the user's language */
+/**
+ * The settings by name, and the secret, as entered.
+ * @throws Error in the user's language
+ */
 function writtenOAuth(form: HTMLFormElement): { settings: Record<string, unknown>; secret: WrittenSecret | null } {
   const settings = bodyOf(form)
   for (const [index, line] of fieldValue('parameters').split('\n').entries()) {
@@ -87,7 +90,7 @@ async function putSettings(form: HTMLFormElement, settings: Record<string, unkno
   return answer.ok ? null : answer.problem
 }
 
-/** Tests the entered settings on top of the manifest's; nothing is stored. */
+/** Tests the entered settings combined with the manifest's; nothing is stored. */
 async function testOAuth(form: HTMLFormElement): Promise<void> {
   const written = readOAuth(form)
   if (written === null) return

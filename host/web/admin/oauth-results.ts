@@ -10,7 +10,7 @@ export function showOAuthTestRuns(): void {
 
 /**
  * Shows the result of each test step, in a live region.
- * @param unsaved text shown for the secret if the entered one could not be tested
+ * @param unsaved text to show for the secret if the entered one could not be tested
  */
 export function showOAuthResults(answer: unknown, unsaved: string | null): void {
   const { steps } = answer as { readonly steps: readonly OAuthTestStep[] }
@@ -33,7 +33,7 @@ function resultItem(place: HTMLElement, { step, result, message }: OAuthTestStep
   name.textContent = place.getAttribute(`data-step-${step}`) ?? step
   const text = document.createElement('p')
   text.textContent = isUnsaved ? unsaved : message
-  // Messages of the API are in English.
+  // Messages from the API are in English.
   if (!isUnsaved) text.lang = 'en'
   const item = document.createElement('li')
   item.append(name, ' ', state, text)

@@ -1,5 +1,5 @@
 /**
- * The editable rows of a user's permissions. Their JSON is stored in the hidden field `permissions`, in the API's
+ * The editable rows with a user's permissions. They are stored as JSON in the hidden field `permissions`, in the API's
  * format.
  */
 export function takeOverPermissions(): void {

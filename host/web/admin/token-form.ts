@@ -1,6 +1,6 @@
 const DAY = 86_400_000
 
-/** Builds the scopes and expiry of a new token from the form's choices. */
+/** Determines the scopes and expiry of a new token from the choices in the form. */
 export function takeOverTokenForm(): void {
   const form = document.querySelector<HTMLFormElement>('form[data-token]')
   if (form === null) return
@@ -13,14 +13,14 @@ export function takeOverTokenForm(): void {
   }
   showChosen()
   form.addEventListener('change', showChosen)
-  // Runs before the submit listener on the document sends the form.
+  // Must run before the document's submit listener sends the form.
   form.addEventListener('submit', () => {
     setIn(form, 'scopes', JSON.stringify(scopesOf(form)))
     setIn(form, 'expiresAt', JSON.stringify(expiryOf(form)))
   })
 }
 
-/** Requires the date when it is shown: empty would mean that the token never expires. */
+/** The date is required when it is shown, because an empty date would mean that the token never expires. */
 function showUntil(form: HTMLFormElement): void {
   const until = form.querySelector<HTMLElement>('[data-until]')
   const field = fieldIn(form, 'until')
@@ -43,7 +43,7 @@ function scopesOf(form: HTMLFormElement): readonly string[] {
   return [...named, ...chosen]
 }
 
-/** Epoch ms; null: never. */
+/** In epoch ms; null: never. */
 function expiryOf(form: HTMLFormElement): number | null {
   const lifetime = valueIn(form, 'lifetime')
   if (lifetime === 'never') return null

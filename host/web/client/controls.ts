@@ -2,8 +2,8 @@
 export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
 /**
- * The last value sent for each input, by its key; null: an invalid number or date. Until the host's answer is in the
- * page, it counts as the input's value.
+ * The last value sent for each input, by the input's key; null for an invalid number or date. It counts as the input's
+ * value until the page contains the host's answer.
  */
 const sentValues = new Map<string, { readonly value: string | null; readonly seq: number }>()
 
@@ -27,14 +27,14 @@ export function eventValue(control: Control): string | number | boolean | null {
   return control.value
 }
 
-/** Whether the user changed an input since its value was sent or received. */
+/** Whether the user has changed an input since its value was sent or received. */
 export function isChanged(control: Control): boolean {
   const value = readValue(control)
   const sent = sentValues.get(keyOf(control))
   return value === null || value !== (sent === undefined ? hostValue(control) : sent.value)
 }
 
-/** Whether an input still has the value that was last sent, even if invalid. */
+/** Whether an input still has the value that was last sent, even if that is invalid. */
 export function isSent(control: Control): boolean {
   return sentValues.get(keyOf(control))?.value === readValue(control)
 }
@@ -49,11 +49,11 @@ export function isAhead(control: Control, seq: number): boolean {
 }
 
 export function markReceived(control: Control): void {
-  // A password is never in the page: the sent value stands for it while the host has one.
+  // The page never contains a password. While the host has one, the value that was sent stands for it.
   if (!control.hasAttribute('data-kept')) sentValues.delete(keyOf(control))
 }
 
-/** Called when another form is shown. */
+/** Call this when another form is shown. */
 export function forgetSent(): void {
   sentValues.clear()
 }

@@ -2,74 +2,82 @@ import type { BrowserEvent, HostFrame, NumberedFrame } from '../frames.ts'
 import type { Dial, Line } from './line.ts'
 
 type WithoutNumber<Frame> = Frame extends unknown ? Omit<Frame, 'seq'> : never
-/** A frame without its number, which the exchange assigns. */
+/** A frame without its sequence number, which the exchange assigns. */
 export type NewFrame = WithoutNumber<NumberedFrame>
 
 export interface ExchangeParts {
   readonly dial: Dial
-  /** Identifies this page load, since event numbers are per load. */
+  /** Identifies this page load, because event numbers start again with each load. */
   readonly page: string
   readonly kept: KeptClient
   size(): { readonly width: number; readonly height: number }
   /**
-   * Called with each frame except `hello`, which the exchange handles. Also called with `reopened` if the hello's
-   * answer shows that the previous client has ended.
+   * Called with each frame except `hello`, which the exchange handles. Also called with `reopened` if the answer to the
+   * hello shows that the previous client has ended.
    */
   received(frame: HostFrame): void
   /** Called after every change of the state. */
   changed(state: ExchangeState): void
-  /** 0 to 1. Jitter for the pauses between retries, so that browsers don't all reconnect together. */
+  /**
+   * Returns a number from 0 to 1. It adds jitter to the pauses between retries, so that browsers don't all reconnect
+   * together.
+   */
   readonly random: () => number
 }
 
-/** The client id of this tab, so that a reload or a new connection gets the same client from the host. */
+/** The client id of this tab. After a reload or on a new connection, the host gives the tab the same client. */
 export interface KeptClient {
-  /** Null if this tab has had none. */
+  /** Null if this tab has had no client yet. */
   readonly id: string | null
   keep(id: string): void
-  /** The tab's next client is a new one. */
+  /** Forgets the client: the tab's next one is new. */
   forget(): void
 }
 
 export type ExchangeState = {
   /** Whether the connection is up, or was never lost. */
   readonly isOnline: boolean
-  /** Whether an answer is pending, or the host reports that it is busy. */
+  /** Whether an answer is pending, or the host has reported that it is busy. */
   readonly isWaiting: boolean
 }
 
 export interface Exchange {
   /**
-   * Sends now or after reconnecting. A later value of an input replaces one that was not sent yet.
+   * Sends a frame now or after reconnecting. If a value of an input has not been sent yet, a later value replaces it.
    * @returns the frame's number
    */
   send(frame: NewFrame): number
   /** Whether frames are sent immediately. */
   readonly isOnline: boolean
-  /** The browser reports that the network is back: reconnects immediately. */
+  /** Call this when the browser reports that the network is back: reconnects immediately. */
   retry(): void
-  /** The browser reports that the network is down: drops the connection without waiting for a timeout. */
+  /**
+   * Call this when the browser reports that the network is down: drops the connection without waiting for a timeout.
+   */
   drop(): void
-  /** The page is hidden, maybe permanently: closes the connection. `retry` reconnects. */
+  /** Call this when the page is hidden, maybe permanently: closes the connection. `retry` reconnects. */
   suspend(): void
   /** Closes the connection permanently. */
   end(): void
 }
 
-/** Retry pauses in ms. */
+/** Pauses between retries, in ms. */
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 15_000
-/** Maximum ms before pages of a stopping host reconnect; randomized so they don't all do so together. */
+/**
+ * Maximum time in ms before pages of a stopping host reconnect. It is randomized, so that they don't all do so
+ * together.
+ */
 const MOVING_PAUSE = 1000
 /**
- * Milliseconds without any frame while an answer is pending, after which the connection counts as dead. A call takes 2
- * s at most, so a working host has answered by then.
+ * Time in ms without any frame, while an answer is pending, after which the connection counts as dead. A call takes at
+ * most 2 s, so a working host has answered by then.
  */
 const SILENCE = 20_000
 
 /**
- * Maintains a connection and the unanswered frames. After a loss it reconnects with growing pauses, learns which events
- * the host has handled, and resends the rest in order.
+ * Maintains a connection and the frames that have no answer yet. After a connection loss, it reconnects with growing
+ * pauses, learns which events the host has handled, and resends the rest in order.
  */
 export function createExchange({ dial, page, kept, size, received, changed, random }: ExchangeParts): Exchange {
   let line: Line | null = null
@@ -82,10 +90,10 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
   let pause: ReturnType<typeof setTimeout> | undefined
   let silence: ReturnType<typeof setTimeout> | undefined
   let lastSeq = 0
-  /** The highest number sent on any connection. */
+  /** The highest number that was sent on any connection. */
   let leftSeq = 0
   let unanswered: NumberedFrame[] = []
-  /** The client that the last hello named. */
+  /** The client id in the last hello. */
   let named: string | null = null
 
   connect()
@@ -157,7 +165,7 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
 
   function take(frame: HostFrame): void {
     if (frame.kind === 'reopened') {
-      // Events of the previous client are not resent. Numbering continues, since it is per page.
+      // Don't resend events of the previous client. The numbering continues, since it is per page.
       unanswered = []
       isBusy = false
     }
@@ -190,7 +198,7 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
   }
 
   function lost(isMoving = false): void {
-    // Moving to another host is not a loss yet: the user sees a message only if no other host answers.
+    // Moving to another host is not a loss yet: the user sees a message only if no other host responds.
     const isMoved = isMoving && isGreeted && !isLost
     hangUp()
     if (isOver) return

@@ -2,7 +2,7 @@ const FOCUSABLE = ['input', 'select', 'textarea', 'button', 'a[href]', '[tabinde
   .map((one) => `${one}:not(:disabled, [tabindex="-1"])`)
   .join()
 
-/** Focuses an element's control and scrolls it into view. Opens closed tabs around it as a click would. */
+/** Focuses an element's control and scrolls it into view. If it is in closed tabs, these are opened as by a click. */
 export function focusElement(root: HTMLElement, element: string): void {
   const form = root.querySelector<HTMLElement>('form[data-form]')?.dataset.form ?? ''
   const place = document.getElementById(`e-${form}-${element}`)
@@ -11,7 +11,7 @@ export function focusElement(root: HTMLElement, element: string): void {
   const control =
     place.querySelector<HTMLElement>('input[type=radio]:checked:enabled') ?? place.querySelector<HTMLElement>(FOCUSABLE)
   control?.focus({ preventScroll: true })
-  // Centered, because notices cover the window's edge.
+  // Scroll to the center, because notices cover the edge of the window.
   ;(control ?? place).scrollIntoView({ block: 'center' })
 }
 

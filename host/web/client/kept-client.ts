@@ -1,10 +1,10 @@
 import type { KeptClient } from './exchange.ts'
 
-/** The format of host ids. Checked, because any script of this origin can write to the storage. */
+/** The format of ids from the host. It is checked, because any script on this origin can write to the storage. */
 const ID = /^[\w-]{43}$/
 
 /**
- * Stores the client id in the tab's session storage if the browser allows it, else in memory.
+ * Stores the client id in the tab's session storage if the browser allows it, otherwise in memory.
  * @param socket the WebSocket's address, which contains the solution's name
  */
 export function createKeptClient(socket: string): KeptClient {
@@ -39,6 +39,6 @@ function store(key: string, id: string | null): void {
     if (id === null) sessionStorage.removeItem(key)
     else sessionStorage.setItem(key, id)
   } catch {
-    // Storage is blocked or full: a reload will open a new client.
+    // The storage is blocked or full, so a reload will open a new client.
   }
 }

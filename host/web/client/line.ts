@@ -8,9 +8,12 @@ export interface Line {
 export interface LineListener {
   opened(): void
   received(text: string): void
-  /** Called once: the connection failed or closed. @param isMoving the host is stopping and another one takes over */
+  /**
+   * Called once when the connection has failed or closed.
+   * @param isMoving the host is stopping and another one takes over
+   */
   lost(isMoving?: boolean): void
 }
 
-/** Opens a connection. Tests pass their own; the client uses a WebSocket (`dialSocket`). */
+/** Opens a connection. Tests pass their own function; the client uses a WebSocket (`dialSocket`). */
 export type Dial = (listener: LineListener) => Line

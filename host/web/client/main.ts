@@ -56,7 +56,7 @@ function start(root: HTMLElement): void {
     clearTimeout(resizing)
     resizing = setTimeout(() => {
       const form = root.querySelector<HTMLElement>('form[data-form]')?.dataset.form
-      // Without a form nothing listens to resize events.
+      // Without a form, nothing listens to resize events.
       if (form && !root.inert) exchange.send({ kind: 'resize', form, ...size() })
     }, RESIZE_PAUSE)
   })
@@ -117,7 +117,7 @@ function start(root: HTMLElement): void {
   function close(why: ClosedWhy): void {
     isOver = true
     exchange.end()
-    // After `refused` the client may still be open with the user's work, so keep its id.
+    // After `refused`, the client may still be open with the user's work, so keep its id.
     if (why !== 'refused') kept.forget()
     showProgress(false)
     showClosed(why)
@@ -129,7 +129,7 @@ function start(root: HTMLElement): void {
     form.submit()
   }
 
-  /** The session begins or ends and the client ends with it; further frames are ignored. */
+  /** The session begins or ends, and the client ends with it. Ignore further frames. */
   function leave(): void {
     isOver = true
     isLeft = true

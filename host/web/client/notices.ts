@@ -2,7 +2,7 @@ import type { ClosedWhy, MessageLevel } from '../frames.ts'
 
 /** Maximum messages on the page; the oldest is removed first. */
 const MOST_MESSAGES = 4
-/** Milliseconds to wait for an answer before the progress bar shows. */
+/** Time in ms to wait for an answer before the progress bar is shown. */
 const PATIENCE = 300
 
 let progressTimer: ReturnType<typeof setTimeout> | undefined
@@ -47,7 +47,7 @@ export function clearAlerts(): void {
   place('client-alerts').replaceChildren()
 }
 
-/** Removes info and success messages when the user acts again. */
+/** Removes info and success messages when the user next does something. */
 export function clearOldMessages(): void {
   for (const one of document.querySelectorAll('.message.info, .message.success')) one.remove()
 }
@@ -66,20 +66,20 @@ export function showConnection(isOnline: boolean): void {
   }
 }
 
-/** Shows that the user's work was lost with the client and starts over. */
+/** Shows that the user's work was lost with the client, which starts again. */
 export function showReopened(): void {
   isReopened = true
   setText(place('client-connection'), 'reopened', pageText('reopened'))
 }
 
-/** Clears the connection's status, unless it is lost, when the user acts again. */
+/** When the user next does something, clears the connection's status, unless the connection is lost. */
 export function clearConnection(): void {
   const status = place('client-connection')
   isReopened = false
   if (['back', 'reopened'].includes(status.dataset.state ?? '')) setText(status, '', '')
 }
 
-/** Applies a language change by a script. */
+/** Applies a change of language that a script made. */
 export function takeLanguage(): void {
   const { documentElement } = document
   documentElement.lang = pageText('locale')
@@ -100,7 +100,7 @@ export function showProgress(isWaiting: boolean): void {
   }
 }
 
-/** Shows why the client ended, with one link to reopen it. */
+/** Shows why the client ended, with a link to reopen it. */
 export function showClosed(why: ClosedWhy): void {
   const status = place('client-connection')
   setText(
@@ -114,7 +114,7 @@ export function showClosed(why: ClosedWhy): void {
   status.append(' ', again)
   // A user who is signed out needs no sign-out button.
   if (why === 'signed-out') document.querySelector('#client-top form.account')?.remove()
-  // Users can still read and copy what they typed and open tabs; everything else is disabled.
+  // Disable everything else, but let users read and copy what they typed, and open tabs.
   const form = place('client-form')
   form.inert = false
   form.dataset.over = ''

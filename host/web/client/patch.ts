@@ -12,7 +12,7 @@ export function isBeingPatched(): boolean {
 }
 
 /**
- * Applies changed elements. Focus, caret and newer input of the user are preserved.
+ * Applies changed elements. The focus, the caret and newer input are preserved.
  * @param seq the last event whose effects are in the changes
  */
 export function applyChanges(changes: readonly Change[], seq: number): void {
@@ -27,7 +27,7 @@ export function applyChanges(changes: readonly Change[], seq: number): void {
   isPatching = false
 }
 
-/** The form's client has ended: disables the form, so that its input does not reach the next form. */
+/** Call this when the form's client has ended: disables the form, so that its input does not get into the next form. */
 export function awaitForm(root: HTMLElement): void {
   root.inert = true
 }
@@ -45,7 +45,7 @@ export function showForm(root: HTMLElement, html: string, seq: number): void {
   forgetOpened()
   root.replaceChildren(document.adoptNode(next))
   root.inert = false
-  // Focus the title so that screen readers start there. The page's first form leaves the focus unchanged.
+  // Focus the title, so that screen readers start there. The page's first form leaves the focus unchanged.
   if (shown !== null) next.querySelector<HTMLElement>('h1')?.focus()
   window.scrollTo(0, 0)
   isPatching = false
@@ -78,14 +78,14 @@ function morph(target: HTMLElement, html: string, seq: number): void {
   })
 }
 
-/** A disabled button would lose the focus: while focused it gets `aria-disabled` instead, see `rest`. */
+/** A disabled button would lose the focus. So while it is focused, it gets `aria-disabled` instead, see `rest`. */
 function keepReachable(node: Node, next: Node): void {
   if (node !== document.activeElement || !(next instanceof HTMLButtonElement) || !next.disabled) return
   next.disabled = false
   next.setAttribute('aria-disabled', 'true')
 }
 
-/** Disables a button whose disabling was deferred until it lost the focus. Pager buttons only use `aria-disabled`. */
+/** Disables a button that could not be disabled while it had the focus. Pager buttons only use `aria-disabled`. */
 export function rest(button: HTMLButtonElement): void {
   if (!button.matches('[aria-disabled=true]:not([data-page])')) return
   button.disabled = true
@@ -101,7 +101,7 @@ function isOfUser(name: string, element: Element, ahead: ReadonlySet<Control>): 
   return (name === 'value' || name === 'checked') && isControl(element) && ahead.has(element)
 }
 
-/** If the focused element was removed, focuses its replacement. */
+/** If the focused element was removed, focuses the element that replaces it. */
 function keepFocus(focused: Element | null, around: Element | null): void {
   if (focused === null || focused === document.body || focused.isConnected) return
   const same = focused.id === '' ? null : document.getElementById(focused.id)

@@ -1,6 +1,6 @@
 /**
- * The form that creates a session from a login form script's decision. The page has it if its client opens without a
- * user.
+ * The form that creates a session after a login form's script has signed a user in. The page contains it if its client
+ * opens without a user.
  */
 export function signInForm(token: string): HTMLFormElement | null {
   const form = document.querySelector<HTMLFormElement>('form#client-sign-in')
@@ -10,8 +10,8 @@ export function signInForm(token: string): HTMLFormElement | null {
 }
 
 /**
- * Signs in with a login token in the address, `index.html#id_token=…`, where servers and logs can't see it (design
- * section 8). Removes it from address and history.
+ * Signs in with a login token in the address's fragment, `index.html#id_token=…`, where servers and logs can't see it
+ * (design section 8). Removes the token from the address and the history.
  * @returns whether the page navigates away
  */
 export function signInByAddress(): boolean {

@@ -1,4 +1,4 @@
-/** Tabs that the user opened, by element, until the host's answer is in the page. */
+/** The tabs that the user has opened, by element, until the page contains the host's answer. */
 const opened = new Map<string, { readonly tab: string; readonly seq: number }>()
 
 /** Opens a tab in the page or in a patch's document. */
@@ -18,8 +18,8 @@ export function markOpened(tab: HTMLElement, seq: number): void {
 }
 
 /**
- * Opens tabs in a patch that the user opened after event `seq`. The page must not close them even briefly: a focused
- * control in a hidden panel loses the focus.
+ * In a patch, opens the tabs that the user opened after event `seq`. The page must not close them even briefly: a
+ * focused control in a hidden panel loses the focus.
  */
 export function keepOpened(patch: Document, seq: number): void {
   for (const [element, { tab, seq: openedBy }] of opened) {
@@ -29,7 +29,7 @@ export function keepOpened(patch: Document, seq: number): void {
   }
 }
 
-/** Called when another form is shown. */
+/** Call this when another form is shown. */
 export function forgetOpened(): void {
   opened.clear()
 }

@@ -1,9 +1,9 @@
 import { clearAlerts } from './notices.ts'
 
 /**
- * The client switched to another version of the solution on a live host: clears old errors and replaces the style
- * sheet.
- * @param style its address; null: the version has none
+ * Call this when the client has switched to another version of the solution on a live host: clears old errors and
+ * replaces the style sheet.
+ * @param style the address of the style sheet; null if the version has none
  */
 export function takeVersion(style: string | null): void {
   clearAlerts()

@@ -8,7 +8,7 @@ import { markOpened, openTab, tabByKey } from './tabs.ts'
 type EventFrame = Extract<NewFrame, { kind: 'event' }>
 type EventType = EventFrame['type']
 
-/** Sends user actions in the form as events. All listeners are on `root`, since elements are replaced. */
+/** Sends user actions in the form as events. All listeners are on `root`, because elements are replaced. */
 export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   root.addEventListener('submit', (event) => event.preventDefault())
   root.addEventListener('change', ({ target }) => isControl(target) && !isBeingTyped(target) && changed(target))
@@ -43,7 +43,7 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     focusMoved('onElementFocusLost', target, relatedTarget)
   })
 
-  /** Presses the first visible primary button; the browser's default would also press one in a closed tab. */
+  /** Presses the first visible primary button. The browser's default behavior could also press one in a closed tab. */
   function entered(event: KeyboardEvent, input: HTMLInputElement): void {
     event.preventDefault()
     if (event.repeat || isOfTable(input)) return
@@ -61,9 +61,9 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     else sendChange(control)
   }
 
-  /** Browsers don't report every change: none after Enter, nor while a date is typed. */
+  /** Browsers don't report every change: for example, none after Enter or while a date is typed. */
   function left(control: Control): void {
-    // Ignore when only the window lost the focus.
+    // Ignore this if only the window lost the focus.
     if (isOff() || control === document.activeElement) return
     if (!isOfTable(control) && !isSent(control)) sendChange(control)
   }
@@ -106,7 +106,7 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     if (press === undefined && open === undefined && sort === undefined && page === undefined) return
     // Password managers may fill inputs without firing an event.
     for (const control of controlsIn(root)) if (!isOfTable(control)) sendChange(control)
-    // Offline, presses are refused, because they would run later without the user watching. Input is still sent later.
+    // While offline, refuse presses, because they would run later without the user watching. Input is still sent later.
     if (!exchange.isOnline) {
       showMessage(pageText('notnow'), 'warning')
       return
@@ -123,7 +123,7 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   function focusMoved(type: 'onElementFocusGained' | 'onElementFocusLost', target: unknown, other: unknown): void {
     if (isOff() || !(target instanceof HTMLElement)) return
     if (!(target.dataset.events ?? '').split(' ').includes(type)) return
-    // Moving between options of a radio group keeps the focus in the element.
+    // Moving between options in a radio group keeps the focus in the element.
     if (other instanceof HTMLElement && other.dataset.element === target.dataset.element) return
     send(type, target, null)
   }
@@ -145,8 +145,8 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
 }
 
 /**
- * Browsers report a changed date at each digit that makes it valid, such as the first of its year. So it is sent when
- * the field loses the focus, on Enter or with a press.
+ * Browsers report a changed date at each digit that makes it valid, such as the first digit of the year. So the date is
+ * sent when the field loses the focus, on Enter, or when a button is pressed.
  */
 function isBeingTyped(control: Control): boolean {
   return control.type === 'date' && control === document.activeElement
@@ -157,7 +157,7 @@ function isOfTable({ dataset }: Control): boolean {
   return dataset.select !== undefined || dataset.selectAll !== undefined
 }
 
-/** Restores the error of an input with an invalid number or date after a patch. */
+/** After a patch, restores the error of an input that has an invalid number or date. */
 export function sayUnreadable(control: Control): void {
   const { badInput } = control.validity
   const error = document.getElementById(control.id.replace(/\.input$/, '.error'))

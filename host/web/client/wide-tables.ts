@@ -1,4 +1,4 @@
-/** Attributes that the page sets itself to make a table's container a Tab stop; patches must keep them. */
+/** Attributes that the page itself sets to make a table's container a Tab stop. Patches must keep them. */
 const OF_REGION = ['tabindex', 'role', 'aria-labelledby']
 
 const widths = new ResizeObserver((entries) => {
