@@ -92,6 +92,7 @@ export function describeCenterApi(version: string): object {
     version,
     prefix: PREFIX,
     securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'an API token' } },
-    need: (right) => (right === 'person' ? 'For signed-in people only.' : `Needs the permission \`${right}\`.`),
+    need: (right) =>
+      right === 'person' ? 'Only for signed-in users, not for API tokens.' : `Needs the permission \`${right}\`.`,
   })
 }

@@ -95,7 +95,7 @@ function warningLines(host: Host, settings: Settings, names: readonly string[]):
     // With TLS, an address that begins with http: would prevent the start.
     const example = host.publicUrl.startsWith('https:') ? 'https://{name}.apps.example.org' : 'http://{name}.localhost'
     lines.push(
-      'Note: all solutions share one origin, so they must trust each other: a script of one can access the pages of',
+      'Note: all solutions share one origin, so they must trust each other: a script in one can access the pages of',
       `      the others. Set SOLUTION_ORIGIN (such as ${example}) to give each its own origin.`,
     )
   }

@@ -60,7 +60,7 @@ export async function runRestore(words: readonly string[], terminal: Terminal): 
     const { createdAt, solhost } = manifest
     terminal.out(`Restored the control center of ${createdAt} (Solhost ${solhost}): ${contentOf(manifest)}.\n`)
     terminal.out(
-      'Tokens, members, sessions and invitations are those of that time. Revoke again those that were revoked later.\n',
+      'Tokens, members, sessions and invitations are as they were at that time. Revoke again any that were revoked since then.\n',
     )
     terminal.out('Next: start it with the same PUBLIC_URL, so that its Satellites can reach it.\n')
   })

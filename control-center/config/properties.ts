@@ -78,7 +78,7 @@ export const CENTER_PROPERTIES = {
     default: '10g',
     read: (text: string) => parseQuantity('size', text) ?? undefined,
     form: 'a size such as 10g',
-    what: 'storage for packages and artifacts of one organisation',
+    what: 'maximum storage for the packages and artifacts of one organisation',
   },
   RUNTIME_XMS: {
     ...RUNTIME_XMS,

@@ -56,7 +56,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
       ctx.set('Retry-After', String(Math.max(1, Math.ceil(refused.msBeforeNext / 1000))))
       throw new PlatformError(
         'ERR_THROTTLED',
-        'This environment sends too many or too large reports. Wait a moment, then try again.',
+        'This environment sends too many reports, or reports that are too large. Wait a moment, then try again.',
       )
     }
   }
@@ -130,7 +130,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     satelliteRoute(
       'POST /report',
       {
-        summary: 'Report what a node is and which solutions it runs',
+        summary: 'Report the state of a node and the solutions that it runs',
         right: null,
         before: ({ ctx }) => countReport(ctx),
         body: Report,

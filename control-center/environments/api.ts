@@ -41,7 +41,7 @@ const EnvironmentDetails = Environment.extend({
 }).meta({ id: 'EnvironmentDetails' })
 
 const ConfirmQuery = z.object({
-  confirm: z.string().optional().describe('the name of the environment again; required'),
+  confirm: z.string().optional().describe('the environment’s name again, to confirm; required'),
 })
 
 export function environmentRoutes({ environments, environmentStates }: EnvironmentApiParts): MemberRoute[] {

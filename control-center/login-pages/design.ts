@@ -66,7 +66,7 @@ const Field = z.strictObject({
       z.strictObject({
         value: z
           .string()
-          .regex(/^[A-Za-z0-9_.-]{1,50}$/, 'must be 1 to 50 letters, digits, dots, hyphens, underscores'),
+          .regex(/^[A-Za-z0-9_.-]{1,50}$/, 'must be 1 to 50 letters, digits, dots, hyphens and underscores'),
         labels: Labels,
       }),
     )
@@ -113,7 +113,7 @@ export const Design = z
         const path = ['colours', scheme, colour]
         // Round down: a ratio of 4.4999 must not count as 4.5.
         const shown = (Math.floor(ratio * 100) / 100).toFixed(2)
-        const message = `has a contrast ratio of ${shown} to the background; at least ${LEAST_CONTRAST} is required (WCAG AA)`
+        const message = `has a contrast ratio of ${shown} against the background; at least ${LEAST_CONTRAST} is required (WCAG AA)`
         addIssue({ code: 'custom', path, message })
       }
     }
@@ -122,11 +122,11 @@ export const Design = z
       const isTwice = fields.findIndex((one) => one.name === name) !== at
       if (isTwice) addIssue({ code: 'custom', path: [...path, 'name'], message: `"${name}" is used twice` })
       if ((type === 'select') !== options.length > 0) {
-        const message = 'must have values for a select, and no values for a text'
+        const message = 'must have values if the type is select, and none if it is text'
         addIssue({ code: 'custom', path: [...path, 'options'], message })
       }
       if (new Set(options.map(({ value }) => value)).size < options.length) {
-        addIssue({ code: 'custom', path: [...path, 'options'], message: 'must not have a value twice' })
+        addIssue({ code: 'custom', path: [...path, 'options'], message: 'must not contain a value twice' })
       }
     })
   })

@@ -41,7 +41,7 @@ export const MAIL_PROPERTIES = {
     default: String(MAILS_HOURLY),
     read: (text: string) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined),
     form: 'a whole number, 1 to 9999999',
-    what: 'mails of one organisation per hour: sent by its members, plus the same number requested on its login pages',
+    what: 'maximum mails per organisation and hour sent by its members, and separately the same number requested on its login pages',
   },
 } as const satisfies Record<string, Property>
 

@@ -24,7 +24,7 @@ const PackageVersion = z.object({
   title: z.string(),
   authenticator: z.string(),
   bytes: z.int(),
-  stamp: BuildStamp.nullable().describe('stamp of the last pipeline run'),
+  stamp: BuildStamp.nullable().describe('build information from the last pipeline run'),
   uploadedAt: z.int(),
   uploadedBy: z.string(),
 })

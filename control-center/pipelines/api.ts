@@ -30,9 +30,9 @@ export type PipelineApiParts = {
 
 const PipelineChange = z
   .strictObject({
-    registry: z.string().min(1).max(100).describe('the id of a registry of the organisation'),
+    registry: z.string().min(1).max(100).describe('the id of a registry in the organisation'),
     repository: RepositoryName.describe('<docker-repo-name>'),
-    baseImage: BaseImage.describe('the image of a host to which the solution is added'),
+    baseImage: BaseImage.describe('the base image: a host image to which the solution is added'),
   })
   .meta({ id: 'PipelineChange' })
 
@@ -133,7 +133,7 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
 
   async function needRegistry(organisation: string, id: string): Promise<void> {
     if ((await registries.find(organisation, id)) !== null) return
-    throw new PlatformError('ERR_REQUEST_INVALID', '"registry" must be the id of a registry of the organisation.')
+    throw new PlatformError('ERR_REQUEST_INVALID', '"registry" must be the id of a registry in the organisation.')
   }
 
   return [
@@ -172,7 +172,7 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
     ),
     route(
       'GET /organisations/:organisation/pipelines/:pipeline',
-      { summary: 'One of them', right: 'read', answers: { 200: PipelineAnswer } },
+      { summary: 'Get a pipeline', right: 'read', answers: { 200: PipelineAnswer } },
       ({ who, params }) => pipelines.need(who.organisation.id, params.pipeline),
     ),
     route(
@@ -212,7 +212,11 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
     ),
     route(
       'GET /organisations/:organisation/pipelines/:pipeline/docker-information',
-      { summary: 'Get the commands that deploy its image', right: 'read', answers: { 200: DockerAnswer } },
+      {
+        summary: 'Get the commands that deploy the image of a pipeline',
+        right: 'read',
+        answers: { 200: DockerAnswer },
+      },
       async ({ who, params, ctx }) => {
         const pipeline = await pipelines.need(who.organisation.id, params.pipeline)
         const information = await dockerInformation(ctx, pipeline)
@@ -274,7 +278,7 @@ function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): Mem
     ),
     route(
       'GET /organisations/:organisation/pipelines/:pipeline/runs/:number',
-      { summary: 'One of them', right: 'read', answers: { 200: RunAnswer } },
+      { summary: 'Get a run', right: 'read', answers: { 200: RunAnswer } },
       (asked) => needRun(asked),
     ),
     route(

@@ -20,7 +20,7 @@ export const RepositoryName = z
   .string()
   .trim()
   .max(200)
-  .regex(REPOSITORY, 'must be parts of lower-case letters, digits, ".", "_" and "-", separated by "/"')
+  .regex(REPOSITORY, 'must be one or more parts separated by "/", each of lower-case letters, digits, ".", "_" and "-"')
 
 /** The base image that the solution is added to. */
 export const BaseImage = z
@@ -28,8 +28,8 @@ export const BaseImage = z
   .trim()
   .max(300)
   .regex(IMAGE, 'must be the name of an image, such as registry.example.org/solhost:1.0')
-  .refine((name) => !name.startsWith(RUN_IMAGES), 'must not be an image of another run')
-  .refine((name) => !TRANSPORT.test(name), 'must be in a registry')
+  .refine((name) => !name.startsWith(RUN_IMAGES), 'must not be an image that a run has built')
+  .refine((name) => !TRANSPORT.test(name), 'must include the registry, such as registry.example.org/name')
 
 /** A version as an image tag. Tags can't contain "+" and some other characters. */
 export function tagOf(version: string): string {

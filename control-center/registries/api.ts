@@ -31,7 +31,10 @@ const RegistryInput = z
       .string()
       .trim()
       .max(200)
-      .regex(NAMESPACE, 'must be parts of lower-case letters, digits, ".", "_" and "-", separated by "/"')
+      .regex(
+        NAMESPACE,
+        'must be one or more parts separated by "/", each of lower-case letters, digits, ".", "_" and "-"',
+      )
       .describe('the account, group or project that contains the repositories'),
     username: z
       .string()

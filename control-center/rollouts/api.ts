@@ -47,7 +47,7 @@ const NewRollout = z
       .min(10)
       .max(86_400)
       .default(DEFAULT_PATIENCE)
-      .describe('seconds that an environment has to respond'),
+      .describe('time in seconds for each environment to respond'),
   })
   .meta({ id: 'NewRollout' })
 

@@ -125,7 +125,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
     satelliteRoute(
       'POST /solutions/:solution/authenticate',
       {
-        summary: 'Check whether a user may sign in; a denied sign-in is also a 200',
+        summary: 'Check whether a user may sign in; a denied sign-in also returns 200',
         right: null,
         before,
         body: AuthenticateRequest,

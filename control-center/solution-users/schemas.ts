@@ -28,7 +28,7 @@ const UserFields = {
   displayName: z.string().max(200).nullable(),
   email: MailAddress.nullable(),
   mustVerifyEmail: z.boolean().describe('users can sign in only after they confirmed their e-mail address'),
-  locale: z.enum(PLATFORM_LOCALES).describe('the language of mails'),
+  locale: z.enum(PLATFORM_LOCALES).describe('the language of mails to the user'),
   enabled: z.boolean(),
   tenant: z
     .array(z.union([z.string().max(200), z.number()]))
@@ -104,6 +104,6 @@ export const Solution = z
   .object({
     name: z.string(),
     users: z.int().optional().describe('only with the permission "solution-users"'),
-    loginPage: z.int().nullable().describe('the number of the published login page; null: the default one'),
+    loginPage: z.int().nullable().describe('version number of the published login page; null: the default page'),
   })
   .meta({ id: 'Solution' })

@@ -9,15 +9,15 @@ export const CENTER_TELEMETRY_PROPERTIES = {
   TELEMETRY_RAW_KEPT: quantity('time', '6h', 'how long metrics in steps of 10 s are stored'),
   TELEMETRY_MINUTES_KEPT: quantity('time', '14d', 'how long metrics in steps of a minute are stored'),
   TELEMETRY_HOURS_KEPT: quantity('time', '400d', 'how long metrics in steps of an hour are stored'),
-  TELEMETRY_SERIES: quantity('count', '2000', 'time series of one environment (metrics with different labels)'),
+  TELEMETRY_SERIES: quantity('count', '2000', 'maximum time series per environment (metrics with different labels)'),
   LOGS_KEPT: quantity('time', '30d', 'how long log lines are stored'),
   LOGS_KEPT_SIZE: quantity(
     'size',
     '1g',
-    'log lines of one environment, with their search index; the oldest are deleted first',
+    'maximum storage for the log lines of one environment, including their search index; the oldest are deleted first',
   ),
   TRACES_KEPT: quantity('time', '3d', 'how long traces are stored'),
-  TRACES_SPANS: quantity('count', '500000', 'spans of one environment; the oldest are deleted first'),
+  TRACES_SPANS: quantity('count', '500000', 'maximum spans per environment; the oldest are deleted first'),
   ...EXPORT_PROPERTIES,
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     ...EXPORT_PROPERTIES.OTEL_EXPORTER_OTLP_ENDPOINT,

@@ -22,7 +22,7 @@ const AuditQuery = z.strictObject({
     .string()
     .max(250)
     .optional()
-    .describe('the whole target, such as user:{name}, version:{first 12 digits of its SHA-256} or secret:{name}'),
+    .describe('the complete target, such as user:{name}, version:{first 12 digits of its SHA-256} or secret:{name}'),
   outcome: z.string().max(200).optional().describe('ok, refused, throttled or a code'),
   correlationId: z.string().max(100).optional(),
   from: Time,
@@ -52,7 +52,7 @@ export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] 
       'GET /audit',
       {
         summary:
-          'Who did what, newest first. If filtered by action or outcome only, a page can be short or empty and still have a `next`',
+          'The audit entries, newest first. If filtered by action or outcome only, a page can be short or empty and still have a `next`',
         right: 'audit:read',
         query: AuditQuery,
         answers: { 200: pageOf(AuditEntry) },

@@ -22,7 +22,7 @@ const GRANTABLE = z.enum(['alpha', 'beta', 'gamma'])
 // Excludes characters that have a special meaning in a connection string, or that database servers compare in different
 // ways.
 const ServerDatabase = z.string().regex(/^[A-Za-z0-9_$]([A-Za-z0-9_$. -]{0,126}[A-Za-z0-9_$.-])?$/, {
-  error: 'must be 1 to 128 letters, digits and "_$.-", with spaces only within',
+  error: 'must be 1 to 128 letters, digits, "_$.-" and spaces, without spaces at the start or end',
 })
 const BindingName = z
   .string()
@@ -34,7 +34,7 @@ const DatabaseForm = z
     server: GRANTABLE,
     database: ServerDatabase,
     username: Name.optional(),
-    password: z.string().max(1000).refine(isText, { error: 'must be text without NUL' }).optional(),
+    password: z.string().max(1000).refine(isText, { error: 'must not contain a NUL character' }).optional(),
     hasPassword: z.boolean().optional().describe('read-only'),
   })
   .refine(({ username, password }) => username !== undefined || password === undefined, {
@@ -100,7 +100,7 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
       'PUT /solutions/:name/grants',
       {
         summary:
-          'Replace the grants of a solution. A password that is left out is kept if server and username are the same',
+          'Replace the grants of a solution. If a password is left out, the stored one is kept if server and username are unchanged',
         // Tokens can't do this, whatever their scopes: a tool that uploads a solution for its author must not be able
         // to grant it anything.
         right: null,

@@ -20,7 +20,7 @@ const EpochMs = z.int().min(0)
 const Calls = {
   count: z.int(),
   failed: z.int(),
-  p50: z.number().nullable().describe('ms, at most 9 % off; null: no calls'),
+  p50: z.number().nullable().describe('in ms, with an error of at most 9 %; null: no calls'),
   p95: z.number().nullable(),
   largest: z.number(),
 }
@@ -51,10 +51,12 @@ const Health = z
       .object({
         host: z.int(),
         processes: z.int(),
-        maximum: z.number().describe('the effective limit: the lower of RUNTIME_XMX and what the control group leaves'),
+        maximum: z
+          .number()
+          .describe('the effective limit: RUNTIME_XMX or what the control group leaves, whichever is lower'),
         configured: z.number().describe('RUNTIME_XMX'),
         groupLimit: z.number().nullable().describe('limit of the control group, such as a container; null: no limit'),
-        used: z.number().describe('part of maximum that the host and its processes use'),
+        used: z.number().describe('fraction of `maximum` that the host and its processes use'),
       })
       .describe('bytes'),
     telemetry: z

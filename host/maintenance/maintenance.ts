@@ -52,7 +52,7 @@ export function createMaintenance(db: HostDatabase, now: () => number = Date.now
     },
     async refuseNewWork() {
       if (!(await isProbablyOn())) return
-      throw new PlatformError('ERR_MAINTENANCE', 'The platform is in maintenance. Try again in a minute.', {
+      throw new PlatformError('ERR_MAINTENANCE', 'The platform is in maintenance mode. Try again in a minute.', {
         retryAfter: RETRY_AFTER,
       })
     },

@@ -95,8 +95,7 @@ export function checkConfiguration(
   const places = placesOf(read, row, own, refuse)
   for (const address of Object.values(places)) {
     const refusal = typeof address === 'string' ? refusalOf(address) : null
-    if (refusal !== null)
-      refuse(`the address of ${read.api} that follows from "${row.settings.join('", "')}" ${refusal}`)
+    if (refusal !== null) refuse(`the address of ${read.api} derived from "${row.settings.join('", "')}" ${refusal}`)
   }
   const responseType = responseTypeOf(read, row, refuse)
   const scope = scopeOf(read, row, refuse)
@@ -183,7 +182,7 @@ function needSingleEndpoints(settings: Settings, refuse: Refuse): void {
   const missing = needed
     .filter((name) => name !== 'accessTokenEndpoint' || settings.response_type !== 'id_token')
     .filter((name) => settings[name] === undefined)
-  if (missing.length > 0) refuse(`${settings.api} needs "issuer", or else also "${missing.join('", "')}"`)
+  if (missing.length > 0) refuse(`${settings.api} needs "issuer" or, without it, also "${missing.join('", "')}"`)
 }
 
 function responseTypeOf(
@@ -213,7 +212,7 @@ function responseModeOf(
     refuse('"response_mode" must be fragment or form_post if "response_type" is id_token')
   }
   if (needsForm && mode !== 'form_post')
-    refuse('"response_mode" must be form_post if the scope for Apple has name or email')
+    refuse('"response_mode" must be form_post if the scope contains name or email (Apple)')
   return mode
 }
 

@@ -53,7 +53,7 @@ export async function checkLogoutToken(token: string, expected: ExpectedLogoutTo
   })
   const iss = checkIssuer(WHAT, claims, provider)
   checkAudience(WHAT, claims, clientId)
-  if (!isEvent(claims.events)) throw refused(WHAT, `must have as "events" an object with the object "${EVENT}"`)
+  if (!isEvent(claims.events)) throw refused(WHAT, `must have an object "events" that contains the object "${EVENT}"`)
   // Ensures that an ID token can't be used as a logout token, or the other way around.
   if (claims.nonce !== undefined) throw refused(WHAT, 'must have no "nonce"')
   const sub = claims.sub === undefined ? null : checkId(WHAT, claims, 'sub')

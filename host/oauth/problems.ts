@@ -29,7 +29,7 @@ export const OAUTH_PROBLEMS = {
   oauth_expired: {
     status: 400,
     page: 'expired',
-    what: 'the response does not match an open sign-in of this browser',
+    what: 'the response does not match a sign-in in progress in this browser',
   },
 } as const satisfies Record<string, { readonly status: number; readonly page: OAuthProblemPage; readonly what: string }>
 

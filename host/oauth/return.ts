@@ -194,7 +194,7 @@ function startPageOf(solution: ActiveSolution): string {
 }
 
 function expired(
-  message = 'the response does not match an open sign-in of this browser',
+  message = 'the response does not match a sign-in in progress in this browser',
   detail?: OAuthProblemDetail,
 ): OAuthProblem {
   return new OAuthProblem('oauth_expired', message, detail === undefined ? {} : { detail })

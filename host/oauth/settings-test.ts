@@ -147,7 +147,7 @@ function watchRequests(requests: SettingsTestParts['requests'], now: () => numbe
 
 function clockStep(clock: Clock | null, leeway: number): TestStep {
   if (clock === null) {
-    return { step: 'clock', result: 'skipped', message: 'No response of the provider had a Date header.' }
+    return { step: 'clock', result: 'skipped', message: 'No response from the provider had a Date header.' }
   }
   const seconds = Math.round(Math.abs(clock.ahead) / 1000)
   const apart = `The clock of ${clock.host} is ${seconds} s ${clock.ahead < 0 ? 'behind' : 'ahead of'} this host’s`

@@ -223,8 +223,8 @@ function problemOf({ provider: { title } }: Registration, error: unknown): OAuth
   if (error instanceof client.ClientError) {
     const isSubject = error.code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
     if (isSubject)
-      return new OAuthProblem('oauth_token', `user info of ${title} is about another user than the ID token`)
-    return new OAuthProblem('oauth_provider', `the response of ${title} is not valid OAuth: ${reasonOf(error)}`)
+      return new OAuthProblem('oauth_token', `the user info from ${title} is about a different user than the ID token`)
+    return new OAuthProblem('oauth_provider', `the response from ${title} is not valid OAuth: ${reasonOf(error)}`)
   }
   throw error
 }

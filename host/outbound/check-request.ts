@@ -85,7 +85,7 @@ export function checkHeaders(headers: Readonly<Record<string, string>>): Map<str
       throw invalid(`at most ${MOST_HEADERS} headers are allowed, with ${LONGEST_HEADERS} characters in total`)
     }
     checkHeader(name, value)
-    if (checked.has(name)) throw invalid(`the header "${name}" is given twice`)
+    if (checked.has(name)) throw invalid(`the header "${name}" appears twice`)
     checked.set(name, value)
   }
   return checked

@@ -115,7 +115,7 @@ function send(
   request.on('error', reject)
   request.on('upgrade', (_response, socket) => {
     socket.destroy()
-    reject(failed(`${authority} changed the protocol, which was not requested`))
+    reject(failed(`${authority} switched protocols, which was not requested`))
   })
   request.setHeader('host', authority)
   request.setHeader('accept-encoding', 'identity')
@@ -133,7 +133,7 @@ function refuseEncoded(response: IncomingMessage, { place }: Target): void {
   const encoding = response.headers['content-encoding'] ?? 'identity'
   if (encoding === '' || encoding.toLowerCase() === 'identity') return
   response.destroy()
-  throw failed(`the response of ${place} is compressed, although no compression was requested`)
+  throw failed(`the response from ${place} is compressed, although no compression was requested`)
 }
 
 async function readBody(response: IncomingMessage, maxBytes: number, { place }: Target): Promise<Uint8Array> {
@@ -143,7 +143,7 @@ async function readBody(response: IncomingMessage, maxBytes: number, { place }: 
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > maxBytes) {
-      const message = `the response of ${place} has more than ${maxBytes} bytes`
+      const message = `the response from ${place} has more than ${maxBytes} bytes`
       throw new PlatformError('ERR_OUTBOUND_SIZE', message, { place })
     }
     chunks.push(chunk)

@@ -252,7 +252,8 @@ function createQueue(limits: Limits) {
 function errorOf(why: EmbeddedFailure, message: string, { limits, file }: EmbeddedOptions): ScriptError {
   if (why === 'rows') return overRows(limits)
   if (why === 'size') return overSize(limits)
-  if (why === 'second') return new ScriptError('a query must be one statement, but something follows its semicolon')
+  if (why === 'second')
+    return new ScriptError('a query must be a single statement, but there is text after its semicolon')
   return why === 'file'
     ? overLimit(limits, 'EMBEDDED_SIZE', 'the file of the embedded database has reached its maximum size')
     : serverAnswered(message, [file])

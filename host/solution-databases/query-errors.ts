@@ -42,7 +42,7 @@ export function overTime(limits: Limits): ScriptError {
 }
 
 export function waitedTooLong(limits: Limits): ScriptError {
-  const what = `the query waited ${limits.QUERY_TIME} ms behind others of the solution and was not started`
+  const what = `the query waited ${limits.QUERY_TIME} ms for other queries of the solution and was not started`
   return overLimit(limits, 'QUERY_TIME', what)
 }
 

@@ -146,7 +146,7 @@ export function checkSql(kind: ServerKind, { pieces, words, hasSecond }: SqlText
   const [keyword = ''] = words
   if (keyword === '') throw new ScriptError('the SQL contains no statement')
   if (hasSecond && (kind === 'beta' || keyword !== 'CREATE')) {
-    throw new ScriptError('a query must be one statement, but something follows its semicolon')
+    throw new ScriptError('a query must be a single statement, but there is text after its semicolon')
   }
   if (TRANSACTIONS.has(keyword)) {
     throw new ScriptError(`each query is its own transaction, so ${keyword} is not available`)

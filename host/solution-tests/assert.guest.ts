@@ -38,7 +38,7 @@ export function createAssert(safe: SafeBuiltins) {
         if (where !== null) fail(both(`not equal${where === '' ? '' : ` at ${where}`}`, expected, received), message)
       },
       notEqual(received: unknown, other: unknown, message?: string): void {
-        if (difference(received, other, '', 32) === null) fail(`equal, and should not be: ${show(received)}`, message)
+        if (difference(received, other, '', 32) === null) fail(`equal, but should differ: ${show(received)}`, message)
       },
       match(received: unknown, pattern: unknown, message?: string): void {
         if (!fits(received, pattern)) fail(both('no match', pattern, received), message)
@@ -62,7 +62,7 @@ export function createAssert(safe: SafeBuiltins) {
           thrown = { error }
         }
         try {
-          return thrown === null ? fail('the Promise did not fail', undefined) : expectedError(thrown.error, pattern)
+          return thrown === null ? fail('the Promise did not reject', undefined) : expectedError(thrown.error, pattern)
         } catch (error) {
           throw moved(error, at)
         }

@@ -112,7 +112,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     async call(name, args) {
       browser.needOpen()
       if (!isCallable(name))
-        throw new ScriptError(`client.call takes the name of a function, not ${JSON.stringify(name)}`)
+        throw new ScriptError(`client.call requires the name of a function, not ${JSON.stringify(name)}`)
       await doing(() => client.run(CALL, [name, args]))
       const result = recorder.resultOf(CALL)
       return result === null ? null : ((JSON.parse(result) as { value?: Json }).value ?? null)

@@ -83,7 +83,7 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
       'GET /users',
       {
         summary:
-          'The default users, by name. A search reads at most 100,000 users at a time: a page can be short or empty and still have a `next`',
+          'The default users, sorted by name. A search reads at most 100,000 users at a time: a page can be short or empty and still have a `next`',
         right: 'users:read',
         query: UserQuery,
         answers: { 200: pageOf(User) },
@@ -141,7 +141,7 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
     route(
       'POST /users/:uid/erase',
       {
-        summary: 'Delete a user and take the name out of the audit',
+        summary: 'Delete a user and remove the name from the audit log',
         right: 'users:write',
         act: 'user-erase',
         names: named,
@@ -170,7 +170,7 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
     route(
       'POST /users.csv',
       {
-        summary: 'Create and change users by user name, all or none; errors are listed by line',
+        summary: 'Create and change users, matched by user name: either all or none; errors are listed by line',
         right: 'users:write',
         act: 'user-import',
         names: () => ({ target: 'users' }),

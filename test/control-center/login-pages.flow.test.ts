@@ -142,8 +142,8 @@ describe('a design', () => {
   test('colors with too little contrast are refused, with the contrast', () => {
     const light = { background: '#ffffff', text: '#777777', accent: '#ffcc00' }
     expect(faultsOf({ colours: { light, dark: null } })).toEqual([
-      'colours.light.text has a contrast ratio of 4.47 to the background; at least 4.5 is required (WCAG AA)',
-      'colours.light.accent has a contrast ratio of 1.51 to the background; at least 4.5 is required (WCAG AA)',
+      'colours.light.text has a contrast ratio of 4.47 against the background; at least 4.5 is required (WCAG AA)',
+      'colours.light.accent has a contrast ratio of 1.51 against the background; at least 4.5 is required (WCAG AA)',
     ])
     expect(
       faultsOf({ colours: { light: { ...light, text: '#767676', accent: '#000000' }, dark: null } }),

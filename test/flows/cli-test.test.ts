@@ -288,7 +288,7 @@ describe('test: many files', () => {
       ['disabled', 'Error: no user can do that to "go" now: it or its container is hidden or disabled'],
       ['absent', 'Error: form "main": there is no "secret" for this user; there are go, count, name, greet, answer'],
       ['wrong value', 'Error: form "main": "count" does not accept onElementDataChange with the value "two"'],
-      ['wrong call', expect.stringMatching(/^Error: solution\.open does not accept that \(argument 1: .*users/)],
+      ['wrong call', expect.stringMatching(/^Error: solution\.open does not accept this call \(argument 1: .*users/)],
       ['a value that a rule refuses is shown, as to a user', null],
       ['over', 'Error: this client has ended: nothing more can be done in it'],
       ['at once', null],
@@ -375,7 +375,7 @@ test('functions of scripts and forms can be called', async () => {
   assert.equal(client.form, 'order')
   await assert.rejects(client.call('forms.orders.nothing'), 'forms.orders has no nothing')
   await assert.rejects(client.call('COLUMNS'), 'COLUMNS is not a function of the scripts')
-  await assert.rejects(client.call('alert(1)'), 'takes the name of a function')
+  await assert.rejects(client.call('alert(1)'), 'requires the name of a function')
 })
 test('without permissions the list is not shown', async () => {
   const client = await solution.open({ user: { username: 'nobody' } })

@@ -112,7 +112,7 @@ test('managed: a bundle with another SHA-256 than the signed one is refused, and
   await restart()
   await expect.poll(async () => (await cloudOf(satellite)).number, OFTEN).toBe(12)
   expect((await cloudOf(satellite)).failed).toEqual([
-    { name: 'crm', message: 'The bundle that was received does not have the signed SHA-256.' },
+    { name: 'crm', message: 'The SHA-256 of the received bundle does not match the signed one.' },
   ])
   expect(await activeOf(satellite)).toBe('1.0.0')
   await expect.poll(() => center.reports.at(-1)?.results[0]?.code, OFTEN).toBe('ERR_BUNDLE_ALTERED')

@@ -40,7 +40,9 @@ describe.skipIf(postgresPath === undefined)('a Satellite of two nodes, and its c
     for (const node of nodes) expect(await activeOf(node)).toBe('1.0.0')
     const { number, nodes: reports } = await seen()
     expect(reports.map((one: { number: number }) => one.number)).toEqual([number, number])
-    const applied = nodes.filter((node) => node.logged().includes('the desired state of the control center is applied'))
+    const applied = nodes.filter((node) =>
+      node.logged().includes('the desired state from the control center was applied'),
+    )
     expect(applied).toHaveLength(1)
   })
 

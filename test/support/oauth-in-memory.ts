@@ -198,7 +198,7 @@ function outboundTo(places: Readonly<Record<string, Answering>>, reached: string
         throw new PlatformError('ERR_OUTBOUND_TIME', `${place} took longer than ${timeoutMs} ms`, { place })
       const bytes = Buffer.from(text)
       if (bytes.length > maxBytes) {
-        const message = `the response of ${place} has more than ${maxBytes} bytes`
+        const message = `the response from ${place} has more than ${maxBytes} bytes`
         throw new PlatformError('ERR_OUTBOUND_SIZE', message, { place })
       }
       return { status, headers: { 'content-type': type, ...answer.headers }, body: bytes }

@@ -98,7 +98,7 @@ class ThreadConnection implements DatabaseConnection {
     })
     this.ended = new Promise((resolve) => {
       this.worker.once('exit', () => {
-        this.fail(new Error('the thread of the telemetry’s database has ended'))
+        this.fail(new Error('the thread of the telemetry database has ended'))
         resolve()
       })
     })
@@ -116,7 +116,7 @@ class ThreadConnection implements DatabaseConnection {
   }
 
   streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new TypeError('rows of the telemetry cannot be streamed')
+    throw new TypeError('rows of the telemetry database cannot be streamed')
   }
 
   hasFailed(): boolean {

@@ -31,8 +31,9 @@ const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
   unknown: (why) =>
     `The control center does not have this solution in this environment, so new sign-ins fail: ${why}. Add the solution to the environment there.`,
   answer: (why) =>
-    `The response of the control center is invalid, so new sign-ins fail: ${why}. Check that CLOUD_URL is a control center with a compatible version.`,
-  page: (why) => `The login page of the control center was rejected; the previous or the default one is shown: ${why}`,
+    `The response from the control center is invalid, so new sign-ins fail: ${why}. Check that CLOUD_URL is a control center with a compatible version.`,
+  page: (why) =>
+    `The login page from the control center was rejected; the previous or the default one is shown: ${why}`,
 }
 
 /** In ms: the minimum interval between log lines for a problem that comes and goes. */

@@ -124,6 +124,6 @@ async function fetchBundle(sha256: string, { ask, limits }: ApplyParts, signal: 
     return { kind: 'refused', why: { code: 'ERR_NOT_FOUND', message } }
   }
   if (createHash('sha256').update(answer.body).digest('hex') === sha256) return { kind: 'bundle', bytes: answer.body }
-  const message = 'The bundle that was received does not have the signed SHA-256.'
+  const message = 'The SHA-256 of the received bundle does not match the signed one.'
   return { kind: 'refused', why: { code: 'ERR_BUNDLE_ALTERED', message } }
 }

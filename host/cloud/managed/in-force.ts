@@ -100,7 +100,7 @@ export function createInForce(needs: Needs): InForce {
     await kept.put({ ...last, done, settings: state.settings })
     for (const { name, code, message } of failed)
       log.error({ solution: name, code, number: state.number, why: message }, FAILED)
-    if (failed.length === 0) log.info({ number: state.number }, 'the desired state of the control center is applied')
+    if (failed.length === 0) log.info({ number: state.number }, 'the desired state from the control center was applied')
     return null
   }
 
@@ -151,4 +151,4 @@ function isFinished({ state, done }: KeptState): boolean {
 }
 
 const FAILED = 'a version in the desired state was rejected: the previous version keeps running'
-const UNFINISHED = 'the desired state of the control center is not applied yet: the host retries'
+const UNFINISHED = 'the desired state from the control center is not applied yet: the host will retry'

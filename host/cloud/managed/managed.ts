@@ -57,7 +57,7 @@ export function createManaged(parts: ManagedParts): Managed {
     while (!signal.aborted) {
       const begun = performance.now()
       const wait = await round().catch((error: Error) => {
-        log.error({ stack: error.stack }, 'the desired state of the control center could not be processed')
+        log.error({ stack: error.stack }, 'the desired state from the control center could not be processed')
         return pauses.next()
       })
       const rest = Math.max(wait, SHORTEST_ROUND - (performance.now() - begun))

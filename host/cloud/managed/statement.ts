@@ -71,8 +71,8 @@ export type Taken = { readonly number: number; readonly hash: string }
 export function checkSuccession({ state, hash }: Statement, environment: string | null, taken: Taken | null): boolean {
   if (environment !== null && state.environment !== environment) {
     throw new StatementRefused(
-      `it is for the environment ${state.environment}, but this Satellite belongs to ${environment}: only a new ` +
-        'REMOTE_ENVIRONMENT_TOKEN moves a Satellite',
+      `it is for the environment ${state.environment}, but this Satellite belongs to ${environment}: to move it, set ` +
+        'REMOTE_ENVIRONMENT_TOKEN to a token of that environment',
     )
   }
   if (taken === null || state.number > taken.number) return true

@@ -234,11 +234,11 @@ test.each([
   ],
   [
     { api: 'Custom', clientId: 'id' },
-    'Custom needs "issuer", or else also "authorizationBaseUrl", "jwks_uri", "accessTokenEndpoint"',
+    'Custom needs "issuer" or, without it, also "authorizationBaseUrl", "jwks_uri", "accessTokenEndpoint"',
   ],
   [
     { api: 'Custom', clientId: 'id', jwks_uri: 'https://x.org', response_type: 'id_token' },
-    'Custom needs "issuer", or else also "authorizationBaseUrl"',
+    'Custom needs "issuer" or, without it, also "authorizationBaseUrl"',
   ],
   [
     { ...GOOGLE, response_type: 'id_token', response_mode: 'query' },
@@ -252,7 +252,7 @@ test.each([
   [{ ...GOOGLE, api: 'LinkedIn', response_mode: 'form_post' }, '"response_mode" must be query for LinkedIn'],
   [
     { ...GOOGLE, api: 'Apple', response_mode: 'query' },
-    '"response_mode" must be form_post if the scope for Apple has name or email',
+    '"response_mode" must be form_post if the scope contains name or email (Apple)',
   ],
   [
     { ...GOOGLE, api: 'Apple', teamId: 'a' },

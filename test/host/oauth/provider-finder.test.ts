@@ -121,7 +121,7 @@ test('provider: the error for incomplete settings names what is missing', async 
   const problem = await problemOf(find({ ...ENDPOINTS, issuer: null, tokenEndpoint: null, jwksUri: null }))
   expect([problem.code, problem.message]).toEqual([
     'oauth_configuration',
-    'the settings need "issuer", or else also "accessTokenEndpoint", "jwks_uri"',
+    'the settings need "issuer" or, without it, also "accessTokenEndpoint", "jwks_uri"',
   ])
 })
 

@@ -75,7 +75,7 @@ test('settings test: without settings nothing is requested', async () => {
     endpoints: EARLIER,
     keys: EARLIER,
     secret: EARLIER,
-    clock: ['skipped', 'No response of the provider had a Date header.'],
+    clock: ['skipped', 'No response from the provider had a Date header.'],
   })
   expect(asked).toEqual([])
 })
@@ -128,5 +128,5 @@ test.each([
 
 test('settings test: without a date in the responses, the clock is not checked', async () => {
   const { clock } = await tester(SOUND, null).run(CUSTOM)
-  expect(clock).toEqual(['skipped', 'No response of the provider had a Date header.'])
+  expect(clock).toEqual(['skipped', 'No response from the provider had a Date header.'])
 })

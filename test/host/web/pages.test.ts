@@ -433,7 +433,7 @@ describe('pages: OAuth problem, with what is known about it', () => {
     ['configuration', null, 'This server can’t use the sign-in settings of CRM.'],
     ['configuration', 'refused', 'Google did not accept the sign-in request of CRM.'],
     ['configuration', 'address', 'CRM has no sign-in settings for the URL that you opened.'],
-    ['expired', null, 'The response doesn’t match an open sign-in of this browser.'],
+    ['expired', null, 'The response doesn’t match a sign-in in progress in this browser.'],
     ['expired', 'unreadable', 'The response of the sign-in service could not be read'],
     ['expired', 'signed-out', 'Google signed you out before this sign-in was completed.'],
   ] as const)('%s, %s', (page, detail, said) => {
