@@ -1,9 +1,9 @@
 /**
- * Whether a script may send a browser to an address: http, https, mailto, or a path on the same server. Uses the URL
- * parser, as browsers do, instead of matching the text.
+ * Whether a script may send a browser to a URL: http, https, mailto, or a path on the same server. Uses the URL parser,
+ * as browsers do, instead of matching the text.
  */
 export function isAllowedAddress(address: string): boolean {
-  // URL parsers strip or convert these characters, so such an address would not lead where it seems to.
+  // URL parsers strip or convert these characters, so such a URL would not lead where it seems to.
   if (address.length > 2048 || /[\p{Cc}\s\\]/u.test(address) || !address.isWellFormed()) return false
   const base = 'http://same-server.invalid'
   const url = URL.parse(address, base)

@@ -3,8 +3,8 @@ import type { FromSandbox } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
 /**
- * Starts to answer a guest's request and reports immediately whether the request can change something. If answering
- * fails, the script gets "plugin.method failed", or the message of a `ScriptError`.
+ * Starts handling a guest's request and reports immediately whether it can change something. If the request fails, the
+ * script gets "plugin.method failed", or the message of a `ScriptError`.
  */
 export type RequestHandler = (
   plugin: string,
@@ -12,7 +12,9 @@ export type RequestHandler = (
   args: readonly Json[],
 ) => { readonly changes: boolean; readonly value: Promise<Json> }
 
-/** @param changes called before the answer if the request can change something, since the process may die in between */
+/**
+ * @param changes called before the request is handled if it can change something, since the process may die in between
+ */
 export async function answerRequest(
   process: SandboxProcess,
   message: Extract<FromSandbox, { kind: 'request' }>,
@@ -25,7 +27,7 @@ export async function answerRequest(
     if (begun.changes) changes()
     process.send({ ...reply, ok: true, value: await begun.value })
   } catch (error) {
-    // Without a message, the guest part names the binding that failed by the path that scripts use.
+    // Without a message, the guest part writes one that names the failed binding by the path that scripts use.
     process.send({ ...reply, ok: false, value: error instanceof ScriptError ? error.message : null })
   }
 }

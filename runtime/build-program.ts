@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, sta
 import { dirname, join } from 'node:path'
 import { build } from 'rolldown'
 
-/** How long builds of other sources are kept, in ms: a running host may still load parts of one. */
+/** How long builds from other versions of the sources are kept, in ms: a running host may still load parts of one. */
 const KEPT = 24 * 60 * 60 * 1000
 
 const [main = '', folder = ''] = process.argv.slice(2)
@@ -22,12 +22,12 @@ await build({
   external: ['isolated-vm'],
   output: { dir: created, format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: '[name].cjs' },
 })
-// The user that starts the host may not be the one that built it.
+// The user that starts the host may not be the user that built the program.
 chmodSync(created, 0o755)
 try {
   renameSync(created, folder)
 } catch (error) {
   rmSync(created, { recursive: true })
-  // Another process built the same program in the meantime.
+  // Another process has built the same program in the meantime.
   if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
 }

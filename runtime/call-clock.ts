@@ -1,14 +1,14 @@
-/** The time of one call: its start, the time left of its limit, and an alarm. */
+/** Measures the time of one call: its start, the time that is left, and an alarm. */
 export interface CallClock {
   /** The limit in ms. */
   readonly allowed: number
-  /** In ms, on the clock `now`; null before the call begins. */
+  /** When the call began, in ms on the clock `now`; null before it begins. */
   readonly startedAt: () => number | null
   /** Starts the clock and cancels any alarm. */
   readonly begin: () => void
-  /** Whole ms since the call began; 0 before that. */
+  /** Time since the call began, in whole ms; 0 before it begins. */
   readonly elapsed: () => number
-  /** Time left of the limit, in ms; negative once it is exceeded. */
+  /** Time left until the limit, in ms; negative once it is exceeded. */
   readonly left: () => number
   /** Resumes the clock if it is stopped. @returns the time left, in whole ms, at least 1 */
   readonly run: () => number
@@ -28,7 +28,7 @@ export interface CallClock {
  */
 export function createCallClock(allowed: number, now: () => number = () => performance.now()): CallClock {
   let startedAt: number | null = null
-  /** Time left when the clock last stopped. */
+  /** The time that was left when the clock last stopped. */
   let left = allowed
   let runsSince: number | null = null
   let timer: NodeJS.Timeout | null = null

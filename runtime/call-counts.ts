@@ -2,17 +2,17 @@ import type { Limits } from './limits.ts'
 import type { Failed } from './outcome.ts'
 
 /**
- * Limits of one call that the host counts itself. The guest enforces them too and reports to the script which one it
- * exceeded, but a compromised sandbox process may not.
+ * Limits of one call that the host itself enforces. The guest enforces them too and tells the script which one it
+ * exceeded, but a compromised sandbox process might not.
  */
 export interface CallCounts {
-  /** @returns the failure of the call if it made too many requests; null: answer this one */
+  /** @returns the call's failure if it made too many requests; null if this request may be handled */
   request(milliseconds: number): Failed | null
-  /** @returns false if the line must be dropped */
+  /** @returns false if the log line must be dropped */
   logLine(): boolean
 }
 
-/** The line in which the guest reports that it drops further ones. */
+/** The log line in which the guest reports that it drops further lines. */
 const LAST_LINE = 1
 
 export function createCallCounts({ CALL_REQUESTS, LOG_LINES }: Limits): CallCounts {

@@ -24,14 +24,14 @@ export interface CheckProcesses {
 }
 
 /**
- * Delay in ms before the next process starts, so that work that follows a check, such as clients that move to the new
- * version, gets the processors first.
+ * Delay in ms before the next process starts, so that work that follows a check gets the CPU first, such as moving
+ * clients to the new version.
  */
 const READY_AFTER = 200
 
 /**
- * @param keepsReady keeps one process that has already loaded what checks need, for hosts where someone waits for each
- * upload: it takes 40 MB and saves most of the time of a small upload
+ * @param keepsReady whether to keep one process in which the code for checks is already loaded, for hosts where someone
+ * waits for each upload. It takes 40 MB and saves most of the time of a small upload.
  */
 export function createCheckProcesses(
   limits: Limits,
@@ -40,7 +40,7 @@ export function createCheckProcesses(
 ): CheckProcesses {
   const checking = new Set<SandboxProcess>()
   const turns = createGate(availableParallelism())
-  /** Killed to free memory: their checks say nothing about the upload. */
+  /** Processes that were killed to free memory; the result of their checks doesn't mean that the upload is invalid. */
   const endedForRoom = new Set<number>()
   let ready: SandboxProcess | null = null
   let later: NodeJS.Timeout | undefined
@@ -66,7 +66,7 @@ export function createCheckProcesses(
   }
 
   async function checkInOwn(...[files, prepare, probes]: Parameters<CheckProcesses['check']>): Promise<UploadCheck> {
-    // Any spare that is left is reserved for a login.
+    // Any remaining spare is reserved for a login.
     if (pool.isFull()) throw memoryFull()
     const process = await take()
     if (process === null) {
@@ -75,7 +75,7 @@ export function createCheckProcesses(
       return refusedCheck({ code: 'script_crashed', file: '', message })
     }
     checking.add(process)
-    // UPLOAD_CHECK_TIME is wall clock time: in the background, behind busy solutions, even valid files would exceed it.
+    // UPLOAD_CHECK_TIME is wall-clock time. At a low priority, beside busy solutions, even valid files would exceed it.
     bringForward(process.pid)
     // Starting a process slows down the check, so do it only if no spare is left for a login.
     if (pool.spares().length === 0) pool.fill()

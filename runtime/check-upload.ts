@@ -4,7 +4,7 @@ import type { CheckedFiles, FromSandbox, SandboxSolution, Unit, UploadFiles } fr
 import type { SandboxProcess } from './sandbox-process.ts'
 import { DEADLINE_GRACE } from './served-call.ts'
 
-/** What the upload's own sandbox process found. */
+/** The results from the upload's sandbox process. */
 export type UploadCheck = {
   readonly checked: CheckedFiles | null
   readonly faults: readonly Fault[]
@@ -30,7 +30,7 @@ export async function checkUpload(
   probes: readonly Probe[],
   limits: Limits,
 ): Promise<UploadCheck> {
-  // The stripped scripts and tables are sent back in one frame, JSON-escaped.
+  // The process sends back the stripped scripts and tables in one JSON-escaped frame.
   process.allowLargeFrames(2 * limits.BUNDLE_UNPACKED + 1024 ** 2)
   const ask = conversation(process)
   const time = limits.UPLOAD_CHECK_TIME
@@ -45,8 +45,8 @@ export async function checkUpload(
   for (const [index, { isNeeded, ...probe }] of probes.entries()) {
     if (faults.length > 0) break
     if (isNeeded?.(found) === false) continue
-    // A client's context is created from scratch. The process itself limits the time of its scripts and reports if they
-    // exceed it.
+    // A client's context is created from scratch, so this takes longer. The process itself limits the time of the
+    // scripts and reports if they exceed it.
     const probeTime = probe.unit === 'main' ? time : limits.LOAD_TIME + DEADLINE_GRACE
     let file = ''
     const probed = await ask({ kind: 'probe', id: index, ...probe }, 'probed', probeTime, (name) => {
@@ -74,7 +74,7 @@ function lostFault(why: 'timeout' | 'ended', what: string, time: number): Fault 
 }
 
 /**
- * Sends questions sequentially and reports which file is loading meanwhile. Answers of another kind than expected are
+ * Sends messages one at a time, and meanwhile keeps track of which file is loading. Unexpected kinds of responses are
  * dropped, except `hung`, which counts as a timeout.
  */
 function conversation(process: SandboxProcess) {

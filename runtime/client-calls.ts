@@ -17,11 +17,11 @@ import {
 } from './served-call.ts'
 
 /**
- * How long a call may wait to begin, and then in total behind other clients' steps, in ms. client-isolate.ts ends a
- * call that waits longer.
+ * How long a call may wait before it begins, and afterwards in total while other clients' steps run, in ms.
+ * client-isolate.ts ends a call that waits longer.
  */
 const QUEUE_TIME = 10_000
-/** How long the process needs to find that a step cannot be interrupted, plus a margin, in ms. */
+/** How long the process needs to detect that a step can't be interrupted, plus a margin, in ms. */
 export const HUNG_TIME = 3000
 
 /** A call of a client, or the opening of one. */
@@ -33,7 +33,7 @@ export type ClientCall = ServedCall & {
   changedSomething: boolean
 }
 
-/** The host's state of a client. */
+/** The host's state for a client. */
 export type HeldClient = {
   readonly id: number
   readonly waiting: ClientCall[]
@@ -50,14 +50,14 @@ export type ClientCallsEvents = {
 
 export type ClientCalls = ReturnType<typeof createClientCalls>
 
-/** The calls of the clients of one process. Each client's calls run sequentially. */
+/** The calls of all clients in one process. Each client's calls run sequentially. */
 export function createClientCalls(
   process: SandboxProcess,
   limits: Limits,
   end: ProcessEnd<ClientCall>,
   events: ClientCallsEvents,
 ) {
-  /** Calls sent to the process, by id, with their client. */
+  /** Calls that were sent to the process, by id, with their client. */
   const sent = new Map<number, { readonly call: ClientCall; readonly client: HeldClient }>()
 
   function sendNext(client: HeldClient): void {
@@ -74,7 +74,7 @@ export function createClientCalls(
   function started(call: ClientCall): void {
     if (call.clock.startedAt() !== null) return
     call.clock.begin()
-    // The process notices a wait that is too long only at the call's turn, after another client's step.
+    // The process detects too long a wait only when it is the call's turn, after another client's step.
     const step = Math.max(limits.LOAD_TIME, limits.CALL_TIME, limits.AUTHENTICATOR_TIME)
     endBy(call, QUEUE_TIME + call.clock.allowed + step)
   }

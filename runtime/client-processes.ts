@@ -12,16 +12,16 @@ import { createVersionWorkers, noteKill } from './version-workers.ts'
 
 /**
  * The sandbox processes of open clients. A version's clients don't share processes with its logins, since a login
- * blocks its process while it runs. They also have a separate pause for when their processes are killed repeatedly.
+ * blocks its process while it runs. If their processes are killed repeatedly, they are also paused separately.
  */
 export interface ClientProcesses {
   /**
    * Opens a client: a persistent context with the scripts of unit `main`. Never rejects because of what a script does.
-   * @returns the client, or why it failed: an error in the scripts, or `sandbox_busy` (with `retryAt` while the
-   * version's clients are paused)
+   * @returns the client, or why it could not be opened: an error in the scripts, or `sandbox_busy` (with `retryAt`
+   * while the version's clients are paused)
    */
   open(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
-  /** Gives the version no new clients in its current processes, and ends those without clients. */
+  /** Stops giving new clients to the version's current processes, and ends those without clients. */
   retire(key: string): void
   /** End of the pause of the version's clients, in epoch ms; null if they are not paused. */
   retryAt(key: string): number | null
@@ -37,14 +37,14 @@ export interface ClientProcesses {
   makeRoom(isUrgent: boolean): number | null
   /** Ends a process even if its clients are active: they are notified that they have ended. */
   readonly end: (worker: ClientWorker) => void
-  /** Ends processes without clients that were unused for `SANDBOX_IDLE`, and pings the others. */
+  /** Ends processes without clients that have been unused for `SANDBOX_IDLE`, and pings the others. */
   sweep(): void
   stop(): void
 }
 
-/** Clients of one process share its memory, and all end when a script crashes it. */
+/** Maximum clients per process. They share its memory, and all of them end if a script crashes it. */
 const CLIENTS_PER_PROCESS = 300
-/** If other clients crash the process while a client is opening, the client is opened again. */
+/** How often a client is opened again if other clients crash the process while it is opening. */
 const TRIES = 2
 
 export function createClientProcesses(
@@ -110,7 +110,7 @@ export function createClientProcesses(
       try {
         return await open(version, handlers)
       } catch (error) {
-        // The host failed, such as in an operator's plugin. The author cannot fix that but needs to know.
+        // The host failed, for example in an operator's plugin. The author can't fix that but needs to know.
         const message = `the solution could not be loaded: ${error instanceof Error ? error.message : 'unknown error'}`
         return { ...CRASHED, message }
       }

@@ -7,25 +7,25 @@ import { createProcessWatch, type ProcessWatch, WATCH } from './process-watch.ts
 import type { SandboxProcess } from './sandbox-process.ts'
 import { latestStarted } from './served-call.ts'
 
-/** While a call runs for longer than this, in ms, and the process is busy, the process runs in the background. */
+/** If a call runs longer than this (in ms) and the process is busy, the process gets a lower priority. */
 const LONG_CALL = 250
 
 export type ClientWorkerWatch = Omit<ProcessWatch, 'grown'> & {
   readonly stopIfQuiet: () => void
   readonly watchMemory: () => void
-  /** Kills the process because of what a call that has ended left running. */
+  /** Kills the process because of work that an ended call left running. */
   readonly killHung: () => void
-  /** The call used up the isolate's memory and ended. The isolate may still grow. */
+  /** Reports that the call used up the isolate's memory and ended. The isolate may still grow. */
   readonly outOfMemory: (call: ClientCall) => void
-  /** Keeps watching for this many ms: calls that have ended for the host may still run in the process. */
+  /** Keeps watching for this many ms, because calls that have ended for the host may still run in the process. */
   readonly watchFor: (milliseconds: number) => void
-  /** The call that ran out of memory, if the process had to be killed for what the call left behind. */
+  /** The call that ran out of memory, if the process had to be killed because of work that the call left running. */
   readonly blamed: () => ClientCall | null
 }
 
 /**
  * Watches a process for clients: memory, and CPU time while calls run.
- * @param calls those that run, and whether there are any
+ * @param calls the running calls, and whether there are any
  */
 export function createClientWorkerWatch(
   process: SandboxProcess,
@@ -60,7 +60,7 @@ export function createClientWorkerWatch(
     else end.killFor(culprit, { ...failure, milliseconds: culprit.clock.elapsed() })
   }
 
-  /** The call has ended, but work that it started still runs. */
+  /** The call has ended, but work that it started is still running. */
   function killHung(): void {
     if (end.killed() !== null) return
     blamed = lastMemory
@@ -68,7 +68,7 @@ export function createClientWorkerWatch(
   }
 
   /**
-   * One solution's long handlers must not slow down other solutions’ logins. The lower priority lasts only while they run.
+   * One solution's long handlers must not slow down other solutions’ logins. The priority is lower only while they run.
    */
   function watchProcessor(): void {
     const time = processorTime(process.pid)

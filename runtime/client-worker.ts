@@ -10,8 +10,8 @@ import type { LogHandler } from './served-call.ts'
 
 export type ClientWorkerEvents = {
   /**
-   * The process was killed or has exited, and its clients have ended. `culprits` are the log handlers of the calls that
-   * caused it. There may be none even if `wentWell` is false.
+   * The process was killed or has exited, and its clients have ended. `culprits` contains the log handlers of the calls
+   * that caused it; it may be empty even if `wentWell` is false.
    */
   readonly gone: (worker: ClientWorker, wentWell: boolean, culprits: readonly LogHandler[]) => void
   /** The process has exited, and its memory is free. */
@@ -24,24 +24,24 @@ export interface ClientWorker {
   readonly pid: number
   /** Includes clients that are still opening. */
   readonly clientCount: () => number
-  /** Calls that run or wait. */
+  /** The number of running and queued calls. */
   readonly callCount: () => number
   /** Epoch ms of the last start or end of a call or client. */
   readonly lastUsed: () => number
-  /** @returns null if the process ended in the meantime because of other clients */
+  /** @returns null if other clients caused the process to end in the meantime */
   readonly open: (handlers: LogHandler) => Promise<SandboxClient | Failed | null>
   /** Ends the process once it has no clients. */
   readonly retire: () => void
   readonly kill: () => void
-  /** The process was killed or has exited: send it nothing more. */
+  /** Whether the process was killed or has exited, so that nothing more may be sent to it. */
   readonly isEnding: () => boolean
-  /** Kills the process if it did not answer the last ping. */
+  /** Kills the process if it did not respond to the last ping. */
   readonly checkHeartbeat: () => void
-  /** Null unless it was started for debugging. */
+  /** Null unless the process was started for debugging. */
   readonly debug: SandboxProcess['debug']
 }
 
-/** Queued calls per client. No person clicks this fast. */
+/** Maximum queued calls per client. No person clicks this fast. */
 const MOST_WAITING = 100
 
 export function createClientWorker(
@@ -120,7 +120,7 @@ export function createClientWorker(
       close() {
         if (client.isGone) return
         process.send({ kind: 'close', client: client.id })
-        // A running call may continue until its limit.
+        // A running call may continue until its time limit.
         if (client.running) watch.watchFor(client.running.clock.allowed + HUNG_TIME)
         loseClient(client.id, 'the client was closed')
         watch.stopIfQuiet()
@@ -159,7 +159,7 @@ export function createClientWorker(
     )
   }
 
-  /** If the culprit is unknown, all running calls are suspects. */
+  /** If the culprit is unknown, any running call may have caused it. */
   function suspects(running: readonly ClientCall[]): readonly ClientCall[] {
     const blamed = watch.blamed()
     return blamed === null ? running : [blamed]

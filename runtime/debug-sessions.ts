@@ -12,7 +12,7 @@ export type DebugListener = {
 export interface DebugSession {
   /** @param message a Chrome DevTools protocol message */
   send(message: string): void
-  /** A script that the debugger paused continues. */
+  /** Detaches the debugger. A script that it paused continues. */
   close(): void
 }
 

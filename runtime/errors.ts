@@ -6,7 +6,10 @@ export interface ErrorCodes {
 
 export type ErrorCode = keyof ErrorCodes
 
-/** Extra data of a `PlatformError` for the response. Never a secret: below status 500, all of it may be shown. */
+/**
+ * Additional data of a `PlatformError` for the response. It must not contain secrets: if the status is below 500, all
+ * of it may be shown.
+ */
 export type ErrorDetails = Readonly<Record<string, unknown>>
 
 /** The platform's only error class. Callers branch on `code`; the message is for people and may change. */

@@ -1,7 +1,7 @@
 /** A semaphore: lets `width` callers in, the rest wait in line. */
 export interface Gate {
   /**
-   * Waits for its turn, for at most `patience` ms.
+   * Waits for a free place, for at most `patience` ms.
    * @returns false on timeout; otherwise the caller must call `leave`
    */
   enter(patience?: number): Promise<boolean>
@@ -11,7 +11,7 @@ export interface Gate {
 }
 
 export function createGate(width: number): Gate {
-  /** Each entry takes the turn offered to it, or returns false if it has given up. */
+  /** Each entry takes the place offered to it, or returns false if it has given up. */
   const waiting: (() => boolean)[] = []
   let inside = 0
 

@@ -1,6 +1,6 @@
 /**
- * A host as a URL parser writes it: lower case, Punycode, IPv4 as four decimal parts, IPv6 in brackets; without the
- * trailing dot of a fully qualified name. `port` is null if none is written.
+ * A host in the form that a URL parser returns: lower case, Punycode, IPv4 as four decimal parts, IPv6 in brackets;
+ * without the trailing dot of a fully qualified name. `port` is null if absent.
  */
 export type HostPort = { readonly host: string; readonly port: number | null }
 
@@ -14,7 +14,7 @@ export function readHostPort(text: string): HostPort | null {
   return host.startsWith('[') || isHostName(host) ? { host, port } : null
 }
 
-/** Host and port of an http or https URL; the port defaults to that of the scheme. */
+/** Returns the host and port of an http or https URL. The default is the scheme's port. */
 export function hostPortOf(url: URL): { readonly host: string; readonly port: number } {
   return { host: hostOf(url), port: url.port === '' ? schemePort(url) : Number(url.port) }
 }

@@ -1,6 +1,6 @@
 /**
- * Every limit of the platform in one table: the key is the property that sets it, and the default is written in the
- * property's own format. The settings (`host/config`), the docs and the code that enforces them all read this table.
+ * All of the platform's limits in one table: the key is the property that sets the limit, and the default is written in
+ * the property's format. The settings (`host/config`), the docs and the code that enforces them all read this table.
  *
  * Units: time `ms|s|m|h|d`, size in bytes with `k|m|g` (1024), count without a unit.
  */
@@ -142,13 +142,13 @@ export function parseQuantity(kind: LimitEntry['kind'], text: string): number | 
   return match && factor !== undefined && factor !== null ? Number(match[1]) * factor : null
 }
 
-/** The format of a limit's value, for error messages. */
+/** Describes the format of a limit's value, for error messages. */
 export function quantityForm(kind: LimitEntry['kind']): string {
   const units = Object.keys(UNITS[kind]).filter((unit) => unit !== '')
   return units.length === 0 ? 'a whole number' : `a whole number with one of the units ${units.join(', ')}`
 }
 
-/** The default limits with `overrides` applied; used by tests and the settings. */
+/** Returns the default limits, with `overrides` applied. Used by tests and the settings. */
 export function createLimits(overrides: Partial<Record<LimitName, number>> = {}): Limits {
   const limits = {} as Record<LimitName, number>
   for (const name of Object.keys(LIMITS) as LimitName[]) {

@@ -12,7 +12,7 @@ import { createQuarantine } from './quarantine.ts'
 import { createVersionWorkers, noteKill } from './version-workers.ts'
 import { createWorker, type Worker } from './worker.ts'
 
-/** The sandbox processes of logins and of other calls that need no client. */
+/** The sandbox processes for logins and for other calls that need no client. */
 export interface LoginProcesses {
   /** Runs one entry function. Never rejects because of what a script does: every result is an outcome. */
   call(version: Loadable, call: SandboxCall, handlers: CallHandlers): Promise<Outcome>
@@ -33,25 +33,25 @@ export interface LoginProcesses {
 export type LoginProcessesOptions = {
   readonly limits: Limits
   readonly pool: Pick<ProcessPool, 'take' | 'fillSoon' | 'isFull' | 'whenRoom'>
-  /** Each version has one process, to which debuggers attach. */
+  /** Whether each version has only one process, to which debuggers attach. */
   readonly isDebugging: boolean
   readonly killed: (reason: Failed['code'] | 'hung') => void
 }
 
-/** A version gets another process once each of its processes has this many calls. One core is left to the host. */
+/** A version gets another process once each of its processes has this many calls. One core is left for the host. */
 const HOT = 2
 const MOST_PROCESSES = Math.max(1, availableParallelism() - 1)
 /**
- * Solutions whose processes were killed recently start a call only if no more than this many of their calls and other
- * long calls run. A low priority is not enough: while such a script uses the processor, others wait some milliseconds,
- * until the kernel reschedules, at each step of a login.
+ * If a solution's processes were killed recently, it starts a call only while at most this many calls from such
+ * solutions and other long calls are running. A low priority is not enough: while such a script uses the CPU, each step
+ * of another login waits some milliseconds until the kernel reschedules.
  */
 const LONG_CALLS = MOST_PROCESSES
 /** How long such a call waits for its turn, in ms. */
 const TURN_TIME = 10_000
 /**
- * A version whose calls arrive one at a time, but this many in a row before the next context was ready, gets a second
- * process.
+ * A version gets a second process if this many calls in a row arrive one at a time, but each before the next context is
+ * ready.
  */
 const HOT_IN_A_ROW = 30
 const MOST_IN_TURN = Math.min(2, availableParallelism())
@@ -78,7 +78,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
       if (quarantine.isSuspect(pending.version.key) && !pending.hasTurn) await takeTurn(pending)
       else await findWorker(pending)
     } catch (error) {
-      // The host failed, such as in an operator's plugin. The author cannot fix that but needs to know.
+      // The host failed, for example in an operator's plugin. The author can't fix that but needs to know.
       const message = `the solution could not be loaded: ${error instanceof Error ? error.message : 'unknown error'}`
       pending.settle({ ...CRASHED, message })
     }
@@ -98,7 +98,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     }
   }
 
-  /** The call already runs, so it does not wait for a turn. Others wait for it. */
+  /** The call is already running, so it does not wait for its turn. Other calls wait for it. */
   async function isLong(pending: PendingCall): Promise<void> {
     if (pending.hasTurn) return
     suspectTurns.force()
@@ -110,7 +110,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     const { version } = pending
     const retryAt = quarantine.retryAt(version.key)
     if (retryAt !== null) return pending.settle(quarantined(retryAt))
-    // A retried call was admitted before.
+    // A retried call has already been admitted.
     const mayBegin = pending.replayed || !pool.isFull() || (await pool.whenRoom())
     if (!mayBegin) return pending.settle(busy(MEMORY_FULL))
     const serving = workers.of(version.key)
@@ -162,7 +162,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     worker.retire()
   }
 
-  /** The one unused for the longest time first. */
+  /** Sorts processes by how long they have been unused, longest first. */
   function idle(): Worker[] {
     const found = [...workers.living].filter((one) => one.callCount() === 0 && workers.of(one.key).includes(one))
     return found.sort((a, b) => a.lastUsed() - b.lastUsed())
@@ -212,7 +212,7 @@ function isHot(worker: Worker, count: number): boolean {
   return worker.callsInARow() >= HOT_IN_A_ROW && count < MOST_IN_TURN
 }
 
-/** If both are equally busy, prefers the one that had more time to create the context for its next call. */
+/** If both are equally busy, prefers the one that has had more time to create the context for its next call. */
 function isLess(one: Worker, other: Worker): boolean {
   const difference = one.callCount() - other.callCount()
   return difference < 0 || (difference === 0 && one.lastEnded() < other.lastEnded())

@@ -5,17 +5,20 @@ import { memoryOf } from './process-memory.ts'
 
 /** All values in bytes. */
 export type MemoryState = {
-  /** The limit in force: the lower of `RUNTIME_XMX` and what the control groups allow. */
+  /** The effective limit: the lower of `RUNTIME_XMX` and the limits of the control groups. */
   readonly maximum: number
   /** `RUNTIME_XMX`. */
   readonly configured: number
   /** The lowest limit of the control groups that the host is in; null if none has one. */
   readonly groupLimit: number | null
-  /** The part of `maximum` in use by the host and all its processes, or more if a control group reports more. */
+  /**
+   * The memory used by the host and all its processes, or more if a control group reports more. Compare it with
+   * `maximum`.
+   */
   readonly used: number
 }
 
-/** How much memory the host and all its processes may use together, and how much they do use. */
+/** Measures how much memory the host and all its processes may use in total, and how much they use. */
 export interface MemoryBound {
   /** @param processes those of the pool that count as more or less than they use, see there */
   measure(processes: PoolProcesses): MemoryState
@@ -27,11 +30,13 @@ export interface MemoryBound {
 }
 
 export type PoolProcesses = {
-  /** All processes that the supervisor knows; the host's other children are looked up in the system. */
+  /**
+   * All processes that the supervisor knows. The host's other child processes are found through the operating system.
+   */
   readonly known: readonly number[]
-  /** Just started: small, but about to grow. */
+  /** Processes that have just started: small, but about to grow. */
   readonly begun: readonly number[]
-  /** Killed but not exited: they exit before their replacements have grown. */
+  /** Processes that were killed but have not exited yet. They will exit before their replacements have grown. */
   readonly leaving: readonly number[]
 }
 
@@ -44,17 +49,17 @@ export type MemoryBoundOptions = {
   readonly heap?: () => { readonly used: number; readonly limit: number }
 }
 
-/** What a process that does not serve anything yet is counted as, in bytes (19 MB measured for one in use). */
+/** The assumed size of a process that does not serve anything yet, in bytes (19 MB measured for one in use). */
 export const NEW_PROCESS = 24 * 1024 ** 2
 /**
  * The part of a control group’s limit that is left free, and its minimum in bytes. Chosen here: beyond RUNTIME_XMX
  * nothing is killed immediately, but at the group’s limit the kernel kills, and it counts memory that no process shows:
- * page tables, sockets, files in memory. A command in the container needs some, too. With this reserve, no process was
- * killed in `npm run long -- memory`.
+ * page tables, sockets, files in memory. A command that is run in the container needs some memory, too. With this
+ * reserve, no process was killed in `npm run long -- memory`.
  */
 const RESERVED = 1 / 16
 const LEAST_RESERVED = 32 * 1024 ** 2
-/** Above this part of its limit, V8 keeps collecting garbage to stay below it. */
+/** Above this fraction of its limit, V8 keeps collecting garbage to stay below the limit. */
 const HEAP_FULL = 0.9
 
 export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
@@ -76,7 +81,7 @@ export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
     return own + Math.max(...[...working, ...starting].map(({ shared }) => shared))
   }
 
-  /** How much a control group's usage will change once leaving processes have exited and new ones have grown. */
+  /** Returns how much a control group's usage will change once killed processes have exited and new ones have grown. */
   function change({ begun, leaving }: PoolProcesses): number {
     const grown = begun.map((pid) => Math.max(0, NEW_PROCESS - memory(pid).own))
     return total(grown) - total(leaving.map((pid) => memory(pid).own))
@@ -87,7 +92,7 @@ export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
       const limited = groups().map(({ limit, used }) => ({ limit: less(limit), used, whole: limit }))
       const maximum = Math.min(configured, ...limited.map(({ limit }) => limit))
       const changes = limited.length === 0 ? 0 : change(processes)
-      // Others in the group, such as a pod's second container, reduce what it leaves to the host.
+      // Other processes in the group, such as a pod's second container, reduce the memory that is left for the host.
       const left = limited.map(({ limit, used }) => limit - used - changes)
       const used = maximum - Math.min(maximum - held(processes), ...left)
       const groupLimit = limited.length === 0 ? null : Math.min(...limited.map(({ whole }) => whole))
@@ -100,24 +105,25 @@ export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
   }
 }
 
-/** Rounds a limit down to whole MB, as operators write it. */
+/** Rounds a limit down to whole MB, the unit that operators use. */
 export function wholeMegabytes(bytes: number): number {
   return Math.floor(bytes / 1024 ** 2)
 }
 
-/** The part of a control group's limit that the host may use, in bytes. */
+/** Returns the part of a control group's limit that the host may use, in bytes. */
 function less(limit: number): number {
   return limit - Math.max(limit * RESERVED, LEAST_RESERVED)
 }
 
-/** The control group limit that leaves `maximum` to the host, in bytes. */
+/** Returns the control group limit that leaves `maximum` for the host, in bytes. */
 export function groupLimitFor(maximum: number): number {
   return Math.ceil(Math.max(maximum + LEAST_RESERVED, maximum / (1 - RESERVED)))
 }
 
 /**
- * The processes that the main thread of this one started, including embedded databases; empty if the kernel does not
- * list them. @see proc_tid_children(5)
+ * Returns the child processes started by this process's main thread, including embedded databases; empty if the kernel
+ * does not list them.
+ * @see proc_tid_children(5)
  */
 export function ownChildren(): readonly number[] {
   try {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A control group with a memory limit that contains this process, directly or through a parent. In bytes. */
+/** A control group with a memory limit that contains this process, directly or through a child group. In bytes. */
 export type LimitedGroup = {
   readonly limit: number
   /** Memory of all its processes, without the file cache that the kernel reclaims before it kills. */
@@ -17,13 +17,13 @@ export type CgroupMemory = () => readonly LimitedGroup[]
 /** How often limits and locations of groups are looked up, in ms: an orchestrator may change both. */
 const FIND_EVERY = 2_000
 /**
- * Minimum interval between counts of reclaimable memory, in ms: on a machine with many cores, one count takes the
- * kernel 2 ms.
+ * Minimum interval in ms between measurements of reclaimable memory. On a machine with many cores, one takes the kernel
+ * 2 ms.
  */
 const COUNT_CACHE_EVERY = 250
-/** Reclaimable memory is not counted while less than this part of the limit is used. */
+/** Reclaimable memory is not measured while less than this fraction of the limit is used. */
 const NEAR = 1 / 2
-/** Version 1 expresses "none" as the largest multiple of a page; no machine has this much memory, in bytes. */
+/** In bytes. Version 1 expresses "no limit" as the largest multiple of a page; no machine has this much memory. */
 const NO_LIMIT = 2 ** 60
 
 /**
@@ -55,12 +55,10 @@ export function createCgroupMemory(root = '/', now: () => number = () => perform
 }
 
 type Files = {
-  /** The lowest applies: above `memory.high` the kernel throttles the processes until they hardly run. */
+  /** The lowest limit applies: above `memory.high`, the kernel throttles the processes until they hardly run. */
   readonly limits: readonly string[]
   readonly used: string
-  /**
-   * Prefix of the fields of `memory.stat`. Those of version 1 with a prefix include the groups below, as `used` does.
-   */
+  /** Prefix of the fields in `memory.stat`. In version 1, fields with a prefix include child groups, as `used` does. */
   readonly prefix: '' | 'total_'
   readonly mapped: string
 }
@@ -92,9 +90,9 @@ function limitOf(folder: string, { limits }: Files): number | null {
 }
 
 /**
- * Memory that the kernel reclaims before it kills, in bytes. Chosen here: the part of the cache in use (`active_file`)
- * that no process has mapped counts, too. Otherwise the files of a large embedded database would get the processes of
- * solutions killed.
+ * Returns the memory that the kernel reclaims before it kills, in bytes. Chosen here: the part of the active cache
+ * (`active_file`) that no process has mapped counts, too. Otherwise the files of a large embedded database would cause
+ * the processes of solutions to be killed.
  */
 function reclaimable(folder: string, { prefix, mapped }: Files): number {
   const stat = read(join(folder, 'memory.stat'))
@@ -102,7 +100,7 @@ function reclaimable(folder: string, { prefix, mapped }: Files): number {
   return of('inactive_file') + Math.max(0, of('active_file') - of(mapped))
 }
 
-/** The group of this process and its parents, if they are visible from here and have a limit. */
+/** The group of this process and its parent groups, if they are visible from here and have a limit. */
 function findGroups(root: string): Group[] {
   const paths = read(join(root, 'proc/self/cgroup')).split('\n').map(membership)
   return read(join(root, 'proc/self/mountinfo'))

@@ -1,14 +1,17 @@
 import { PlatformError } from './errors.ts'
 
-/** Why new work is refused, for the author of a solution. */
+/** Why new work is refused, for the solution's author. */
 export const MEMORY_FULL = 'the memory of the host (RUNTIME_XMX) is used up'
 
-/** In seconds: by then running calls have ended. */
+/** In seconds: by then, running calls have ended. */
 const RETRY_AFTER = 5
 
 const WHY = 'The memory of this host is used up, and there are no idle processes left to end.'
 
-/** Why new work is refused, for the caller. An upload remains valid: it is retried, and no error is reported for it. */
+/**
+ * Why new work is refused, for the caller. An upload remains valid: the caller can retry it, and no error is reported
+ * for the bundle.
+ */
 export function memoryFull(): PlatformError {
   return new PlatformError(
     'ERR_MEMORY_FULL',
@@ -17,7 +20,7 @@ export function memoryFull(): PlatformError {
   )
 }
 
-/** What the operator reads about an upload at startup: nobody else retries it. */
+/** The message for the operator about an upload at startup, since nobody else can retry it. */
 export function whyNotAtStart({ code, message }: PlatformError): string {
   return code === 'ERR_MEMORY_FULL'
     ? `${WHY} Raise RUNTIME_XMX or the limit of the container, and start the host again.`

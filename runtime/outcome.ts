@@ -1,6 +1,6 @@
 import type { Json } from './plugin.ts'
 
-/** How a script call can fail: shared by log, audit and problem+json (design 5.3). */
+/** How a script call can fail: shared by the log, the audit log and problem+json (design section 5.3). */
 export const FAILURES = {
   script_error: 'the script threw an error',
   script_timeout: 'the script ran longer than its limit',
@@ -12,7 +12,7 @@ export const FAILURES = {
 
 export type Failure = keyof typeof FAILURES
 
-/** A position in the customer's own files; lines and columns count from 1. */
+/** A position in the author's own files; lines and columns count from 1. */
 export type Position = { readonly file: string; readonly line: number; readonly column: number }
 
 /** An effect that the script requested: plugin and method name one `Command`. */
@@ -22,7 +22,7 @@ export type Returned = {
   readonly code: 'returned'
   /** The string that the entry function returned, else null. */
   readonly result: string | null
-  /** Set if it returned something other than nothing or a string: a description for the log. */
+  /** Set if it returned a value that is not a string: a description for the log. */
   readonly oddResult?: string
   readonly commands: readonly GuestCommand[]
   readonly milliseconds: number

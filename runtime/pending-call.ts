@@ -3,7 +3,7 @@ import type { GuestLogLine, Outcome } from './outcome.ts'
 import type { SandboxCall, SandboxSolution } from './protocol.ts'
 import type { ServedCall } from './served-call.ts'
 
-/** A solution version for the supervisor: `solution` is called only when a process has to load it. */
+/** A solution version for the supervisor. `solution` is called only when a process has to load the version. */
 export type Loadable = { readonly key: string; readonly solution: () => SandboxSolution }
 
 export type CallHandlers = {
@@ -15,7 +15,7 @@ export type CallHandlers = {
   readonly began?: () => void
 }
 
-/** A login call until it is settled: up to two processes may run it. */
+/** A login call until it is settled. Up to two processes may run it, the second as a retry. */
 export type PendingCall = {
   readonly id: number
   readonly version: Loadable
@@ -23,7 +23,7 @@ export type PendingCall = {
   readonly handlers: CallHandlers
   readonly settle: (outcome: Outcome) => void
   readonly outcome: Promise<Outcome>
-  /** Whether it made a request that can change something: then it is never retried. */
+  /** Whether it made a request that can change something; if so, it is never retried. */
   changedSomething: boolean
   replayed: boolean
   /** Whether it was admitted as one of the limited number of suspects' calls. */
@@ -31,14 +31,15 @@ export type PendingCall = {
 }
 
 /**
- * The call in one process. Its clock starts when the process reports the start, or for a call that is not announced,
- * when it is sent. A call that is lost before it began cannot have killed the process, so it is retried.
+ * The call in one process. Its clock starts when the process reports the start or, if the call is not announced, when
+ * it is sent. A call that is lost before it began can't have caused the process to be killed, so it is retried.
  */
 export type Run = ServedCall & {
   readonly pending: PendingCall
   /**
-   * Whether the process reports the start. The first call of an idle process starts immediately, so the report is
-   * skipped. If the process is lost, such as one that had already died, the call is retried, announced.
+   * Whether the process reports the start ("announced"). In an idle process, the first call starts immediately, so the
+   * report is skipped. If that process is lost, for example because it was already dead, the call is retried and
+   * announced.
    */
   readonly announced: boolean
 }

@@ -1,5 +1,5 @@
-// Everything that differs between operating systems. No other file reads process.platform. Plain JavaScript in old syntax,
-// since the launcher loads it with an old Node.js.
+// Everything that differs between operating systems. No other file reads process.platform. Plain JavaScript in old
+// syntax, since the launcher may load it with an old Node.js.
 
 import { existsSync } from 'node:fs'
 
@@ -33,7 +33,7 @@ export function platformOf(system = process.platform, architecture = process.arc
   const unix = { nodeFile: 'bin/node', shim: '', libc: null, hasGroups: true, hasShell: true, hasModes: true }
   if (system === 'linux') {
     const isGlibc = hasGlibc()
-    // The binaries of these packages need glibc.
+    // The binaries in these packages need glibc.
     const node = isGlibc && oneOf(architecture, ['x64', 'arm64']) ? `node-linux-${architecture}` : null
     return { ...unix, name: 'Linux', lacks: [], node, libc: isGlibc ? 'glibc' : 'musl' }
   }

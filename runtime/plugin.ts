@@ -2,26 +2,25 @@ import type { Manifest } from './bundle/manifest.ts'
 import type { FormDefinition } from './forms/form-definition.ts'
 import type { z } from './zod.ts'
 
-/** What plugins may know about the solution version of a call. */
+/** What plugins may know about a call's solution version. */
 export type SolutionFacts = {
   readonly name: string
   readonly version: string
   readonly sha256: string
   readonly manifest: Manifest
-  /** The reachable modules in order: later ones win. */
+  /** The reachable modules in order; later ones override earlier ones. */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
   /** Texts by locale (`default`, `nl`, `nl-BE`), of main and its modules combined. */
   readonly texts: Tables
-  /** The names of its forms. */
   readonly forms: readonly string[]
-  /** The forms of main and its modules by name, without those of authenticators: the forms of a client. */
+  /** The forms of main and its modules by name, as available in a client: without those of authenticators. */
   readonly definitions: ReadonlyMap<string, FormDefinition>
 }
 
 /**
  * `login`: an authenticator handles one login attempt. `open`: the main solution opens for a page or client.
- * `configuration`: `getOAuthConfig` returns settings; its commands have no effect.
- * The host also uses the call object as the key for the results of the call's commands.
+ * `configuration`: `getOAuthConfig` returns settings; its commands have no effect. The host also uses the call object
+ * as a key to store the results of the call's commands.
  */
 export interface Call {
   readonly kind: 'login' | 'open' | 'configuration'
@@ -33,7 +32,7 @@ export interface Call {
 /** Plain data that crosses the isolate boundary as text. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** An effect that a guest requested: checked again in the host, and applied only after the call succeeded. */
+/** An effect that a guest requested. It is checked again in the host, and applied only after the call succeeded. */
 export type Command = {
   /** Whether it also applies if a login attempt ended without an accepted login. */
   readonly withoutLogin: boolean
@@ -48,26 +47,29 @@ export type Command = {
   apply(call: Call, args: unknown): void
 }
 
-/** A question that a guest awaits, such as a query. */
+/** A request whose response a guest awaits, such as a query. */
 export type Request = {
   readonly check: (args: unknown) => unknown
-  /** Whether it can change something: a call that made such a request is never replayed. */
+  /** Whether it can change something. A call that made such a request is never retried. */
   readonly changes: boolean
   /**
-   * @returns plain data; an error that it throws reaches the script as an Error with the text "name.method failed", a
-   * `ScriptError` with its own message
+   * @returns plain data. If it throws, the script gets an Error with the text "name.method failed" or, for a
+   * `ScriptError`, with its own message.
    * @param args what `check` returned; see `Command.apply`
    */
   answer(call: Call, args: unknown): Promise<Json> | Json
 }
 
-/** Adds one global, such as `security`, to the code of a solution. */
+/** Adds one global, such as `security`, to a solution's code. */
 export interface Plugin {
-  /** The global's name inside the sandbox. Unique among all plugins, even if their bindings are in different places. */
+  /**
+   * The global's name inside the sandbox. Must be unique among all plugins, even if their bindings are in different
+   * places.
+   */
   readonly name: string
   /** `plugins`: the binding is a property of the frozen global `plugins` instead of a global. */
   readonly under?: 'plugins'
-  /** Available in clients only, at no cost to other calls. */
+  /** Available only in clients, so that it adds no cost to other calls. */
   readonly clientsOnly?: true
   /**
    * Source that runs inside the sandbox and builds the global. It imports types, and values only from guest files in
@@ -78,7 +80,7 @@ export interface Plugin {
    * Effects by method. The host checks them again and applies them in order, only after the entry function succeeded.
    */
   readonly commands: Readonly<Record<string, Command>>
-  /** Questions by method. The script awaits the answer, which is plain JSON. */
+  /** Requests by method. The script awaits the response, which is plain JSON. */
   readonly requests?: Readonly<Record<string, Request>>
   /** Data for the guest part that is the same for the whole version. Called once when a version is loaded. */
   readonly settings?: (solution: SolutionFacts) => Json
@@ -87,7 +89,7 @@ export interface Plugin {
    * version is loaded.
    */
   readonly tables?: (solution: SolutionFacts) => Tables
-  /** Data for the guest part that belongs to one call. Called for each call. */
+  /** Data for the guest part that is specific to one call. Called for each call. */
   readonly state?: (call: Call) => Json
 }
 
@@ -107,7 +109,7 @@ export class ScriptError extends Error {
 
 export type Tables = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** A command whose arguments `schema` describes (an array, one entry for each argument). */
+/** Defines a command. `schema` describes its arguments (an array, one entry for each argument). */
 export function command<T>(
   schema: z.ZodType<T>,
   apply: (call: Call, args: T) => void,
@@ -117,7 +119,7 @@ export function command<T>(
   return { withoutLogin, decidesLogin, check: (args) => schema.parse(args), apply }
 }
 
-/** A request whose arguments `schema` describes (an array, one entry for each argument). */
+/** Defines a request. `schema` describes its arguments (an array, one entry for each argument). */
 export function request<T>(
   schema: z.ZodType<T>,
   answer: (call: Call, args: T) => Promise<Json> | Json,

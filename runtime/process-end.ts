@@ -1,10 +1,10 @@
 import type { Failed } from './outcome.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
-/** `well`: no call is to blame. */
+/** `well`: no call caused it. */
 export type KillCause = 'well' | 'error'
 
-/** Why a sandbox process was killed, and how the calls that caused it fail. */
+/** Why a sandbox process was killed, and the failure reported for the calls that caused it. */
 export interface ProcessEnd<Call> {
   /** Null if it was not killed, or not by the host. */
   readonly killed: () => KillCause | null

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 
-/** Linux reports memory in pages of this size, in bytes, on the machines that Solhost supports. */
+/** The page size in which Linux reports memory, in bytes, on the machines that Solhost supports. */
 const PAGE = 4096
 /** Linux reports CPU time in these steps, in ms. */
 const CLOCK_TICK = 10
 
 /**
- * The resident size of a process in bytes, with shared pages counted in full. Cheap enough to poll every 50 ms.
+ * Returns the resident set size of a process in bytes, with shared pages counted in full. Cheap enough to poll every 50
+ * ms.
  * @returns 0 if the process has exited
  */
 export function residentSize(pid: number): number {
@@ -15,10 +16,10 @@ export function residentSize(pid: number): number {
 }
 
 /**
- * The memory of a process that is its own and that it may share with others, in bytes; zeros if it has exited.
- * Processes of the same program share its files, so their total is the largest `shared` plus the sum of all `own`. The
- * sum of their proportional sizes gives the same result, but the kernel takes 4 ms to add up the pages of one process,
- * which would block the host.
+ * Returns a process's private memory and the memory that it may share with others, in bytes; zeros if it has exited.
+ * Processes running the same program share its files, so their total is the largest `shared` plus the sum of all `own`.
+ * The sum of their proportional sizes gives the same result, but the kernel takes 4 ms to add up the pages of one
+ * process, which would block the host.
  */
 export function memoryOf(pid: number): { readonly own: number; readonly shared: number } {
   try {
@@ -29,7 +30,7 @@ export function memoryOf(pid: number): { readonly own: number; readonly shared: 
   }
 }
 
-/** The CPU time that a process has used, in ms (in steps of 10). @returns 0 if it has exited */
+/** Returns the CPU time that a process has used, in ms (in steps of 10). @returns 0 if it has exited */
 export function processorTime(pid: number): number {
   try {
     // The name in parentheses may contain anything; user and system time are the 12th and 13th field after it.
@@ -41,8 +42,9 @@ export function processorTime(pid: number): number {
 }
 
 /**
- * The proportional size of a process in bytes: shared pages are divided among the processes that share them, so that
- * sizes can be added up. For measurements; the host uses `memoryOf`. @returns 0 if the process has exited
+ * Returns the proportional set size (PSS) of a process in bytes: shared pages are divided among the processes that
+ * share them, so that sizes can be added up. For measurements; the host uses `memoryOf`.
+ * @returns 0 if the process has exited
  */
 export function proportionalSize(pid: number): number {
   try {

@@ -4,31 +4,33 @@ import { memoryOf } from './process-memory.ts'
 import { type SandboxProcess, type SandboxProcessOptions, startSandboxProcess } from './sandbox-process.ts'
 import { createWaitingRoom } from './waiting-room.ts'
 
-/** Keeps spare sandbox processes, started but empty, so that a cold solution does not wait for a process start. */
+/**
+ * Keeps spare sandbox processes, started but empty, so that a solution without a process doesn't wait for one to start.
+ */
 export interface ProcessPool {
-  /** A ready process; null if none could be started or the memory does not allow one. */
+  /** Takes a ready process; null if none could be started or there is not enough memory. */
   take(): Promise<SandboxProcess | null>
-  /** Why the last start failed; null if the memory did not allow it. */
+  /** Why the last start failed; null if it failed because of memory. */
   readonly lastFailure: () => string | null
-  /** Starts spares as far as the memory allows: always one, more while total memory is below `RUNTIME_XMS`. */
+  /** Starts spares if there is enough memory: always one, and more while total memory is below `RUNTIME_XMS`. */
   fill(): void
   /**
-   * Like `fill`, after a short delay: a process start takes CPU time that the first call of the process just
-   * taken should get.
+   * Like `fill`, after a short delay: starting a process takes CPU time, which the first call in the process just taken
+   * should get.
    */
   fillSoon(): void
   readonly spares: () => readonly SandboxProcess[]
   /**
-   * Whether the last check found the maximum exceeded with nothing idle left to end, or the host's own heap nearly
-   * full: new work must be refused.
+   * Whether new work must be refused: the last check found that the maximum was exceeded with no idle process left to
+   * end, or that the host's own heap was nearly full.
    */
   readonly isFull: () => boolean
   /**
-   * Waits briefly for memory that scripts free as they end. @returns immediately if not full; false: new work is
-   * refused
+   * Waits briefly for memory that scripts free as they end.
+   * @returns true immediately if the memory is not full; false if new work must be refused
    */
   whenRoom(): Promise<boolean>
-  /** Ends extra spares and idle processes until this many bytes are free. @returns whether they are */
+  /** Ends extra spares and idle processes until this many bytes are free. @returns whether that succeeded */
   makeRoomFor(bytes: number): boolean
   readonly memory: () => MemoryState
   stop(): void
@@ -36,15 +38,17 @@ export interface ProcessPool {
 
 export type ProcessPoolOptions = {
   readonly sandbox: SandboxProcessOptions
-  /** Bytes: below `minimum` extra spares are started, `maximum` is for the host and all its processes together. */
+  /**
+   * In bytes. Below `minimum`, extra spares are started. `maximum` applies to the host and all its processes in total.
+   */
   readonly memory: { readonly minimum: number; readonly maximum: number }
-  /** The effective `maximum` where a control group has a lower limit; tests set another one. */
+  /** The effective `maximum`, which is lower if a control group has a lower limit. Tests set another one. */
   readonly bound?: MemoryBound | undefined
   /** The processes that serve solutions or check uploads. */
   readonly inUse: () => readonly number[]
   /**
-   * Ends the process that has been idle for the longest time. @param isUrgent the maximum is exceeded: a process in use
-   * may be ended
+   * Ends the process that has been idle for the longest time.
+   * @param isUrgent whether the maximum is exceeded, so that a process in use may be ended too
    * @returns its id; null if there is none
    */
   readonly makeRoom: (isUrgent: boolean) => number | null
@@ -52,35 +56,41 @@ export type ProcessPoolOptions = {
    * Ends the largest process, even if it is in use, since nothing idle is left. @returns its id; null if there is none
    */
   readonly endLargest: () => number | null
-  /** Default: true. A short-lived command starts only the processes that it uses. */
+  /**
+   * Whether to keep spares. Default: true. False for short-lived commands, which start only the processes that they
+   * use.
+   */
   readonly keepsSpare?: boolean | undefined
 }
 
-/** Processes grow while they work: the memory is checked this often, in ms. */
+/** How often the memory is checked, in ms, since processes grow while they work. */
 const LOOK_EVERY = 250
-/** The interval in ms while fewer than `NEAR` bytes are free, which a script fills in a tenth of a second. */
+/** The interval in ms while fewer than `NEAR` bytes are free, which a script can fill in a tenth of a second. */
 const LOOK_NEAR = 50
 const NEAR = 96 * 1024 ** 2
-/** The part of the maximum that is left free for growth between two checks. */
+/** The fraction of the maximum that is left free for growth between two checks. */
 const KEPT_FREE = 1 / 32
 /** If no process becomes ready after this many starts, more attempts would not help. */
 const START_TRIES = 3
 /** In ms. */
 const REFILL_AFTER = 30
-/** A login waits up to this long before it fails, in ms. */
+/** How long a login waits for a process before it fails, in ms. */
 const ROOM_WAIT = 1000
 /** Maximum number of waiting calls: each holds a request. */
 const MOST_WAITING = 200
-/** More spares would not speed anything up. */
+/** Maximum number of spares; more would not speed anything up. */
 const MOST_SPARES = 4
 
 export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   const { sandbox, memory, inUse, makeRoom, endLargest, keepsSpare = true } = options
   const bound = options.bound ?? createMemoryBound({ configured: memory.maximum })
   const spares: SandboxProcess[] = []
-  /** Taken, but not ready yet. */
+  /** Processes that are taken but not ready yet. */
   const onTheirWay = new Set<SandboxProcess>()
-  /** Ended to free memory, but not exited yet: they exit before their replacements have grown. */
+  /**
+   * Processes that were ended to free memory but have not exited yet. They will exit before their replacements have
+   * grown.
+   */
   const leaving = new Set<number>()
   let stopped = false
   let refill: NodeJS.Timeout | null = null
@@ -138,7 +148,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   function keepBelowMaximum(): number {
     let state = measure()
     while (room(state) < 0 && (endFurtherSpare() || endLongestIdle(true))) state = measure()
-    // Running calls may end soon. Only if the maximum is exceeded can the host not wait for that.
+    // Running calls may end soon, so the host waits for them unless the maximum is exceeded.
     if (state.used > state.maximum && !endFurtherSpare(0)) noteLeaving(endLargest())
     return room(state)
   }
@@ -157,7 +167,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     while (spares.length < MOST_SPARES && mayStartFurther()) startSpare()
   }
 
-  /** Waits, since calls that end free memory. */
+  /** Waits for calls to end, which frees memory. */
   async function fillWithinWait(): Promise<void> {
     const end = performance.now() + ROOM_WAIT
     fill()

@@ -2,18 +2,18 @@ import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
 /**
- * Such a process gets about a tenth of the CPU time of each other one: little enough not to slow them down, and
- * enough to finish.
+ * A process with this niceness gets about a tenth of the CPU time of any other process: little enough not to slow
+ * others down, but enough to finish.
  */
 const BEHIND = 10
-/** The kernel may refuse a change that follows another one too soon; it is retried after this, in ms. */
+/** Retry delay in ms: the kernel may refuse a change that follows another one too soon. */
 const AGAIN_AFTER = 150
 
-// Where the kernel groups processes by session (sched_autogroup), each group has a niceness, and only that counts
-// against other sessions. Each sandbox process is a session. A group's niceness can be lowered again; that of a process
-// only by root.
+// If the kernel groups processes by session (sched_autogroup), each group has a niceness, and only that one counts
+// relative to other sessions. Each sandbox process is a session. A group's niceness can be lowered again; that of a
+// process only by root.
 
-/** Runs a starting process in the background until `bringForward`, behind those that serve. */
+/** Runs a starting process at a low priority until `bringForward`, so that it doesn't slow down those in use. */
 export function startBehind(pid: number): void {
   setGroup(pid, BEHIND)
 }
@@ -22,13 +22,13 @@ export function bringForward(pid: number): void {
   if (!setGroup(pid, 0)) setTimeout(setGroup, AGAIN_AFTER, pid, 0).unref()
 }
 
-/** Runs a process in the background permanently. */
+/** Runs a process at a low priority permanently. */
 export function setBack(pid: number): void {
   setGroup(pid, BEHIND)
   try {
     setPriority(pid, BEHIND)
   } catch {
-    // It exited in the meantime, or the system does not allow it.
+    // The process exited in the meantime, or the system does not allow the change.
   }
 }
 

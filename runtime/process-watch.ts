@@ -11,10 +11,10 @@ export interface ProcessWatch {
   /**
    * isolated-vm's heap limit is only a trigger, and much memory is outside the heap, so the size of the process is
    * checked here.
-   * @returns how the call fails that let the process grow beyond PROCESS_MEMORY; null if it is below
+   * @returns the failure for the call that made the process grow beyond PROCESS_MEMORY; null if the process is smaller
    */
   readonly grown: () => Failed | null
-  /** Whether it has not answered the last ping. */
+  /** Whether the process has not responded to the last ping. */
   readonly isSilent: () => boolean
   readonly ask: () => void
   readonly answered: () => void
@@ -28,8 +28,8 @@ export function createProcessWatch(process: SandboxProcess, limits: Limits, look
   let isSilent = false
 
   /**
-   * If this thread was busy, timers run before what the process sent meanwhile is read, such as which call has started.
-   * An immediate runs after it, so no call escapes the blame and no answer is missed.
+   * If this thread was busy, timers run before messages from the process are read, such as which call has started. An
+   * immediate runs after those, so that the right call is held responsible and no response is missed.
    */
   function lookOnceRead(): void {
     setImmediate(() => {

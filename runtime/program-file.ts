@@ -11,16 +11,16 @@ const found = new Map<string, string>()
 
 /**
  * The JavaScript of a program that runs in a separate process: a file in a folder that contains all its imports except
- * `isolated-vm`. A process that loads it needs half the CPU time to start compared with one that strips types and
- * resolves modules itself. If no build of these sources exists, it is built, which takes half a second.
- * @param main its source; the rest of it is in the same folder or in `runtime/`
+ * `isolated-vm`. A process that loads it needs only half the CPU time to start that it would need to strip types and
+ * resolve modules itself. If no build of these sources exists, this builds one, which takes half a second.
+ * @param main the program's source; its imports are in the same folder or in `runtime/`
  * @throws Error if it cannot be built
  */
 export function programFile(main: URL): string {
   const source = fileURLToPath(main)
   const known = found.get(source)
   if (known !== undefined) return known
-  // In an installed package, built with it.
+  // In an installed package, the program was built together with the package.
   if (source.endsWith('.js')) return join(ROOT, 'build', basename(dirname(source)), `${basename(source, '.js')}.cjs`)
   const name = basename(source, '.ts')
   const folder = join(

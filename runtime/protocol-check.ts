@@ -2,10 +2,10 @@ import { FAULT_CODES, WARNING_CODES } from './bundle/faults.ts'
 import { FAILURES } from './outcome.ts'
 import type { FromSandbox } from './protocol.ts'
 
-// Checks form and size of every message from a sandbox process, since hostile code runs there. Written by hand because
-// every login passes through here and a schema library took 0.1 ms for it (`npm run bench`).
+// Checks the form and size of every message from a sandbox process, since hostile code runs there. Written by hand
+// because every login passes through here, and a schema library took 0.1 ms (`npm run bench`).
 
-/** Checks one value. It must not throw, and reads own properties of parsed JSON only. */
+/** Checks one value. Must not throw, and must read only own properties of parsed JSON. */
 type Check = (value: unknown) => boolean
 
 const LEVELS = new Set(['debug', 'info', 'warn', 'error'])
@@ -88,12 +88,12 @@ const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
   ),
   request: object({ kind: isText, id: isId, request: isId, plugin: isName, method: isName, args: isArguments }),
   checked: object({ kind: isText, checked: isChecked }),
-  // The frame bounds its size, and the content is for the debugger.
+  // The frame limits the size, and only the debugger uses the content.
   inspected: object({ kind: isText, session: isId, message: isText }),
   detached: object({ kind: isText, session: isId }),
 }
 
-/** @returns null if the text is not a message of the protocol: the process can no longer be trusted */
+/** @returns null if the text is not a valid message; the process can then no longer be trusted */
 export function checkFromSandbox(text: string): FromSandbox | null {
   try {
     const message: unknown = JSON.parse(text)
@@ -109,7 +109,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** An object with these properties and no others. */
+/** Checks for an object with exactly these properties. */
 function object(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {
   const checks = new Map(Object.entries({ ...required, ...optional }))
   const names = Object.keys(required)

@@ -2,7 +2,7 @@ import type { Fault, Warning } from './bundle/faults.ts'
 import type { Failure, GuestCommand, LogLevel, Position } from './outcome.ts'
 import type { Json, Tables } from './plugin.ts'
 
-/** Which scripts a context contains (design 4, "Scope"). */
+/** Which scripts a context contains (design section 4, "Scope"). */
 export type Unit = 'authenticator' | 'main' | 'configuration'
 
 /** `scope`: the part of the script that `globals` or `scopes` exposes, if scripts use these. */
@@ -12,7 +12,7 @@ export type ScriptScope = {
   /** `orders` of `scopes/orders.js`; `globals` of `globals.js`. */
   readonly name: string
   readonly names: readonly string[]
-  /** Names that are also members of the global object. */
+  /** The names that are also members of the global object. */
   readonly shared: readonly string[]
   /** Whether the script runs as a function, so that its declarations are not global. */
   readonly isOwn: boolean
@@ -28,7 +28,9 @@ export type SandboxFormScript = SandboxScript & {
   readonly bound: readonly string[]
 }
 
-/** What every context contains, for any solution: a sandbox process prepares it before it gets one. */
+/**
+ * The parts that every context contains, for any solution. A sandbox process prepares them before it gets a solution.
+ */
 export type Trusted = {
   /**
    * Sources without types: `runtime/sandbox/guest.ts`, and the plugins' guest parts in the order in which they are
@@ -45,7 +47,10 @@ export type Trusted = {
   readonly rehearsal: Rehearsal
 }
 
-/** A call of a built-in solution: a process runs it before it reports ready, to compile what every call needs. */
+/**
+ * A call to a built-in solution. A process runs it before it reports ready, so that the code that every call needs is
+ * compiled.
+ */
 export type Rehearsal = { readonly solution: SandboxSolution; readonly call: SandboxCall }
 
 /** Everything a sandbox process needs for one solution version; its scripts are stripped of types already. */
@@ -55,9 +60,9 @@ export type SandboxSolution = {
   readonly units: Readonly<Partial<Record<Unit, readonly number[]>>>
   readonly settings: Readonly<Record<string, Json>>
   readonly tables: Readonly<Record<string, Tables>>
-  /** Needed by clients only; processes that serve logins do not get it. */
+  /** Needed only by clients; processes that serve logins don't get it. */
   readonly clients?: {
-    /** One per form, loaded after the scripts of `main`. */
+    /** One script per form, loaded after the scripts of `main`. */
     readonly formScripts: readonly SandboxFormScript[]
     readonly settings: Readonly<Record<string, Json>>
     readonly tables: Readonly<Record<string, Tables>>
@@ -95,19 +100,19 @@ export type UploadFiles = {
 
 /** From the host to a sandbox process. */
 export type ToSandbox =
-  /** The first message; answered by `ready` or `unready`. */
+  /** The first message; the process responds with `ready` or `unready`. */
   | { readonly kind: 'prepare'; readonly trusted: Trusted }
-  /** `debug`, here and in `serve`: its isolates can be debugged, which the Node.js of the process must support. */
+  /** `debug`, here and in `serve`: whether its isolates can be debugged, which the process's Node.js must support. */
   | { readonly kind: 'load'; readonly solution: SandboxSolution; readonly debug?: true }
-  /** Instead of `load`: the process serves clients, and no other calls. */
+  /** Sent instead of `load` if the process serves only clients. */
   | { readonly kind: 'serve'; readonly solution: SandboxSolution; readonly debug?: true }
-  /** Creates a client's context. Progress is reported like that of a call, with the id `id`. */
+  /** Creates a client's context. Progress is reported as for a call, with the id `id`. */
   | { readonly kind: 'open'; readonly client: number; readonly id: number }
   /** A call of a client; sent only after its previous one has ended. */
   | { readonly kind: 'enter'; readonly client: number; readonly id: number; readonly call: SandboxCall }
-  /** If a call of it runs, that call gets no answer. */
+  /** Closes a client. If it has a running call, that call gets no result. */
   | { readonly kind: 'close'; readonly client: number }
-  /** `announce`: whether the process reports the start by `started`, which takes time. */
+  /** `announce`: whether the process reports the start with `started`, which takes time. */
   | { readonly kind: 'call'; readonly id: number; readonly call: SandboxCall; readonly announce: boolean }
   | { readonly kind: 'probe'; readonly id: number; readonly unit: Unit; readonly entries: readonly string[] }
   | {
@@ -118,11 +123,11 @@ export type ToSandbox =
       readonly value: Json
     }
   | { readonly kind: 'check'; readonly files: UploadFiles }
-  /** Loads what checks need before an upload arrives. */
+  /** Loads the code for checks before an upload arrives. */
   | { readonly kind: 'getReadyToCheck' }
   /** Drops a call that has not started; the process still sends `ended` for it. */
   | { readonly kind: 'cancel'; readonly id: number }
-  /** A heartbeat; a process that hangs cannot answer it. */
+  /** A heartbeat; a process that hangs can't respond to it. */
   | { readonly kind: 'ping' }
   /** Opens a debugger session with the isolate of a unit. Only after `debug`, as are the next two. */
   | { readonly kind: 'attach'; readonly session: number; readonly unit: Unit }
@@ -135,7 +140,7 @@ export type SandboxCall = {
   readonly entry: string
   readonly args: readonly Json[]
   readonly state: Readonly<Record<string, Json>>
-  /** The limit of the call, including waiting; loading the scripts has a separate limit. */
+  /** The time limit for the call, including waiting; loading the scripts has a separate limit. */
   readonly timeLimit: 'CALL_TIME' | 'AUTHENTICATOR_TIME'
 }
 
@@ -154,30 +159,30 @@ export type SandboxOutcome =
       readonly message: string
       readonly position?: Position
       readonly limit?: { readonly name: string; readonly allowed: number; readonly used?: number }
-      /** It was interrupted while it ran, not while it waited for an answer. */
+      /** Whether it was interrupted while it ran, not while it waited for a response. */
       readonly cutOff?: boolean
       readonly milliseconds: number
     }
 
-/** From a sandbox process to the host, which checks each message: the process runs hostile code. */
+/** From a sandbox process to the host, which checks each message because the process runs hostile code. */
 export type FromSandbox =
   | { readonly kind: 'ready' }
-  /** The trusted part cannot be built: an operator's plugin is faulty. */
+  /** The trusted part can't be built because an operator's plugin is faulty. */
   | { readonly kind: 'unready'; readonly message: string }
   | { readonly kind: 'pong' }
   | { readonly kind: 'loaded'; readonly faults: readonly Fault[] }
   | { readonly kind: 'started'; readonly id: number }
   | { readonly kind: 'ended'; readonly id: number; readonly outcome: SandboxOutcome }
   /**
-   * After a call that succeeded: the context for the next one is created, so none of the solution's code runs any more.
-   * `started` of the next call implies it too.
+   * Sent after a call that succeeded, once the context for the next one is created, so none of the solution's code is
+   * running any more. `started` of the next call also implies this.
    */
   | { readonly kind: 'settled' }
-  /** The isolate of these clients has ended, and so have they. */
+  /** The isolate of these clients has ended, and the clients with it. */
   | { readonly kind: 'gone'; readonly clients: readonly number[] }
   /** A step of a client's call has exceeded its time and cannot be interrupted. */
   | { readonly kind: 'hung'; readonly id: number }
-  /** While scripts are probed: the file whose top level runs now, in case the process dies in it. */
+  /** Sent while scripts are probed: the file whose top level is running, in case it crashes the process. */
   | { readonly kind: 'loading'; readonly file: string }
   | {
       readonly kind: 'probed'
@@ -203,16 +208,16 @@ export type FromSandbox =
   | { readonly kind: 'checked'; readonly checked: CheckedFiles }
   /** A Chrome DevTools protocol message for the debugger. */
   | { readonly kind: 'inspected'; readonly session: number; readonly message: string }
-  /** The isolate of the session has ended. */
+  /** The session's isolate has ended. */
   | { readonly kind: 'detached'; readonly session: number }
 
-/** What a sandbox process found in the files of an upload, before it ran any of them. */
+/** The results of checking an upload's files in a sandbox process, before any of them ran. */
 export type CheckedFiles = {
   readonly faults: readonly Fault[]
   readonly warnings: readonly Warning[]
   /** The scripts in their original order, with types replaced by white space to preserve positions. */
   readonly scripts: readonly string[]
-  /** By script; without names if no script uses `globals` or `scopes`. */
+  /** Per script; without names if no script uses `globals` or `scopes`. */
   readonly scopes: readonly ScriptScope[]
   readonly formScripts: readonly string[]
   /** The functions that each form script declares at its top level. */

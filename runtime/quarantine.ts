@@ -1,13 +1,13 @@
 /** Pauses solutions whose sandbox processes are killed repeatedly, so that only their own users are affected. */
 export interface Quarantine {
   /**
-   * Records that a process of the version was killed or crashed because of one of its calls.
+   * Records that one of the version's processes was killed or crashed because of one of its calls.
    * @returns the end of the resulting pause, in epoch ms; null if there is none
    */
   killed(key: string): number | null
-  /** When the version may run again, in epoch ms; null if it is not paused. */
+  /** Returns when the version may run again, in epoch ms; null if it is not paused. */
   retryAt(key: string): number | null
-  /** Whether a process of it was killed recently. */
+  /** Whether one of the version's processes was killed recently. */
   isSuspect(key: string): boolean
   /** Drops expired entries. */
   sweep(): void
@@ -16,7 +16,7 @@ export interface Quarantine {
 /** This many kills within `WINDOW` ms cause a pause. */
 const KILLS = 3
 const WINDOW = 60_000
-/** The first pause, in ms; each further one is twice as long, up to the longest. */
+/** The first pause, in ms. Each further pause is twice as long, up to the maximum. */
 const FIRST_PAUSE = 5_000
 const LONGEST_PAUSE = 5 * 60_000
 /** After this long without a kill, in ms, its history is cleared. */

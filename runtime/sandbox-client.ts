@@ -2,28 +2,28 @@ import type { Outcome } from './outcome.ts'
 import type { CallHandlers } from './pending-call.ts'
 import type { SandboxCall } from './protocol.ts'
 
-/** A client's call that was lost through no fault of its script, or before it began. Its commands are dropped. */
+/** A client's call that was lost before it began, or not because of its own script. Its commands are dropped. */
 export type ClientGone = {
   readonly code: 'client_gone'
   readonly message: string
   /** Whether the call had begun. */
   readonly started: boolean
-  /** Whether it made a request that can change something: then it must not be retried. */
+  /** Whether it made a request that can change something; if so, it must not be retried. */
   readonly changedSomething: boolean
   readonly milliseconds: number
 }
 
 export type ClientOutcome = Outcome | ClientGone
 
-/** An open client: one persistent context, in which the state of scripts is kept from call to call. */
+/** An open client: one persistent context, in which scripts keep their state between calls. */
 export interface SandboxClient {
   /**
    * Runs one entry function after the client's earlier calls have ended. Never rejects. `sandbox_busy` if too many
    * calls are queued. The commands of a call that fails are dropped, and the client stays open.
    */
   call(call: SandboxCall, handlers: CallHandlers): Promise<ClientOutcome>
-  /** Drops its context. Calls that run or wait end as `client_gone`. */
+  /** Drops the client's context. Running and queued calls end as `client_gone`. */
   close(): void
-  /** Resolves when the client has ended: its process or isolate ended, or it was closed. */
+  /** Resolves when the client has ended because it was closed, or because its process or isolate ended. */
   readonly gone: Promise<void>
 }

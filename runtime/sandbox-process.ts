@@ -15,13 +15,13 @@ import { startChildWithChannel } from './start-child.ts'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const { libc, hasGroups } = platformOf()
 export const SANDBOX_MAIN = new URL('./sandbox/main.ts', import.meta.url)
-/** The only packages that the program resolves at run time, as they load a binary. */
+/** The only packages that the program resolves at run time, because they load a binary. */
 const BINARY = createRequire(import.meta.url).resolve('isolated-vm')
 const BINARY_FINDER = createRequire(BINARY).resolve('node-gyp-build')
 
 /**
  * isolated-vm needs the first flag. The permission model blocks files, network (Node 26), children and threads; only
- * the code may be read, and not the platform's data, which may be in a folder next to it. The last flags are for many
+ * the code may be read, not the platform's data, which may be in a folder next to it. The last flags are for many
  * short-lived contexts in little memory (`npm run bench`); none disables a language feature.
  */
 export const SANDBOX_FLAGS = [
@@ -48,10 +48,10 @@ export const SANDBOX_FLAGS = [
 /** A process that is not ready after this, in ms, is killed (60 ms measured on an idle machine). */
 const READY_TIME = 20_000
 
-/** Maximum frame of a call: result, commands and log lines have far lower limits. */
+/** Maximum frame size for a call: result, commands and log lines have far lower limits. */
 export const MAX_CALL_FRAME = 4 * 1024 ** 2
 
-/** The same for debugging: debuggers request whole scripts, and heap snapshots in large chunks. */
+/** Maximum frame size for debugging: debuggers request whole scripts, and heap snapshots in large chunks. */
 const MAX_DEBUG_FRAME = 64 * 1024 ** 2
 
 /** One sandbox process, from its start to its SIGKILL. It is never ended in any other way. */
@@ -62,15 +62,15 @@ export type SandboxProcess = {
   readonly send: (message: ToSandbox) => void
   readonly kill: () => void
   /**
-   * Raises the frame limit for a process that checks an upload, since it sends the stripped scripts back, and for a
-   * process of clients, whose calls send whole tables.
+   * Raises the frame limit for a process that checks an upload, since it sends back the stripped scripts, and for a
+   * process for clients, whose calls send whole tables.
    */
   readonly allowLargeFrames: (bytes: number) => void
   /** At most one receiver; without one, frames are dropped. */
   onMessage: ((message: FromSandbox) => void) | null
   /**
    * Called once, when the process is killed or has exited for any reason: it sends no more messages. A killed process
-   * may take seconds to exit, since it may run in the background. `byOthers`: by a SIGKILL that the host did not send.
+   * may take seconds to exit if it has a low priority. `byOthers`: by a SIGKILL that the host did not send.
    */
   onEnd: ((byOthers: boolean) => void) | null
   /** Called once, after `onEnd`, when the process has exited and its memory is free. */
@@ -89,14 +89,14 @@ export type SandboxProcessOptions = {
   readonly trusted: Trusted
   /**
    * The path of a Node.js 24 in which scripts can be debugged: isolated-vm 7.0.1 aborts Node 26 when a debugger is
-   * attached. Absent: the host's own, and no debugger.
+   * attached. If absent, the host's own Node.js is used, without a debugger.
    */
   readonly debugNode?: string | undefined
 }
 
 /**
- * Starts an empty sandbox process: an environment of LIBC and TZ only, no files except the code, no network (Node 26),
- * no children. Its error output is dropped since it may quote a script.
+ * Starts an empty sandbox process: an environment with only LIBC and TZ, no files except the code, no network (Node
+ * 26), no children. Its error output is dropped since it may quote a script.
  */
 export function startSandboxProcess(options: SandboxProcessOptions): SandboxProcess {
   const started = startChildWithChannel(
@@ -156,7 +156,7 @@ function notStarted(failure: Promise<Error>): SandboxProcess {
 
 function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): SandboxProcess {
   const ready = Promise.withResolvers<void>()
-  // Callers that await `ready` see the failure; nobody is required to await it.
+  // Callers that await `ready` get the error; this prevents an unhandled rejection if nobody does.
   ready.promise.catch(() => {})
   const notReady = setTimeout(kill, READY_TIME)
   let maxFrame = isDebugged ? MAX_DEBUG_FRAME : MAX_CALL_FRAME

@@ -6,7 +6,7 @@ import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
 import type { FromSandbox, SandboxCall, SandboxOutcome } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
-/** A call while a sandbox process serves it: its time on the host's clock, and what the host counts. */
+/** A call while a sandbox process serves it: its time on the host's clock, and the limits that the host counts. */
 export type ServedCall = {
   readonly limit: 'LOAD_TIME' | SandboxCall['timeLimit']
   readonly clock: CallClock
@@ -31,7 +31,10 @@ export function takeLine({ counts }: ServedCall, line: GuestLogLine, handlers: L
   }
 }
 
-/** @param changes see `answerRequest` @returns how the call fails if it made too many requests; null: it is answered */
+/**
+ * @param changes see `answerRequest`
+ * @returns the call's failure if it made too many requests; null if the request is handled
+ */
 export function takeRequest(
   { counts, clock }: ServedCall,
   process: SandboxProcess,
@@ -51,7 +54,7 @@ export function timedOut({ limit, clock }: ServedCall): Failed {
   return { code: 'script_timeout', message, limit: { name: limit, allowed, used }, milliseconds: used }
 }
 
-/** If several calls run, the culprit is unknown: the one that began last is taken. */
+/** If several calls are running, the culprit is unknown; this assumes the one that began last. */
 export function latestStarted<C extends ServedCall>(calls: Iterable<C>): C | null {
   let latest: C | null = null
   for (const call of calls) {

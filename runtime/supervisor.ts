@@ -25,9 +25,9 @@ export interface Supervisor {
   call(version: Loadable, call: SandboxCall, handlers: CallHandlers): Promise<Outcome>
   /**
    * Opens a client: a context with the scripts of unit `main` that persists until it is closed, in a process for
-   * clients of this version. Never rejects because of what a script does. The process stays while it has clients,
-   * unless RUNTIME_XMX is exceeded and nothing idle is left to end: then the one unused for the longest time is ended,
-   * and its clients are notified that they have ended.
+   * clients of this version. Never rejects because of what a script does. The process runs as long as it has clients,
+   * unless RUNTIME_XMX is exceeded and no idle process is left to end. Then the process that has been unused for the
+   * longest time is ended, and its clients are notified.
    * @param handlers get what the scripts log while they load. @returns the client, or why it could not be opened
    */
   openClient(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
@@ -49,17 +49,22 @@ export interface Supervisor {
    */
   retryAt(key: string): number | null
   /**
-   * Attaches a debugger to the isolate of a version's unit, and starts its process if it is not running; null unless
-   * the supervisor was created with `debugNode`. @returns null if no process could be started
+   * Attaches a debugger to the isolate of a version's unit, and starts its process if it is not running. null unless
+   * the supervisor was created with `debugNode`.
+   * @returns null if no process could be started
    */
   readonly debug: ((version: Loadable, unit: Unit, listener: DebugListener) => Promise<DebugSession | null>) | null
   /**
-   * The memory that the host and all its processes use and may use: for health, telemetry and tests. Takes about 1 ms.
+   * The memory that the host and all its processes use, and their limits, for health, telemetry and tests. Takes about
+   * 1 ms.
    */
   memory(): MemoryState
-  /** Whether running work has used up the memory: the supervisor refuses new work, and so must its callers. */
+  /**
+   * Whether running work has used up the memory. If so, the supervisor refuses new work, and its callers must do the
+   * same.
+   */
   isFull(): boolean
-  /** Waits briefly if the memory is full. @returns false: new work is refused */
+  /** Waits briefly if the memory is full. @returns false if new work must be refused */
   whenRoom(): Promise<boolean>
   /** Ends idle processes until this many bytes are free. @throws ERR_MEMORY_FULL if not enough can be freed */
   needRoom(bytes: number): void
@@ -71,14 +76,17 @@ export interface Supervisor {
 
 export type RunningProcess = {
   readonly pid: number
-  /** The key of the version that it serves. */
+  /** The key of the version that the process serves. */
   readonly key: string | null
   readonly calls: number
   /** The number of open clients; only for client processes. */
   readonly clients?: number
 }
 
-/** `hung`: it did not answer while no call ran; `client`: a script of an open client, for any reason. */
+/**
+ * `hung`: the process did not respond while no call was running; `client`: a script in an open client caused it, for
+ * any reason.
+ */
 export type KillReason = Failed['code'] | 'hung' | 'client'
 
 export type SupervisorOptions = {
@@ -120,7 +128,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const logins = createLoginProcesses({ limits, pool, isDebugging, killed: (reason) => options.killed?.(reason) })
   const clients = createClientProcesses(limits, pool, () => options.killed?.('client'))
   const checks = createCheckProcesses(limits, pool, keepsCheckReady)
-  // In an immediate: if this thread was busy, answers to pings are read before they are missed.
+  // In an immediate, so that if this thread was busy, pending responses to pings are read first.
   const sweep = setInterval(() => setImmediate(sweepIdle), SWEEP)
   sweep.unref()
 
@@ -135,7 +143,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return worker?.debug?.open(unit, listener) ?? null
   }
 
-  /** Chosen here: the largest, since its scripts used the most memory; its callers are asked to try again. */
+  /**
+   * Chosen here: ends the largest process, since its scripts used the most memory. Its callers are asked to try again.
+   */
   function endLargest(): number | null {
     const ends = [
       ...logins.living().map((worker) => ({ pid: worker.pid, end: worker.endForRoom })),

@@ -7,18 +7,18 @@ import type { Quarantine } from './quarantine.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 import type { LogHandler } from './served-call.ts'
 
-/** The processes of solution versions by version key, either those for logins or those for clients. */
+/** The processes of solution versions by version key; used separately for logins and for clients. */
 export interface VersionWorkers<W> {
   /** The processes of the version that accept new work. */
   readonly of: (key: string) => readonly W[]
   /**
-   * All that have not exited, including those that are finishing their last calls, and killed ones, whose memory is not
-   * free yet.
+   * All processes that have not exited, including those that are finishing their last calls, and killed ones, whose
+   * memory is not free yet.
    */
   readonly living: ReadonlySet<W>
-  /** Starts another one, or waits for one that is already starting. @returns null if none could be started */
+  /** Starts another process, or waits for one that is already starting. @returns null if none could be started */
   readonly start: (version: Loadable) => Promise<W | null>
-  /** Gives it no new work. */
+  /** Stops giving new work to a process. */
   readonly forget: (worker: W) => void
   readonly exited: (worker: W) => void
 }
@@ -27,7 +27,7 @@ export type VersionWorkersOptions<W> = {
   readonly pool: Pick<ProcessPool, 'take' | 'fillSoon'>
   readonly quarantine: Quarantine
   readonly limits: Limits
-  /** The part of the version that the process gets. */
+  /** Returns the part of the version that the process gets. */
   readonly solutionOf: (version: Loadable) => SandboxSolution
   readonly create: (process: SandboxProcess, key: string, solution: SandboxSolution, limits: Limits) => W
 }
@@ -41,7 +41,7 @@ export function createVersionWorkers<W extends { readonly key: string }>(
   const starting = new Map<string, Promise<W | null>>()
 
   async function startWorker(version: Loadable): Promise<W | null> {
-    // Called before a process is taken, since a plugin's settings may throw.
+    // Called before a process is taken, since reading a plugin's settings may throw.
     const solution = solutionOf(version)
     const process = await pool.take()
     if (process === null) return null
@@ -77,7 +77,7 @@ export function createVersionWorkers<W extends { readonly key: string }>(
   }
 }
 
-/** Records that a process was killed. If that causes a pause, it is written to the logs of the culprits. */
+/** Records that a process was killed. If that causes a pause, writes it to the logs of the calls that caused it. */
 export function noteKill(
   quarantine: Quarantine,
   key: string,

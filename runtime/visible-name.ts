@@ -1,6 +1,6 @@
 /**
- * Not allowed in names: control characters, direction marks, invisible characters, line breaks, lone surrogates.
- * Joiners are allowed, because some languages need them.
+ * Characters that are not allowed in names: control characters, direction marks, invisible characters, line breaks,
+ * lone surrogates. Joiners are allowed, because some languages need them.
  */
 export const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u
 

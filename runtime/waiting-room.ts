@@ -1,6 +1,9 @@
-/** Callers that wait briefly for the same event, which answers all of them. */
+/** Lets callers wait briefly for the same event, which releases all of them. */
 export interface WaitingRoom {
-  /** @returns false immediately if too many wait already, or on timeout; otherwise the value given to `answer` */
+  /**
+   * @returns false on timeout, or immediately if too many callers are already waiting; otherwise the value passed to
+   * `answer`
+   */
   wait(): Promise<boolean>
   answer(given: boolean): void
 }

@@ -6,13 +6,13 @@ import type { FromSandbox, SandboxOutcome } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 import { DEADLINE_GRACE, latestStarted, outcomeOf, servedCall, takeLine, takeRequest, timedOut } from './served-call.ts'
 
-/** How long a call may be queued behind others before it starts, in ms. */
+/** How long a call may be queued before it starts, in ms. */
 const QUEUE_TIME = 10_000
 
 export type WorkerCallsEvents = {
   /** Called for a call whose start the process announces. */
   readonly started: () => void
-  /** Called before the call is settled, but not for a call that its process is killed for. */
+  /** Called before the call is settled, but not if the process was killed because of the call. */
   readonly ended: (pending: PendingCall, returnedWell: boolean) => void
 }
 
@@ -24,7 +24,7 @@ export function createWorkerCalls(
   events: WorkerCallsEvents,
 ) {
   const runs = new Map<number, Run>()
-  /** Already answered, since they were queued for too long. */
+  /** Calls that have already failed because they were queued for too long. */
   const givenUp = new WeakSet<PendingCall>()
 
   function answer(run: Run, message: Extract<FromSandbox, { kind: 'request' }>): void {
@@ -36,7 +36,7 @@ export function createWorkerCalls(
   }
 
   function started(run: Run): void {
-    // A compromised process may report this repeatedly: the deadline stays.
+    // A compromised process may report this repeatedly, so the deadline doesn't change.
     if (run.clock.startedAt() !== null) return
     events.started()
     begin(run)
@@ -50,14 +50,14 @@ export function createWorkerCalls(
     clock.alarm(limits.LOAD_TIME + clock.allowed + DEADLINE_GRACE, () => end.killFor(pending, timedOut(run)))
   }
 
-  /** Calls run sequentially inside a sandbox process, so the one that started last is the one that runs. */
+  /** Calls run sequentially inside a sandbox process, so the one that started last is the one that is running. */
   function running(): Run | null {
     return latestStarted(runs.values())
   }
 
   function ended(run: Run, outcome: SandboxOutcome): void {
-    // After it ran out of memory the isolate is unusable, and what an interrupted call left in the isolate's queue would
-    // run inside the next one: neither can be used again.
+    // After it runs out of memory, the isolate is unusable. After an interrupted call, microtasks left in its queue
+    // would run inside the next call. Neither isolate can be used again.
     if (!outcome.ok && (outcome.code === 'script_memory' || outcome.cutOff)) {
       end.killFor(run.pending, outcomeOf(outcome) as Failed)
       return
@@ -69,13 +69,13 @@ export function createWorkerCalls(
   }
 
   /**
-   * The call has not started: the process is busy with others, which have deadlines. If it still starts before the
-   * process reads the `cancel`, it has a deadline like any other.
+   * The call has not started, because the process is busy with other calls, which have deadlines. If it still starts
+   * before the process reads the `cancel`, it has a deadline like any other call.
    */
   function giveUpWaiting(pending: PendingCall): void {
     givenUp.add(pending)
     pending.settle(waitedTooLong())
-    // Nothing with a deadline runs, and yet nothing starts: the process hangs.
+    // No call with a deadline is running, but this one still doesn't start, so the process hangs.
     if (running() === null) end.kill('error')
     else process.send({ kind: 'cancel', id: pending.id })
   }
@@ -98,14 +98,14 @@ export function createWorkerCalls(
       const run = { ...servedCall(pending.call.timeLimit, limits), pending, announced }
       runs.set(pending.id, run)
       if (!announced) begin(run)
-      // Where scripts are debugged, a call may be queued behind a paused one.
+      // If scripts are debugged, a call may be queued behind a paused one.
       else if (process.debug === null) run.clock.alarm(QUEUE_TIME, () => giveUpWaiting(pending))
       process.send({ kind: 'call', id: pending.id, call: pending.call, announce: announced })
     },
     /**
-     * Handles the end of the process. @param byOthers whether something else killed it, such as the kernel when memory
-     * runs out
-     * @returns the calls that were lost with it and are not answered yet
+     * Handles the end of the process.
+     * @param byOthers whether something else killed it, such as the kernel when memory runs out
+     * @returns the calls that were lost with it and have no result yet
      */
     lose(byOthers: boolean): PendingCall[] {
       const open = [...runs.values()]
@@ -123,8 +123,9 @@ export function createWorkerCalls(
 }
 
 /**
- * Whether the only running call is blamed for the end of its process. A replayed call always is: it is the second
- * process to end with it. An unannounced one may not have begun, unless it made a request that changes something.
+ * Whether the only running call is held responsible for the end of its process. A retried call always is, because it is
+ * the second process to end during that call. An unannounced call is not, since it may not have begun, unless it made a
+ * request that changes something.
  */
 function isCulprit({ pending, announced }: Run, byOthers: boolean): boolean {
   return pending.replayed || (!byOthers && (announced || pending.changedSomething))

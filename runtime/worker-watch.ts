@@ -7,7 +7,7 @@ import { createProcessWatch, type ProcessWatch } from './process-watch.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 import { DEADLINE_GRACE } from './served-call.ts'
 
-/** A process whose call used more CPU time than this, in ms, runs at a lower priority from then on. */
+/** If a call uses more CPU time than this, in ms, its process runs at a lower priority from then on. */
 const LONG_CALL = 40
 /** Minimum interval between size checks of an idle process, in ms: a login should not wait for the file system. */
 const IDLE_MEASURE = 250
@@ -18,24 +18,27 @@ export type WorkerWatchOptions = {
   readonly end: ProcessEnd<PendingCall>
   readonly running: () => Run | null
   readonly isIdle: () => boolean
-  /** Since when the scripts' top level may be running ahead of a call, by `performance.now()`; null if it is not. */
+  /**
+   * When the scripts' top-level code may have started running in advance of a call, by `performance.now()`; null if it
+   * is not running.
+   */
   readonly unsettledSince: () => number | null
   readonly killHung: () => void
   readonly isLong: (pending: PendingCall) => void
 }
 
 export type WorkerWatch = Pick<ProcessWatch, 'start' | 'stop' | 'answered' | 'isSilent' | 'ask'> & {
-  /** Whether the process uses more memory than an idle one may. */
+  /** Whether the process uses more memory than is allowed for an idle one. */
   readonly isTooLarge: () => boolean
-  /** No call runs any more. */
+  /** Call it when no call is running any more. */
   readonly rest: () => void
 }
 
-/** Watches a process that serves logins: memory, CPU time, and scripts that run ahead of a call. */
+/** Watches a process that serves logins: memory, CPU time, and scripts that run in advance of a call. */
 export function createWorkerWatch(options: WorkerWatchOptions): WorkerWatch {
   const { process, limits, end, running, isIdle, unsettledSince, killHung, isLong } = options
   const watch = createProcessWatch(process, limits, look)
-  /** The call that ran at the last check, and the CPU time at that point. */
+  /** The call that was running at the last check, and the CPU time at that point. */
   let watched: { readonly pending: PendingCall; readonly time: number; isLong: boolean } | null = null
   let isSetBack = false
   let lastMeasured = 0

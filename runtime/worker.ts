@@ -11,8 +11,8 @@ import { createWorkerWatch } from './worker-watch.ts'
 
 export type WorkerEvents = {
   /**
-   * The process was killed or has exited, and these calls are lost. `failed` contains those that caused it, with their
-   * outcome.
+   * The process was killed or has exited, and these calls are lost. `failed` contains the calls that caused it, with
+   * their outcome.
    */
   readonly gone: (worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>) => void
   /** The process has exited, and its memory is free. */
@@ -30,29 +30,31 @@ export interface Worker {
   readonly lastUsed: () => number
   /** When the last call ended, by `performance.now()`. */
   readonly lastEnded: () => number
-  /** How many calls arrived one at a time, but too soon after each other to create the next context ahead. */
+  /**
+   * How many calls in a row arrived one at a time, but too soon after each other to create the next context in advance.
+   */
   readonly callsInARow: () => number
-  /** @param isSuspect whether a process of the solution was killed recently: then each call is announced */
+  /** @param isSuspect whether one of the solution's processes was killed recently; if so, each call is announced */
   readonly run: (pending: PendingCall, isSuspect: boolean) => void
   /** Ends the process once it has no calls; immediately if it has none. */
   readonly retire: () => void
   /**
-   * Ends the process because the host's memory is used up: the running call fails as `sandbox_busy`, waiting calls run
-   * again.
+   * Ends the process because the host's memory is used up. The running call fails with `sandbox_busy`; queued calls are
+   * retried.
    */
   readonly endForRoom: () => void
   readonly isEndedForRoom: () => boolean
   /**
-   * The call after which the process had to be killed, since its scripts hung or grew while no call ran; null if that
-   * did not happen.
+   * The call after which the process had to be killed, because its scripts hung or used too much memory while no call
+   * was running; null if that did not happen.
    */
   readonly hungAfter: () => PendingCall | null
   readonly kill: () => void
-  /** The process was killed or has exited: send it nothing more. */
+  /** Whether the process was killed or has exited, so that nothing more may be sent to it. */
   readonly isEnding: () => boolean
-  /** Kills the process if it did not answer the last ping, or grew too large. Called for idle ones only. */
+  /** Kills the process if it did not respond to the last ping, or grew too large. Called only for idle processes. */
   readonly checkHeartbeat: () => void
-  /** Null unless it was started for debugging. */
+  /** Null unless the process was started for debugging. */
   readonly debug: SandboxProcess['debug']
 }
 
@@ -79,7 +81,7 @@ export function createWorker(
    */
   let unsettledSince: number | null = null
   let isEndedForRoom = false
-  /** The call after which it hung. */
+  /** The call after which the process hung. */
   let hungAfter: PendingCall | null = null
   const watch = createWorkerWatch({
     process,
@@ -120,7 +122,7 @@ export function createWorker(
     if (isIdle()) becomeIdle()
   }
 
-  /** Top-level code that runs ahead of a call has no call to fail. */
+  /** Top-level code that runs in advance of a call has no call that could fail. */
   function killHung(): void {
     hungAfter = lastEnded
     end.kill('error')
@@ -197,7 +199,7 @@ function createUse() {
   }
 }
 
-/** @param held memory of the process that was ended, in MB */
+/** @param held memory that the ended process used, in MB */
 function endedForRoom(held: number): string {
   return `the memory of the host (RUNTIME_XMX) was used up, and this sandbox process was the largest: ${held} MB`
 }

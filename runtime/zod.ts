@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
 /**
- * zod, made safe for values from outside: import `z` from here, never from `zod` (test/house/imports.test.ts).
+ * zod, made safe for untrusted values: import `z` from here, never from `zod` (test/house/imports.test.ts).
  *
  * A length check also runs on a value that is neither a string nor an array, and compares its `length` with a number.
  * If that is an object without a usable `valueOf`, as in `{"length":{"valueOf":1,"toString":1}}`, the comparison throws
@@ -9,7 +9,7 @@ import * as z from 'zod'
  * such a value, so the length check skips it here.
  */
 for (const check of [z.maxLength(1), z.minLength(1), z.length(1), z.maxSize(1), z.minSize(1), z.size(1)]) {
-  // All checks of a kind share the prototype of their `_zod`: a setter there intercepts each new check.
+  // All checks of a kind share the prototype of their `_zod`, so a setter there intercepts each new check.
   Object.defineProperty(Object.getPrototypeOf(check._zod), 'check', {
     set(this: object, measure: (payload: { value: unknown }) => void) {
       const value = (payload: { value: unknown }) => (isMeasured(payload.value) ? measure(payload) : undefined)

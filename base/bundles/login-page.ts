@@ -37,17 +37,17 @@ export type DesignedPage = {
 }
 
 /**
- * The template and texts of a login page. The default page shows `title`, unless the solution has a text with the key
+ * A login page's template and texts. The default page shows `title`, unless the solution has a text with the key
  * `platform.logindialog.application`.
  */
 export type LoginLook = Pick<ActiveSolution, 'template' | 'texts' | 'title'> & {
   /** `PASSWORD_HELP`; a text of the solution with the key `platform.logindialog.forgotten` takes precedence. */
   readonly passwordHelp: string
-  /** Texts that override the solution's: those of a page designed in the control center. */
+  /** Texts from a page designed in the control center, which override the solution's. */
   readonly firstTexts?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
-/** The available locales: those of its own tables and the platform's languages. */
+/** The available locales: those in its own tables and the platform's languages. */
 export function localesOf({ texts, firstTexts = {} }: Pick<LoginLook, 'texts' | 'firstTexts'>): readonly string[] {
   return availableLocales({ ...texts, ...firstTexts })
 }

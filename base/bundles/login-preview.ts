@@ -42,7 +42,7 @@ export function renderLoginPreview(
   return { html: renderLoginPage(look, page, { nonce, formToken: '', correlationId: REFERENCE }), nonce }
 }
 
-/** The locales available for a solution's login page: those of its own tables and the platform's languages. */
+/** The locales available for a solution's login page: those in its own tables and the platform's languages. */
 export function loginPageLocales(look: Pick<LoginLook, 'texts' | 'firstTexts'>): readonly string[] {
   return localesOf(look)
 }

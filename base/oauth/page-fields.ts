@@ -55,7 +55,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * The form of a solution's OAuth settings, with the operator's values.
+ * The form for a solution's OAuth settings, filled with the operator's values.
  * @param settable names of the settings in the form; default: all
  */
 export function oauthForm(

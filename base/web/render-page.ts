@@ -23,7 +23,7 @@ export type Brand = {
   readonly styles: string
 }
 
-/** Entries of the navigation that belong together. */
+/** A group of navigation entries. */
 export type NavigationGroup = {
   /** The key of its heading is `{texts}.group.{name}`; null: the entries have no heading. */
   readonly name: string | null

@@ -38,7 +38,7 @@ const READ_TRIES = 5
 const READ_PAUSE = 20
 
 export function createSaves({ shown, update, onSaving, onActive, onRefused, terminal }: SavesParts): Saves {
-  /** Hashes of the files at the last attempt. */
+  /** Hashes of the files in the last attempt. */
   let hashes: ReadonlyMap<string, string> = new Map()
   let running: Promise<void> | null = null
   let next: number | null = null

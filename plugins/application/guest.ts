@@ -25,7 +25,7 @@ export default function application(api: GuestApi<Settings, string>) {
   }
   const loggingLevel = { __proto__: null, DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3, FATAL: 4 }
   const numbered: readonly Level[] = ['debug', 'info', 'warn', 'error', 'error']
-  // A solution may define a separate LOGGINGLEVEL, as many existing ones do.
+  // A solution may define its own LOGGINGLEVEL, as many existing solutions do.
   safe.defineProperty(globalThis, 'LOGGINGLEVEL', {
     value: safe.freeze(loggingLevel),
     writable: true,
@@ -88,7 +88,7 @@ export default function application(api: GuestApi<Settings, string>) {
       if (typeof form !== 'string' || !isForm(form)) {
         throw new safe.TypeError(`application.showForm: the solution has no form ${safe.describe(form)}`)
       }
-      // A client opens the form through its life cycle; elsewhere the host gets a command.
+      // In a client, the form is opened with its life-cycle events; elsewhere, the host gets a command.
       const show = api.offered('showForm')
       if (show === null) api.command('showForm', [form])
       else if (!show(form))

@@ -12,7 +12,7 @@ export function createLater(api: GuestApi) {
   const waiting = api.record<Waiting>()
   let waitingCount = 0
   let lastId = 0
-  /** Timers that the running call, or the last one, added. */
+  /** Timers that the running call added or, between calls, the last one. */
   let added = api.list<number>()
   let cancelled = api.list<{ readonly id: number; readonly one: Waiting }>()
 
@@ -35,7 +35,7 @@ export function createLater(api: GuestApi) {
     waitingCount++
   }
 
-  /** Undoes a failed call's timers: the host applied none of its commands. */
+  /** Discards the timers of a failed call, since the host applied none of its commands. */
   function takeBack(): void {
     for (let index = 0; index < cancelled.length; index++) {
       const { id, one } = cancelled[index] as { id: number; one: Waiting }
@@ -61,7 +61,7 @@ export function createLater(api: GuestApi) {
       added = api.list()
       cancelled = api.list()
     })
-    // Nobody uses the return value.
+    // The return value is not used.
     api.entry('runLater', async (id: number): Promise<void> => {
       const one = take(id)
       if (one === null) return

@@ -4,8 +4,9 @@ interface Plugins {
     /**
      * Runs one SQL statement in its own transaction and returns its rows. A statement without a result returns an empty array.
      *
-     * Parameters are written `?` on every server. Their values never become part of the SQL text. In rows, numbers and booleans keep
-     * their type. Integers beyond 2^53, decimals, JSON and all other types are strings, dates are ISO strings, bytes are base64.
+     * Parameters are written `?` for every kind of server. Their values never become part of the SQL text. In rows,
+     * numbers and booleans keep their type. Integers above 2^53, decimals, JSON and all other types are strings; dates
+     * are ISO strings; binary data is base64.
      * @param name a name from `databases` in `solution.json`
      * @param sql one statement of at most 65,536 characters
      * @param parameters at most 1,000; a date as a string that the server accepts, such as `date.toISOString()`
@@ -21,5 +22,5 @@ interface Plugins {
   }
 }
 
-/** The bindings of further plugins. */
+/** The globals of additional plugins. */
 declare var plugins: Plugins

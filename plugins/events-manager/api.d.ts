@@ -3,7 +3,7 @@ declare const EventType: { readonly [name: string]: EventTypeName }
 
 /** The name of an event type: a string such as "onShow". */
 type EventTypeName = string & {
-  /** The name itself. */
+  /** The name. */
   getName(): string
 }
 
@@ -19,13 +19,13 @@ declare const EVENTS_AGGREGATION_TYPE: {
 interface JSEvent {
   /** The event type, such as "onShow". */
   readonly type: string
-  /** The context: `forms.<name>` for form events, else the context passed when the event was fired, or null. */
+  /** The context: `forms.<name>` for form events; otherwise the context passed when the event was fired, or null. */
   readonly source: string | null
-  /** For form events, the form that triggered it, else null. */
+  /** For form events, the form that triggered the event; otherwise null. */
   readonly formName: string | null
-  /** For form events, the element that triggered it, else null. */
+  /** For form events, the element that triggered the event; otherwise null. */
   readonly elementName: string | null
-  /** The arguments that follow the event. */
+  /** The arguments passed after the event. */
   readonly data: unknown[]
   /** Same as `type`. */
   getType(): string
@@ -37,7 +37,7 @@ interface JSEvent {
   stopPropagation(): void
 }
 
-/** Its return value matters: see `fireEventListeners`. A Promise counts as false. */
+/** The return value matters: see `fireEventListeners`. A Promise counts as false. */
 type EventListener = (event: JSEvent, ...args: any[]) => unknown
 
 /** Manages listeners for built-in and custom events. Listeners run in the order in which they were added. */

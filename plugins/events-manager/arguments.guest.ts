@@ -2,11 +2,14 @@ import type { Api, Arguments, JSEvent } from './types.guest.ts'
 
 const NO_ARGUMENTS: Arguments = { count: 0, first: undefined, second: undefined, third: undefined, all: null }
 
-/** Reads the arguments of an event, and copies them for its listeners. */
+/** Reads an event's arguments, and copies them for its listeners. */
 export function createArguments(api: Api) {
   const { safe, limits } = api
 
-  /** The first three are separate properties: most events have no more, and a plain call is much faster than a list. */
+  /**
+   * The first three are separate properties: most events have no more, and a call with fixed arguments is much faster
+   * than one with a list.
+   */
   function readArguments(value: unknown): Arguments {
     if (value === undefined || value === null) return NO_ARGUMENTS
     if (!safe.isArray(value)) throw new safe.TypeError('the callback arguments must be an array')
@@ -35,7 +38,7 @@ export function createArguments(api: Api) {
     return given
   }
 
-  /** A copy of the arguments, so that a listener cannot change those of the next one. */
+  /** Copies the arguments, so that a listener can't change what the next one gets. */
   function dataOf({ count, first, second, third, all }: Arguments): unknown[] {
     if (count === 0) return []
     if (count === 1) return [first]

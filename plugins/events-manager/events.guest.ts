@@ -1,6 +1,6 @@
 import type { Api, Arguments, Firing, JSEvent } from './types.guest.ts'
 
-/** Creates events, which their listeners can stop. */
+/** Creates events, whose propagation their listeners can stop. */
 export function createEvents(safe: Api['safe'], dataOf: (args: Arguments) => unknown[]) {
   /** Most events have few listeners, so the methods are on the prototype, not created per event. */
   class FiredEvent implements JSEvent {

@@ -1,6 +1,6 @@
 import type { Api, Arguments, Callback, EventType, Firing, JSEvent, Listener } from './types.guest.ts'
 
-/** Calls the listeners of an event. `startEvent` creates the event, `givenOf` a listener's arguments. */
+/** Calls an event's listeners. `startEvent` creates the event, and `givenOf` creates each listener's arguments. */
 export function createFiring(
   api: Api,
   startEvent: (

@@ -50,7 +50,10 @@ export default function eventsManager(api: Api) {
     throw new safe.TypeError('the callback must be a function')
   }
 
-  /** null: any context. A form is `forms.<name>`, the global scope is `globals`, otherwise the text itself. */
+  /**
+   * null: any context. A form becomes `forms.<name>`, the global scope becomes `globals`, and any other string is used
+   * unchanged.
+   */
   function readContext(value: unknown): string | null {
     if (value === undefined || value === null) return null
     if (typeof value === 'string') return value
@@ -95,12 +98,12 @@ export default function eventsManager(api: Api) {
       return add(type, { callback: readCallback(callback), context: where, receiver: isForm ? context : undefined })
     },
     removeEventListener(eventType: unknown, callback?: unknown, context?: unknown): boolean {
-      // An unset event type: guide 7.3 returns false if nothing was removed.
+      // If the event type is not set, nothing is removed, and section 7.3 of the guide requires false then.
       if (eventType === undefined || eventType === null) return false
       const type = readType(eventType)
       const only = callback === undefined || callback === null ? null : readCallback(callback)
       const where = readContext(context)
-      // Listeners of built-in types can only be removed by their deregister function (guide 4.2).
+      // Listeners of built-in types can only be removed with their deregister function (section 4.2 of the guide).
       if (type.isBuiltIn) return false
       return remove(
         type,

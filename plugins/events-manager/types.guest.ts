@@ -12,10 +12,10 @@ export type Listener = {
   readonly receiver: object | undefined
 }
 
-/** Lists are replaced, never modified, so an event that is being fired keeps its list. */
+/** Lists are replaced, never modified, so that an event that is being fired keeps the same list. */
 export type EventType = { readonly name: string; readonly isBuiltIn: boolean; listeners: readonly Listener[] }
 
-/** What a fired event passes to its listeners. `all`: null if there are at most three arguments. */
+/** The arguments that a fired event passes to its listeners. `all` is null if there are at most three. */
 export type Arguments = {
   readonly count: number
   readonly first: unknown

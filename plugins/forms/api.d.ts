@@ -1,4 +1,4 @@
-/** A row of a table: its cells by column name. */
+/** A table row: its cells by column name. */
 interface FormRow {
   /** Unique among the rows of the table. */
   readonly id: string | number
@@ -6,7 +6,7 @@ interface FormRow {
   readonly [column: string]: string | number | boolean | null | undefined
 }
 
-/** One of the options of a select or radio. */
+/** An option of a select or radio. */
 interface FormOption {
   /** Unique among the options; 1 and "1" are the same. */
   readonly value: string | number
@@ -15,7 +15,8 @@ interface FormOption {
 }
 
 /**
- * The properties of an element that a script can read and set. Which ones exist depends on its type. A new value is checked immediately.
+ * The properties of an element that a script can read and set. They depend on the element's type. A new value is
+ * checked immediately.
  * @throws TypeError for a property that the element does not have, and for a value that the property does not accept
  */
 interface FormElement {
@@ -23,28 +24,31 @@ interface FormElement {
   visible: boolean
   /** Whether the user can use it. */
   enabled: boolean
-  /** A literal text, or "i18n:" and a key. The same applies to hint, placeholder, error, alt and the labels of options. */
+  /**
+   * A literal text, or "i18n:" followed by a key. The same applies to hint, placeholder, error, alt and the labels of
+   * options.
+   */
   label: string
-  /** A line of help below the element. */
+  /** A line of help text below the element. */
   hint: string
   /**
    * Inputs: a string; a number or null; a date written YYYY-MM-DD or null; true or false; the value of an option or null.
    * Tabs: the name of the open tab.
    */
   value: any
-  /** Inputs: a primary button does nothing until there is a value. */
+  /** Inputs: whether a value is required. Until there is one, a primary button does nothing. */
   required: boolean
-  /** Inputs: why the value is refused; "" if it is not. */
+  /** Inputs: why the value is rejected; "" if it is not. */
   error: string
-  /** Text and number inputs, select: shown while there is no value. */
+  /** Text and number inputs, select: text shown while there is no value. */
   placeholder: string
-  /** Select and radio. A value that is no longer an option becomes null. */
+  /** Select and radio: the options. If the value is no longer one of them, it becomes null. */
   options: readonly FormOption[]
-  /** Links that have an address. */
+  /** Links with a URL: the URL. */
   href: string
-  /** Images: the path below media/. */
+  /** Images: the path in the media folder. */
   src: string
-  /** Images: the text alternative. */
+  /** Images: the alternative text. */
   alt: string
   /** Tables: all rows. The list is frozen; set a new one to change the rows. */
   rows: readonly FormRow[]
@@ -58,7 +62,7 @@ interface FormElement {
 
 /** A form. It also has the functions that its script declares at its top level. */
 interface Form {
-  /** The elements by name. @throws TypeError for an element that the form does not have */
+  /** The form's elements by name. @throws TypeError for an element that the form does not have */
   readonly elements: { readonly [name: string]: FormElement }
   /** A literal text, or "i18n:" and a key. */
   title: string
@@ -68,5 +72,5 @@ interface Form {
   readonly [name: string]: any
 }
 
-/** The forms of the solution by name. Only in clients, not during a sign-in. @throws TypeError if the form does not exist */
+/** The solution's forms by name. Only in clients, not during a sign-in. @throws TypeError if the form does not exist */
 declare const forms: { readonly [name: string]: Form }

@@ -3,7 +3,7 @@ import type { Api, Element, Form, Option, Part, Row } from './types.guest.ts'
 
 export type Changes = ReturnType<typeof createChanges>
 
-/** Changes the state of forms and elements, and records what must be sent to the host. */
+/** Changes the state of forms and elements, and records which changes must be sent to the host. */
 export function createChanges({ list, record, safe }: Api, { idsOf }: Lists) {
   let changedForms = list<Form>()
 
@@ -12,7 +12,10 @@ export function createChanges({ list, record, safe }: Api, { idsOf }: Lists) {
     changedForms[changedForms.length] = form
   }
 
-  /** Recorded before it is set: a call can be terminated at any point, and no change may be lost to the host. */
+  /**
+   * The change is recorded before the value is set: a call can be terminated at any point, and the host must not miss a
+   * change.
+   */
   function setState(form: Form, part: Part, key: string, value: unknown): void {
     note(form)
     part.changed ??= record()

@@ -2,7 +2,7 @@ import type { Api } from './types.guest.ts'
 
 export type Checks = ReturnType<typeof createChecks>
 
-/** Validates values from scripts and users. Each check throws a TypeError that names the property. */
+/** Validates values from scripts and users. Each check throws a TypeError with the property's name. */
 export function createChecks(api: Api) {
   const { safe } = api
 
@@ -11,7 +11,9 @@ export function createChecks(api: Api) {
     throw new safe.TypeError(`${path} must be ${wish}, not ${safe.slice(given, 0, 100)}`)
   }
 
-  /** @param isSecret not quoted in errors: redaction would not find a truncated password in the log */
+  /**
+   * @param isSecret whether to omit the value from errors: the log's redaction would not recognize a truncated password
+   */
   function readText(path: string, value: unknown, most: number, isMany: boolean, isSecret = false): string {
     if (value === null || value === undefined) return ''
     const form = isMany ? /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/ : /[\x00-\x1f\x7f-\x9f]/
@@ -55,8 +57,9 @@ export function createChecks(api: Api) {
   }
 
   /**
-   * Checks the size of validated items, which are serialized and parsed again, so that no getter of a script can run.
-   * @param item size of the last item, which must fit in one command. @param all size of the list so far, for one call
+   * Checks the size of validated items. They have been serialized and parsed again, so that no script's getter can run.
+   * @param item size of the last item, which must fit in one command
+   * @param all total size of the list so far, which is limited per call
    */
   function spend(path: string, item: number, all: number): void {
     const most = (api.limits.ARGUMENT_SIZE as number) - pieceOf(api)
@@ -69,8 +72,8 @@ export function createChecks(api: Api) {
 }
 
 /**
- * Maximum size of one command, in characters as counted by `sizeOf`. A character takes at most six in JSON, and the
- * structure around the values adds little: so anything of this size fits in a command, whatever its content.
+ * Maximum size of one command, in characters as counted by `sizeOf`. In JSON, a character takes at most six, and the
+ * structure around the values adds little. So any value of this size fits in a command.
  */
 export function pieceOf({ limits }: Api): number {
   return (limits.ARGUMENT_SIZE as number) / 8

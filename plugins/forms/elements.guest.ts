@@ -4,12 +4,14 @@ import type { Api, Definition, Element, ElementDefinition, Form, Option, Row, Se
 
 export type Elements = ReturnType<typeof createElements>
 
-/** The forms and elements of one client. Their state comes from the solution's version until a script changes it. */
+/**
+ * The forms and elements of one client. Until a script changes it, their state is as defined in the solution's version.
+ */
 export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
   const { safe } = api
   const EMPTY: readonly unknown[] = api.list()
   let settings: Settings = { names: [], properties: {} }
-  /** By name; each form is created on first use. */
+  /** Forms by name; each is created on first use. */
   const usedForms = api.record<Form>()
 
   function isForm(name: string): boolean {
@@ -81,10 +83,10 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     elementOf,
     isForm,
     read,
-    /** A form that was already used. */
+    /** Returns a form that was already used. */
     usedForm: (name: string): Form | undefined => usedForms[name],
     names: () => settings.names,
-    /** Settings are null for a version without forms, as in tests and in the check of the guest parts. */
+    /** Settings are null for a version without forms, as in tests and when the guest parts are checked. */
     load(loaded: Settings | null): void {
       settings = loaded ?? settings
     },

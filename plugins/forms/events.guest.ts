@@ -7,7 +7,7 @@ export type Events = ReturnType<typeof createEvents>
 /** Fires events: first the form's function, then the listeners. */
 export function createEvents(api: Api, { read }: Elements, { viewOf, functionsOf }: Views) {
   const { safe } = api
-  /** Incremented by each call. */
+  /** Incremented with each call. */
   let calls = 0
 
   /**

@@ -12,7 +12,7 @@ import type { Api, Showing } from './types.guest.ts'
 import { createUpdates } from './updates.guest.ts'
 import { createViews } from './views.guest.ts'
 
-/** The forms of a client: their state, the global `forms`, and user input. */
+/** A client's forms: their state, the global `forms`, and user input. */
 export default function forms(api: Api) {
   const showing: Showing = { current: null, wanted: null }
   const checks = createChecks(api)
@@ -30,7 +30,7 @@ export default function forms(api: Api) {
   api.offer('formName', views.nameOf)
   api.onCall((_only, lastCounted) => {
     events.nextCall()
-    // Resets what a failed call left. A terminated call does not run `finally`, so the next call does it.
+    // Resets state left by a failed call. A terminated call does not run `finally`, so the next call resets it.
     showing.wanted = null
     sending.settle(lastCounted)
     input.takeBackUndecided()

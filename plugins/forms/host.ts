@@ -17,9 +17,9 @@ import { z } from '../../runtime/zod.ts'
 export interface FormsPorts {
   update(call: Call, update: FormUpdate): void
   show(call: Call, form: string): void
-  /** The only form that can be shown while nobody is signed in; null: any. */
+  /** The only form that may be shown while nobody is signed in; null: any form. */
   onlyForm(call: Call): string | null
-  /** Sets which of `ASKED_EVENTS` scripts listen to, in any form. */
+  /** Sets the events, among `ASKED_EVENTS`, that scripts listen to in any form. */
   listening(call: Call, types: readonly AskedEvent[]): void
 }
 
@@ -31,7 +31,7 @@ const EVERY = ['visible', 'enabled', 'label', 'hint'] as const
 const INPUT = [...EVERY, 'value', 'required', 'error'] as const
 const LINE = [...INPUT, 'placeholder'] as const
 
-/** The properties of an element that scripts can change, by its type. */
+/** The properties that scripts can change, by element type. */
 export const PROPERTIES: Readonly<Record<ElementType, readonly Property[]>> = {
   label: EVERY,
   heading: EVERY,
@@ -95,7 +95,7 @@ const Update = z.strictObject({
     .refine((elements) => Object.keys(elements).length <= MAX_ELEMENTS, { error: 'has too many elements' }),
 })
 
-/** The first items of a list that is too long for one command. */
+/** The first items of a list that doesn't fit in one command. */
 const Beginning = z.discriminatedUnion('property', [
   z.strictObject({ form: Name, element: Name, property: z.literal('rows'), items: State.shape.rows.unwrap() }),
   z.strictObject({ form: Name, element: Name, property: z.literal('options'), items: State.shape.options.unwrap() }),
@@ -114,7 +114,7 @@ export type FormUpdate = z.infer<typeof Update>
 const knownElements = new WeakMap<FormDefinition, ReadonlyMap<string, ElementDefinition>>()
 
 export default function forms(ports: FormsPorts): Plugin {
-  /** First items of lists, stored until `update` sends the rest, by call and by `keyOf`. */
+  /** The first items of lists, by call and by `update`, stored until `keyOf` sends the rest. */
   const begun = new WeakMap<Call, Map<string, unknown[]>>()
 
   function begin(call: Call, { form, element, property, items }: Beginning): void {
@@ -189,7 +189,7 @@ function keyOf(form: string, element: string, property: (typeof LISTS)[number]):
   return `${property} ${element} ${form}`
 }
 
-/** Usable without a signed-in user, so that a login form can show messages, such as a wrong password. */
+/** Allowed without a signed-in user, so that a login form can show messages, for example about a wrong password. */
 function platformCommand<T>(
   check: (args: readonly unknown[], solution: SolutionFacts) => T,
   apply: (call: Call, checked: T) => void,
@@ -267,13 +267,13 @@ function elementsByName(form: FormDefinition): ReadonlyMap<string, ElementDefini
   return created
 }
 
-/** What the guest part reads of a form on first use. */
+/** The data that the guest part gets about a form on first use. */
 function guestForm(form: FormDefinition): Json {
   const handlers = Object.fromEntries(FORM_HANDLERS.map((event) => [event, form[event] ?? event]))
   return { title: form.title ?? '', handlers, names: [...elementsOf(form.layout)].map(({ name }) => name) }
 }
 
-/** What the guest part reads of an element, without its content. */
+/** The data that the guest part gets about an element, without the elements that it contains. */
 function guestElement(element: ElementDefinition): Json {
   const shown: Record<string, Json> = {}
   const handlers: Record<string, Json> = {}

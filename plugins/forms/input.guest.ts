@@ -13,7 +13,7 @@ type Parts = {
   readonly events: Events
 }
 
-/** Handles what users do in the form that is shown. */
+/** Handles the user's actions in the form that is shown. */
 export function createInput(api: Api, { checks, properties, elements, changes, events }: Parts, showing: Showing) {
   const { safe } = api
   const { readText } = checks
@@ -21,10 +21,10 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
   const { formOf, elementOf, read } = elements
   const { change } = changes
   const { fire, life } = events
-  /** User input that the running call has not accepted yet. If the call is terminated, the next one reverts it. */
+  /** User input that the running call has not accepted yet. If the call is terminated, the next call reverts it. */
   let undecided: Entered | null = null
 
-  /** Applies the user's input. If the handler refuses it, fails or is terminated, the old value is restored. */
+  /** Applies the user's input. If the handler rejects it, fails or is terminated, the old value is restored. */
   async function changeValue(form: Form, element: Element, value: unknown): Promise<void> {
     const before = element.state.value
     const after = readValue(element, `${element.path}.value`, value)
@@ -42,7 +42,7 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
     undecided = null
   }
 
-  /** Keeps a value that the handler itself set. */
+  /** If the handler itself set a value, keeps that value. */
   function takeBack({ form, element, before, after }: Entered): void {
     if (element.state.value === after) change(form, element, 'value', before)
   }
@@ -69,7 +69,7 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
       await life(form, type)
       return
     }
-    // The host checked the event against an older state, which an earlier call may have changed.
+    // An earlier call may have changed the state since the host checked the event.
     if (element === undefined || element.state.visible !== true || element.state.enabled !== true) return
     const handler = read(element.definition.handlers, type) as string | undefined
     if (type === 'onElementDataChange') await changeValue(form, element, value)

@@ -2,7 +2,7 @@ import type { Elements } from './elements.guest.ts'
 import { argsOf, type Events } from './events.guest.ts'
 import type { Api, Showing } from './types.guest.ts'
 
-/** How many times a form being shown can request another form within one call. */
+/** How many times, within one call, a form that is being shown can show another form. */
 const MOST_SHOWS = 10
 
 /** Shows forms and fires their life-cycle events. */

@@ -2,7 +2,7 @@ import type { Api } from './types.guest.ts'
 
 export type Strict = ReturnType<typeof createStrict>
 
-/** Creates frozen objects for scripts. A misspelt name throws an error that suggests the nearest one. */
+/** Creates frozen objects for scripts. A misspelt property name throws an error that suggests the most similar one. */
 export function createStrict({ list, safe }: Api) {
   /** Suggests the most similar known name, as the end of a sentence. */
   function hint(name: string, known: readonly string[]): string {
@@ -38,7 +38,7 @@ export function createStrict({ list, safe }: Api) {
     return row[b.length] as number
   }
 
-  /** A frozen object that throws for unknown names, on both reads and writes. */
+  /** Creates a frozen object that throws for unknown names, on both reads and writes. */
   function strict(
     target: object,
     what: string,
@@ -72,7 +72,10 @@ export function createStrict({ list, safe }: Api) {
     }
   }
 
-  /** @param set required for writable properties: a Proxy must not set a property that has no setter on its target */
+  /**
+   * @param set required for writable properties, because a Proxy must not set a property that has no setter on its
+   * target
+   */
   function define(target: object, key: string, get: () => unknown, set?: (value: unknown) => void): void {
     safe.freeze(get)
     if (set !== undefined) safe.freeze(set)

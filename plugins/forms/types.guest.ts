@@ -7,7 +7,7 @@ export type Option = { value: string | number; label: string }
 export type Definition = {
   readonly title: string
   readonly handlers: Record<string, string>
-  /** Names of its elements. */
+  /** The names of its elements. */
   readonly names: readonly string[]
 }
 export type ElementDefinition = {
@@ -20,8 +20,8 @@ export type ElementDefinition = {
   readonly tabs: readonly string[]
 }
 /**
- * State that scripts and the host read, without prototype. By property, the values that the host has: `changed` for
- * changes not sent yet, `sent` for those that the last call sent, which the host may not have applied.
+ * State that scripts and the host read. The object has no prototype. By property, the values that the host has:
+ * `changed` for changes not sent yet, `sent` for those that the last call sent, which the host may not have applied.
  */
 export type Part = {
   readonly path: string
@@ -44,18 +44,21 @@ export type Form = {
   hasLoaded: boolean
 }
 export type Event = { readonly form: string; readonly element: string; readonly type: string; readonly value: unknown }
-/** User input of an element, and the value before it. */
+/** The user's input in an element, and the previous value. */
 export type Entered = {
   readonly form: Form
   readonly element: Element
   readonly before: unknown
   readonly after: unknown
 }
-/** Changes to a form in one command. */
+/** The changes to a form in one command. */
 export type Update = { form: string; title?: unknown; elements: Record<string, Record<string, unknown>> }
 
 /** `current`: the form that is shown. `wanted`: the form that a script asked to show. */
 export type Showing = { current: string | null; wanted: string | null }
 
-/** The guest API with the types of forms. State: the only form shown while nobody is signed in; null: any. */
+/**
+ * The guest API, typed for forms. The state is the only form that may be shown while nobody is signed in; null: any
+ * form.
+ */
 export type Api = GuestApi<Settings, string>

@@ -3,12 +3,12 @@ import type { Api, Element, Form, Part, Update } from './types.guest.ts'
 
 export type Updates = ReturnType<typeof createUpdates>
 
-/** Writes changes as commands that each fit the size limit. */
+/** Splits changes into commands that each fit the size limit. */
 export function createUpdates(api: Api) {
   const { safe } = api
   const PIECE = pieceOf(api)
 
-  /** @returns the error if it could not be sent, or null */
+  /** @returns the error if the change could not be sent, or null */
   function send(form: Form, pack: Part[]): unknown {
     try {
       api.command('update', [updateOf(form, pack)])
@@ -42,7 +42,10 @@ export function createUpdates(api: Api) {
     return update
   }
 
-  /** Lists too long for one command are truncated to their end; separate commands send the items before it. */
+  /**
+   * If a list is too long for one command, the command contains only its last items; separate commands send the items
+   * before them.
+   */
   function valuesOf(form: string, { definition, changed, state }: Element): Record<string, unknown> {
     const values = api.record<unknown>()
     const keys = safe.keys(changed as object)

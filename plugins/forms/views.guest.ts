@@ -46,7 +46,8 @@ export function createViews(api: Api, { strict: objects, checks, properties, ele
       if (key === 'title') setTitle(value)
       else readOnly(path)(key)
     }
-    // Scripts that load before the form's script see this view too; its functions appear once that is loaded.
+    // Scripts that load before the form's script see this view too; the functions appear once the form's script is
+    // loaded.
     const view = strict(target, path, names, set, (key) => {
       const functions = scripts[name]
       return functions === undefined ? undefined : functions[key]
@@ -88,14 +89,14 @@ export function createViews(api: Api, { strict: objects, checks, properties, ele
     return strict(target, element.path, names, set)
   }
 
-  /** Sets `this` to the form if a function is called without a receiver; otherwise the function is unchanged. */
+  /** Wraps a function so that `this` is the form if it is called without a receiver. */
   function bindTo(view: object): (run: Run) => Run {
     const apply = (run: Run, receiver: unknown, args: unknown[]): unknown =>
       safe.apply(run, receiver === undefined ? view : receiver, args)
     return safe.freeze((run: Run) => {
       const bound = safe.proxy(run, { __proto__: null, apply } as ProxyHandler<Run>)
       const { prototype } = run as { prototype?: object }
-      // Async functions have no prototype, and that of a generator has no constructor.
+      // Async functions have no prototype, and a generator's prototype has no constructor.
       if (prototype !== undefined && safe.hasOwn(prototype, 'constructor')) {
         safe.defineProperty(prototype, 'constructor', { value: bound, writable: true, configurable: true })
       }

@@ -2,8 +2,8 @@ interface Plugins {
   /** HTTP requests to hosts that `solution.json` names under `http` and that the operator granted. */
   readonly http: {
     /**
-     * Sends one request and waits for the whole response. Redirects are returned, not followed. Cookies are not stored, and are sent
-     * only if you set the header Cookie.
+     * Sends one request and waits for the whole response. Redirects are returned, not followed. Cookies are not stored,
+     * and are sent only if you set the Cookie header.
      * @throws TypeError (the Promise rejects) for arguments of the wrong type
      * @throws Error (the Promise rejects) with a message that says why: the host is not requested, not granted, in a private network or
      *   unreachable, or the limit that was exceeded (FETCH_TIME or FETCH_SIZE)
@@ -14,17 +14,17 @@ interface Plugins {
 
 /** The options of a request. */
 interface HttpInit {
-  /** GET (the default), HEAD, POST, PUT, PATCH, DELETE or OPTIONS. */
+  /** The method: GET (the default), HEAD, POST, PUT, PATCH, DELETE or OPTIONS. */
   method?: string | null
-  /** At most 64. The platform sets Host, Content-Length, Accept-Encoding and the connection headers. */
+  /** At most 64 headers. The platform sets Host, Content-Length, Accept-Encoding and the connection headers. */
   headers?: Record<string, string> | null
-  /** Sent as UTF-8; not with GET and HEAD. */
+  /** The body, sent as UTF-8. Not allowed with GET and HEAD. */
   body?: string | null
 }
 
-/** The response of the other server, whatever its status. */
+/** The other server's response, whatever its status. */
 interface HttpAnswer {
-  /** Such as 200 or 404. */
+  /** The status code, such as 200 or 404. */
   readonly status: number
   /** Whether the status is 200 to 299. */
   readonly ok: boolean
@@ -36,5 +36,5 @@ interface HttpAnswer {
   json(): any
 }
 
-/** The bindings of further plugins. */
+/** The globals of additional plugins. */
 declare var plugins: Plugins

@@ -82,7 +82,7 @@ export default function http(api: GuestApi) {
     })
   }
 
-  /** Throws a new error, because the original was created outside the script: its stack names the awaiting line. */
+  /** Throws a new error, whose stack contains the awaiting line. The original error was created outside the script. */
   async function answered(answer: Promise<unknown>): Promise<Answer> {
     try {
       return (await answer) as Answer

@@ -35,7 +35,7 @@ export interface HttpPorts {
 
 /** Maximum refusals reported per call, since a script can name any number of hosts. */
 const REFUSALS_REPORTED = 10
-/** Queued requests per running one. Each has a body, so more would fill the host's memory. */
+/** Maximum queued requests per running request. Each has a body, so more would fill the host's memory. */
 const WAITING_EACH = 8
 /** Maximum length of a host name with its port, in reports and messages. */
 const LONGEST_PLACE = 260
@@ -70,7 +70,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     }
   }
 
-  /** Limits the concurrent requests of a solution, so that the responses do not fill the host's memory. */
+  /** Limits a solution's concurrent requests, so that the responses don't fill the host's memory. */
   async function inTurn<T>(solution: string, work: () => Promise<T>): Promise<T> {
     const own = turns.get(solution) ?? { gate: createGate(limits.FETCH_AT_ONCE), count: 0 }
     const most = limits.FETCH_AT_ONCE * (WAITING_EACH + 1)
@@ -134,7 +134,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
   }
 }
 
-/** The form used in manifests: without the port if it is the scheme's default. */
+/** Formats a host as in manifests: without the port if it is the scheme's default. */
 function placeOf(url: URL): string {
   const { host, port } = hostPortOf(url)
   return (url.port === '' ? host : `${host}:${port}`).slice(0, LONGEST_PLACE)
@@ -144,7 +144,7 @@ function plainAnswer({ status, headers, body }: HttpAnswer): Json {
   return { status, headers: Object.entries(headers), text: new TextDecoder().decode(body) }
 }
 
-/** Names the limit that the operator would have to raise. */
+/** The message names the limit that the operator would have to raise. */
 function limitOf({ code }: PlatformError): string {
   if (code === 'ERR_OUTBOUND_TIME') return ' (FETCH_TIME)'
   return code === 'ERR_OUTBOUND_SIZE' ? ' (FETCH_SIZE)' : ''

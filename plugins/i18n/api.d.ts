@@ -1,4 +1,4 @@
-/** Language and texts. */
+/** The user's language and the solution's texts. */
 declare const i18n: {
   /** Sets the user's locale, such as ("nl", "BE"), for the whole session. */
   setLocale(language: string, country?: string | null): void
@@ -7,13 +7,15 @@ declare const i18n: {
   /** Two upper-case letters, such as "BE", or "". */
   getCurrentCountry(): string
   /**
-   * The text of a key. It is looked up in the solution's tables for the locale, then for its language, then in `default`, then in the
-   * platform's own texts. {0}, {1} are replaced by the values. An unknown key returns "!key!" and is logged once.
+   * Returns the text for a key. It is looked up in the solution's tables for the locale, then for its language, then in
+   * `default`, then in the platform's own texts. {0}, {1} and so on are replaced by the values. An unknown key returns
+   * "!key!" and is logged once.
    */
   getI18NMessage(key: string, values?: unknown[] | null, language?: string | null, country?: string | null): string
   /**
-   * Replaces the text of a key; null restores it. During a sign-in, the change lasts for this response; in an open client, until the
-   * client ends. @throws RangeError in a client for more than 200 texts, or 65,536 characters of keys and texts together
+   * Replaces the text for a key; null restores it. During a sign-in, the change applies to this response only; in an
+   * open client, until the client closes.
+   * @throws RangeError in a client for more than 200 texts, or 65,536 characters of keys and texts together
    */
   setI18NMessage(key: string, value: string | null): void
 }

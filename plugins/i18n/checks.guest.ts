@@ -1,6 +1,6 @@
 import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 
-/** Checks the arguments of scripts. `what` names the function in errors. */
+/** Checks the arguments that scripts pass. `what` is the function's name for error messages. */
 export function createChecks({ safe }: Pick<GuestApi, 'safe'>) {
   function readLanguage(value: unknown, what: string): string {
     const text = typeof value === 'string' ? safe.lowerCase(value) : ''

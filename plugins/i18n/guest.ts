@@ -2,14 +2,14 @@ import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 import { createChecks } from './checks.guest.ts'
 import { createMissing } from './missing.guest.ts'
 
-/** The locale; in a client whose scripts set texts, also those texts. */
+/** The locale and, in a client whose scripts set texts, those texts. */
 type State = string | { readonly locale: string; readonly messages: Record<string, string> }
 
 export default function i18n(api: GuestApi<null, State>) {
   const { safe } = api
   const { readLanguage, readCountry, readKey } = createChecks(api)
   const missing = createMissing(api)
-  // Limits of what a client stores between calls; host.ts enforces the same.
+  // Limits for the texts that a client stores between calls; host.ts enforces the same limits.
   const MOST_MESSAGES = 200
   const MOST_MESSAGE_TEXT = 65_536
   let language = 'en'

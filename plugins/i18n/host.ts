@@ -5,7 +5,9 @@ import { z } from '../../runtime/zod.ts'
 export interface I18nPorts {
   /** The locale of the call, such as `nl` or `nl-BE`. */
   locale(call: Call): string
-  /** The texts that scripts of the client set, including in this call; null if nothing is stored between calls. */
+  /**
+   * The texts that the client's scripts set, including those set in this call; null if nothing is stored between calls.
+   */
   messages(call: Call): ReadonlyMap<string, string> | null
   /**
    * Texts by locale (`default`, `nl`, `nl-BE`): the solution's own and, under names with the prefix `platform `, the
@@ -39,7 +41,7 @@ export default function i18n(ports: I18nPorts): Plugin {
       setMessage: command(
         z.tuple([Key, z.string().max(20_000).nullable()]),
         (call, [key, text]) => {
-          // The binding already threw this error in the script, so only a compromised guest gets here.
+          // The binding throws this error in the script first, so only a compromised guest gets here.
           if (text === null || hasRoom(ports.messages(call), key, text)) ports.setMessage(call, key, text)
         },
         { withoutLogin: true },
@@ -51,7 +53,7 @@ export default function i18n(ports: I18nPorts): Plugin {
   }
 }
 
-/** A plain string for a login, since it is sent with every one. */
+/** For logins, this is a plain string, because it is sent with each one. */
 function stateOf(locale: string, messages: ReadonlyMap<string, string> | null): Json {
   return messages === null || messages.size === 0 ? locale : { locale, messages: Object.fromEntries(messages) }
 }

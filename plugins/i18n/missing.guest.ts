@@ -5,12 +5,12 @@ const MOST = 1000
 
 /** Reports each missing key to the host once. */
 export function createMissing(api: Pick<GuestApi, 'state' | 'command' | 'list' | 'record'>) {
-  /** Keys already reported; `now` has those of this call or the last one. */
+  /** Keys already reported; `now` contains those from this call or the last one. */
   const reported = api.record<true>()
   let count = 0
   let now = api.list<string>()
 
-  /** Only a log line depends on it, so it never fails the call. */
+  /** Only a log line depends on this, so it never fails the call. */
   function note(key: string): void {
     const isLoading = api.state() === null
     if (isLoading || reported[key] === true || count >= MOST) return
@@ -26,7 +26,7 @@ export function createMissing(api: Pick<GuestApi, 'state' | 'command' | 'list' |
   }
 
   function nextCall(lastCounted: boolean): void {
-    // A failed call reported nothing.
+    // If a call fails, nothing that it sent was reported.
     if (!lastCounted) {
       for (let index = 0; index < now.length; index++) delete reported[now[index] as string]
       count -= now.length

@@ -2,9 +2,9 @@
 declare const security: {
   /**
    * Signs a user in with these permissions. Works in an authenticator, and in a function called by `onAction` of a login form.
-   * @returns false if the list is empty, if the manifest lists permissions and one of the names is not among them, if the call has
-   *   already signed a user in, or if a name is empty, longer than 200 characters or has control characters. The solution's log says
-   *   which.
+   * @returns false if the list is empty, if the manifest lists permissions and one of the names is not among them, if
+   * the call has already signed a user in, or if a name is empty, is longer than 200 characters or contains control
+   * characters. The solution's log says which.
    * @throws TypeError if an argument has the wrong type
    */
   login(username: string, uid: string, permissions: string[]): boolean
@@ -25,13 +25,14 @@ declare const security: {
   /** The tenant values, or null. */
   getTenantValue(): (string | number)[] | null
   /**
-   * Whether a password matches a hash from your own table: argon2, bcrypt, scrypt or PBKDF2, in the formats of common
-   * frameworks. The host checks it, in constant time. It needs no grant.
-   * @param hash null if there is no such user. The result is false after the same work, so the time does not reveal which names exist
+   * Checks whether a password matches a hash from your own table: argon2, bcrypt, scrypt or PBKDF2, in the formats of
+   * common frameworks. The host checks it in constant time. No grant is needed.
+   * @param hash null if there is no such user. The result is then false after the same amount of work, so the duration
+   * does not reveal which names exist
    * @returns false if the password does not match
    * @throws TypeError if an argument has the wrong type or is longer than 1,000 characters
-   * @throws Error if the hash has an unsupported format or costs too much to check, after too many wrong passwords for it outside of an
-   *   authenticator, and if too many hashes are being checked
+   * @throws Error if the hash has an unsupported format or costs too much to check, after too many wrong passwords for
+   * it outside of an authenticator, or if too many hashes are being checked
    */
   checkPasswordHash(password: string, hash: string | null): Promise<boolean>
   /**
@@ -41,14 +42,14 @@ declare const security: {
    */
   hashPassword(password: string): Promise<string>
   /**
-   * Checks the password of a user in the users table. It counts as a sign-in on the login page. This and all functions below reject
-   * unless the operator granted `users` to the solution.
+   * Checks the password of a user in the users table. Counts as a sign-in attempt, like one on the login page. This and
+   * all functions below reject unless the operator granted `users` to the solution.
    * @returns null if the name or password is wrong or the user is disabled; otherwise the uid and the permissions in this solution
    */
   authenticate(username: string, password: string): Promise<{ uid: string; permissions: string[] } | null>
-  /** Whether this is the user's password. It counts as a sign-in. */
+  /** Whether this is the user's password. Counts as a sign-in attempt. */
   checkPassword(uid: string, password: string): Promise<boolean>
-  /** A user by name, ignoring case, or null. */
+  /** Returns the user with this name, ignoring case, or null. */
   getUser(username: string): Promise<{
     uid: string
     username: string
@@ -65,7 +66,10 @@ declare const security: {
   createUser(username: string, password: string): Promise<string>
   /** Removes the user and ends their sessions. */
   deleteUser(uid: string): Promise<void>
-  /** Sets a new password and ends the user's sessions. Rejects with the rule that the password violates. */
+  /**
+   * Sets a new password and ends the user's sessions. If the password violates a rule, the Promise rejects with that
+   * rule.
+   */
   setPassword(uid: string, password: string): Promise<void>
   /** Grants the user a permission in this solution. */
   addPermission(uid: string, name: string): Promise<void>

@@ -1,6 +1,6 @@
 import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 
-/** Checks the arguments of scripts. `what` starts the message of an error. */
+/** Checks the arguments that scripts pass. Error messages start with `what`. */
 export function createChecks(api: Pick<GuestApi, 'safe' | 'limits' | 'list' | 'lengthOf' | 'quotaError'>) {
   const { safe, limits } = api
 
@@ -9,7 +9,7 @@ export function createChecks(api: Pick<GuestApi, 'safe' | 'limits' | 'list' | 'l
     throw new safe.TypeError(`${what} must be a string, but is ${value === null ? 'null' : typeof value}`)
   }
 
-  /** Limits the length, since hashing time grows with it. */
+  /** Limits the length, since the time for hashing grows with it. */
   function needCredential(value: unknown, what: string): string {
     const text = needText(value, what)
     if (text.length <= 1000) return text

@@ -47,14 +47,14 @@ export default function security(api: GuestApi<Settings, State>) {
     return false
   }
 
-  /** A copy for the script, so that changes to it have no effect here. */
+  /** Returns a copy to the script, so that changes to it have no effect here. */
   function copy<T>(values: readonly T[]): T[] {
     const created: T[] = []
     for (let index = 0; index < values.length; index++) created[index] = values[index] as T
     return created
   }
 
-  /** Calls the users table. Wrong types throw synchronously, with the script's line. */
+  /** Sends a request about the users table. Arguments of the wrong type throw synchronously, with the script's line. */
   function ask(method: string, names: readonly string[], values: readonly unknown[]): Promise<unknown> {
     for (let index = 0; index < names.length; index++) needText(values[index], `security.${method}: ${names[index]}`)
     return api.request(method, values)

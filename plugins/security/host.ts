@@ -12,7 +12,9 @@ export interface SecurityPorts {
   user(call: Call): SignedInUser | null
   /** The permission names that scripts of the solution can grant; null: any name. */
   permissions(solution: SolutionFacts): readonly string[] | null
-  /** Only the first login of a call counts. Called at most once, and only if the call succeeds. */
+  /**
+   * Signs the user in. Only a call's first login counts: this is called at most once, and only if the call succeeds.
+   */
   logIn(call: Call, login: Login): void
   logOut(call: Call, target: { readonly solution: string | null; readonly argument: string | null }): void
   setTenant(call: Call, tenant: Tenant): void
@@ -20,16 +22,16 @@ export interface SecurityPorts {
   readonly passwordHashes: PasswordHashesPort
 }
 
-/** Hashes of passwords that solutions store themselves. Refusals are thrown as `ScriptError`. */
+/** Hashes of passwords that solutions store themselves. A refused request throws a `ScriptError`. */
 export interface PasswordHashesPort {
-  /** @param hash null: unknown user. Returns false, but takes as long as a real check */
+  /** @param hash null for an unknown user: returns false, but takes as long as a real check */
   check(call: Call, password: string, hash: string | null): Promise<boolean>
   hash(call: Call, password: string): Promise<string>
 }
 
 /**
- * The default users, if the operator lets a solution access them. Refusals are thrown as `ScriptError`. The last five
- * methods require an administrator.
+ * The platform's users, if the operator granted the solution access to them. A refused request throws a `ScriptError`.
+ * The last five methods require an administrator.
  */
 export interface UsersPort {
   authenticate(call: Call, username: string, password: string): Promise<{ uid: string; permissions: string[] } | null>
@@ -47,7 +49,7 @@ export interface UsersPort {
 const Credential = z.string().max(1000)
 const Uid = z.string().min(1).max(200)
 
-/** A user name or uid. */
+/** A username or uid. */
 export const Name = z
   .string()
   .min(1)
@@ -66,7 +68,7 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
           const allowed = ports.permissions(call.solution)
           const known = allowed && new Set(allowed)
           const unknown = known && permissions.some((name) => !known.has(name))
-          // The binding returned false in these cases, so only a guest that bypassed it gets here.
+          // The binding returns false in these cases, so only a guest that bypassed it gets here.
           if (call.kind !== 'login' || unknown) return
           ports.logIn(call, { username, uid, permissions })
         },

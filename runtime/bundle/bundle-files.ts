@@ -73,7 +73,7 @@ function i18nOf(part: Part, found: Findings) {
   })
 }
 
-/** The files with their text. Files refused earlier are left out; those that are not UTF-8 are an error. */
+/** Returns the files with their text. Omits files that were rejected earlier. A file that is not UTF-8 is an error. */
 function withText<File extends PartFile>(files: readonly File[], found: Findings) {
   return files.flatMap(({ file, place, content }: File) => {
     if (content === null) return []
@@ -85,7 +85,8 @@ function withText<File extends PartFile>(files: readonly File[], found: Findings
 }
 
 /**
- * Editors on Windows start scripts with a byte order mark. Strict JSON does not allow one, and its parser reports it.
+ * Editors on Windows write a byte order mark at the start of scripts. Strict JSON does not allow one, and its parser
+ * reports it.
  */
 function withoutMark(source: string, place: Place): string {
   return source.startsWith('\ufeff') && !isJson(place) ? source.slice(1) : source

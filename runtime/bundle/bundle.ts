@@ -22,24 +22,28 @@ export type I18nFile = {
 }
 
 /**
- * The contents of a bundle, checked as far as the host may parse them. In every list, modules come before those that
- * name them and the solution itself comes last, with files sorted by name: in this order, the later one wins.
+ * The contents of a bundle, checked as far as the host may parse them. In every list, a module comes before those that
+ * name it, and the solution itself comes last, with files sorted by name. If two have the same name, the later one
+ * wins.
  */
 export type Bundle = {
-  /** Of the packed bytes, in lower-case hex. */
+  /** SHA-256 of the packed bytes, in lower-case hex. */
   readonly sha256: string
   /** Packed size. */
   readonly bytes: number
   readonly manifest: Manifest
-  /** The modules that the solution reaches; dependencies first, then in the order named. */
+  /**
+   * The modules that the solution depends on, directly or indirectly. Dependencies come first; otherwise in the order
+   * named.
+   */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
   /** Per solution or module: `globals.js`, then the scopes. */
   readonly scripts: readonly ScriptFile[]
   readonly formScripts: readonly FormScriptFile[]
   readonly forms: readonly FormFile[]
   readonly i18n: readonly I18nFile[]
-  /** Of the solution itself, by path below `media/`. */
+  /** The files of the solution itself, by path in `media/`. */
   readonly media: ReadonlyMap<string, Uint8Array>
-  /** `media/login.html`. It is not part of `media`, since nobody may download its source. */
+  /** `media/login.html`. It is not part of `media`, so that nobody can download its source. */
   readonly loginTemplate: { readonly file: string; readonly source: string } | null
 }

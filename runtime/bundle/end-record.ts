@@ -8,9 +8,9 @@ const ZIP64_LOCATOR_SIZE = 20
 const ZIP64_LENGTH_END = 12
 
 /**
- * Compares the end records with the directory that yauzl read between `start` and `end`: programs that trust different
- * ones of these numbers must not see different files. There must be no bytes between the directory and its end record,
- * since some programs look for the directory just before the record.
+ * Compares the end of central directory records with the directory that yauzl read between `start` and `end`.
+ * Otherwise, programs that rely on different numbers could see different files. There must be no bytes between the
+ * directory and the record, since some programs look for the directory just before the record.
  * @returns what is wrong, or null
  * @see APPNOTE.TXT 4.3.14 to 4.3.16
  */
@@ -43,7 +43,7 @@ function checkZip64Records(zip: Buffer, file: ZipFile, { start, end, locator }: 
   if (record + ZIP64_LENGTH_END + readNumber(zip, record + 4) !== locator)
     return 'the length of the zip64 end record differs from its length field'
   const disks = [zip.readUInt32LE(record + 16), zip.readUInt32LE(record + 20), zip.readUInt32LE(locator + 4)]
-  // The number of disks is 1, but some programs count from 0.
+  // The number of disks should be 1, but some programs count from 0.
   if (disks.some((disk) => disk !== 0) || zip.readUInt32LE(locator + 16) > 1)
     return 'the zip is one part of a multi-part archive'
   if (readNumber(zip, record + 24) !== file.entryCount) return 'the end records differ in the number of entries'

@@ -7,7 +7,7 @@ export type Fault = {
   readonly message: string
 }
 
-/** Something the author should check; the bundle is still accepted. */
+/** Something that the author should check; the bundle is still accepted. */
 export type Warning = {
   readonly file: string
   readonly line?: number

@@ -1,7 +1,7 @@
 import type { Fault, FaultCode, Warning, WarningCode } from './faults.ts'
 
 /**
- * Chosen here: a person fixes the first hundred before reading on, and a hostile bundle cannot cause a long response.
+ * Chosen here: people fix the first hundred before they read further, and a hostile bundle can't cause a long response.
  */
 const MAX_LISTED = 100
 
@@ -72,7 +72,7 @@ class BoundedList<Item> {
   }
 }
 
-/** Makes a hostile name safe for responses and logs: printable ASCII, at most 120 characters. */
+/** Makes an untrusted name safe for responses and logs: printable ASCII, at most 120 characters. */
 export function showName(name: string): string {
   const printable = name
     .slice(0, 121)

@@ -3,13 +3,13 @@ import { lineAndColumn } from './strict-json.ts'
 /** Line and column count from 1; absent if the position is unknown. */
 export type JsonPlace = { readonly line?: number; readonly column?: number }
 
-/** Positions in a JSON text, for errors that are found after it was parsed. */
+/** Finds positions in a JSON text, for errors that are found after parsing. */
 export interface JsonPlaces {
-  /** The value at a path; if it is missing, the object or list in which it would be. */
+  /** The position of the value at a path; if it is missing, of the object or list that would contain it. */
   value(path: readonly PropertyKey[]): JsonPlace
-  /** The key at the end of a path. */
+  /** The position of the key at the end of a path. */
   key(path: readonly PropertyKey[]): JsonPlace
-  /** The first string value equal to `text`. */
+  /** The position of the first string value equal to `text`. */
   text(text: string): JsonPlace
 }
 
@@ -19,7 +19,7 @@ export const NO_PLACES: JsonPlaces = { value: () => ({}), key: () => ({}), text:
 /** Offsets of a value and of its key; for a list item both are its own offset. */
 type Spot = { readonly value: number; readonly key: number; readonly inside: Map<string, Spot> }
 
-/** The children of a value that is neither an object nor a list; nothing is ever added. */
+/** The children of a value that is neither an object nor a list. Always empty. */
 const EMPTY: Spot['inside'] = new Map()
 
 const TOKEN = /[\s,:]*(?:([{}[\]])|("(?:[^"\\]|\\.)*")|([^\s{}[\],:"]+))/y
@@ -45,7 +45,7 @@ export function jsonPlaces(source: string): JsonPlaces {
   }
 }
 
-/** The spots along the path from the root, as far as they exist. */
+/** Returns the spots along the path from the root, as far as they exist. */
 function wayTo(root: Spot | undefined, path: readonly PropertyKey[]): Spot[] {
   const way = root === undefined ? [] : [root]
   for (const step of path) {

@@ -11,7 +11,7 @@ type Span = { readonly listed: ListedEntry; readonly start: number; readonly end
 
 /**
  * Compares each entry with its local header, and rejects entries that share bytes with each other or the directory.
- * @returns the packed bytes of each valid entry; the others are marked as refused
+ * @returns the packed bytes of each valid entry; the others are marked as rejected
  */
 export async function checkLocalEntries(
   zip: Buffer,
@@ -57,7 +57,10 @@ function differenceOf(entry: Entry, header: LocalFileHeader): string | null {
   return null
 }
 
-/** A size of 0xffffffff means that the zip64 field contains it, the unpacked size first. @see APPNOTE.TXT 4.5.3 */
+/**
+ * A size of 0xffffffff means that the zip64 field contains the real one, starting with the unpacked size.
+ * @see APPNOTE.TXT 4.5.3
+ */
 function localSizes(header: LocalFileHeader): { size: number; packedSize: number } {
   const written = { size: header.uncompressedSize, packedSize: header.compressedSize }
   if (written.size !== IN_ZIP64_FIELD && written.packedSize !== IN_ZIP64_FIELD) return written
@@ -78,7 +81,7 @@ function hasDescriptor(entry: Entry): boolean {
 }
 
 /**
- * The length of the data descriptor at `at`: 12 or 20 bytes, plus 4 for the signature that most programs write.
+ * Returns the length of the data descriptor at `at`: 12 or 20 bytes, plus 4 for the signature that most programs write.
  * @returns null if no form of it matches the directory
  * @see APPNOTE.TXT 4.3.9
  */

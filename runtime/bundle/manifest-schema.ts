@@ -37,7 +37,7 @@ export const AUTHENTICATOR_MODES = [
   'OAUTH_AUTHENTICATOR',
 ] as const
 
-/** Chosen here: far more than a solution needs, and small enough that no list of a manifest is expensive. */
+/** Chosen here: far more than a solution needs, and small enough that no list in a manifest is expensive to process. */
 const MAX_ITEMS = 1000
 
 const SEMVER =
@@ -206,7 +206,7 @@ export const OAUTH_SETTINGS = {
 }
 
 /**
- * Parameters that the platform sets itself in requests to a provider: additional parameters must not use these names.
+ * Parameters that the platform itself sets in requests to a provider. Additional parameters must not use these names.
  */
 const OWN_PARAMETERS: ReadonlySet<string> = new Set([
   'state',
@@ -244,7 +244,7 @@ const Parameter = z.union(
   PARAMETER,
 )
 
-/** Errors of a setting itself are reported first, then those of rules that apply to every setting. */
+/** Errors specific to a setting are reported first, then violations of rules that apply to every setting. */
 function oauthSettings<Shape extends z.ZodRawShape>(shape: Shape) {
   return z
     .object(shape, { error: 'must be an object' })
@@ -270,7 +270,7 @@ function refusalOfSetting(key: string, value: unknown): string | null {
     : 'must be exactly one %%NAME%%, in which NAME has only capital letters, digits and "_"'
 }
 
-/** Complete sign-in settings, except for what the table of providers fills in or requires. */
+/** Complete sign-in settings, except for those that the table of providers fills in or requires. */
 export const OAuthForm = oauthSettings(OAUTH_SETTINGS)
 
 /** Partial settings: the others are set elsewhere. */
@@ -284,10 +284,10 @@ const OAuth = OAuthForm.refine(hasCustomAddresses, {
   error: 'must have issuer, or authorizationBaseUrl, accessTokenEndpoint and jwks_uri, for the provider Custom',
 })
 
-/** The names of the settings; any other name is a parameter that is forwarded. */
+/** The names of the settings. Any other name is a parameter that is forwarded to the provider. */
 export const OAUTH_SETTING_NAMES: ReadonlySet<string> = new Set(Object.keys(OAUTH_SETTINGS))
 
-/** What an author writes in `solution.json`. Strict: unknown keys are errors. */
+/** The content of `solution.json`, as an author writes it. Strict: unknown keys are errors. */
 export const ManifestSchema = z
   .strictObject(
     {
@@ -370,7 +370,9 @@ export function knownKeys(path: readonly PropertyKey[]): readonly string[] {
   return Object.keys(ManifestSchema.shape)
 }
 
-/** Whether an error message may quote the value at `path`: never a secret, nor a parameter of unknown meaning. */
+/**
+ * Whether an error message may quote the value at `path`. False for secrets and for parameters with an unknown meaning.
+ */
 export function isQuotable(path: readonly PropertyKey[]): boolean {
   const [top, setting] = path
   return top !== 'oauth' || (setting !== 'apiSecret' && Object.hasOwn(OAUTH_SETTINGS, setting ?? ''))

@@ -48,7 +48,10 @@ export type Manifest = {
 
 export type ManifestCheck = { manifest: Manifest | null; faults: Fault[]; warnings: Warning[] }
 
-/** Checks the result of `parseStrictJson` for a manifest. The bundle reader checks whether the type fits. */
+/**
+ * Checks the result of `parseStrictJson` for a manifest. The bundle reader checks whether the manifest's type is the
+ * right one.
+ */
 export function checkManifest(value: unknown, file: string, places: JsonPlaces = NO_PLACES): ManifestCheck {
   const found = new Findings()
   const parsed = ManifestSchema.safeParse(value, { reportInput: true })
@@ -70,8 +73,8 @@ export function checkManifest(value: unknown, file: string, places: JsonPlaces =
 }
 
 /**
- * The other parts of the bundle that a manifest names, as far as they can be read. Works for an invalid manifest too,
- * so that one response also lists the missing modules and forms.
+ * Returns the other parts of the bundle that a manifest names, as far as they can be read. Works for an invalid
+ * manifest too, so that one response also lists the missing modules and forms.
  */
 export function namedParts(value: unknown): { modules: string[]; forms: string[]; loginSolution: string | null } {
   const written = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
@@ -124,13 +127,13 @@ function mapRecord<In, Out>(record: Record<string, In>, change: (value: In) => O
   return result
 }
 
-/** One error per position: a value that breaks three rules is one mistake. */
+/** Reports one error per position: a value that violates three rules is one mistake. */
 function reportIssues(issues: readonly z.core.$ZodIssue[], file: string, places: JsonPlaces, found: Findings): void {
   const reported = new Set<string>()
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
-        // Beyond the list's limit, keys are only counted: comparing thousands with every known key would take long.
+        // Above the list's limit, keys are only counted: comparing thousands with every known key would take too long.
         const message = found.isFull ? '' : unknownKeyMessage(key, issue.path)
         found.fault(file, 'manifest_unknown_key', message, found.isFull ? {} : places.key([...issue.path, key]))
       }

@@ -11,7 +11,7 @@ export type ReadManifest = {
   readonly manifest: Manifest | null
   /** The parts that it names, as far as they can be read. */
   readonly names: ReturnType<typeof namedParts>
-  /** The positions in its text. */
+  /** Positions in the manifest's text. */
   readonly places: JsonPlaces
 }
 
@@ -48,8 +48,9 @@ export function readManifest(part: Part, found: Findings): ReadManifest {
 }
 
 /**
- * The modules that `main` reaches through `modules` lists: dependencies before those that name them, otherwise in the
- * order named. Each is visited once, so cycles end; the walk uses an explicit stack, so chains may be long.
+ * Returns the modules that `main` depends on through `modules` lists: dependencies before those that name them,
+ * otherwise in the order named. Each is visited once, so cycles don't matter. The walk uses an explicit stack, so
+ * chains may be long.
  */
 export async function readModules(
   main: ReadManifest,
@@ -80,7 +81,8 @@ export async function readModules(
       found.fault(file, 'module_missing', `the module "${name}" is not in modules/`, place)
       continue
     }
-    // Manifests are parsed in the host: its other work runs between them, and a full list of errors ends the walk.
+    // Manifests are parsed in the host, so its other work runs between them, and the walk stops when the list of errors
+    // is full.
     await setImmediate()
     if (found.isFull) return { reached, complete: false }
     const module = { name, ...readManifest(part, found) }
@@ -92,7 +94,7 @@ export async function readModules(
 }
 
 /**
- * The modules that `from` names, and those that these name in turn, in no particular order.
+ * Returns the modules that `from` names, and those that these name in turn, in no particular order.
  * @param modulesOf the modules that a module names
  * @param isWanted modules for which it is false are skipped, and so are their dependencies
  */

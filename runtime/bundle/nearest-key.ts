@@ -1,9 +1,10 @@
-/** Chosen here: nobody misspells a key longer than this, and hostile keys must not take long. */
+/** Chosen here: longer than any real key, and short enough that hostile keys can't take long. */
 const MAX_LENGTH = 64
 
 /**
- * The known key most similar to `key`; if several are, the first. Ignores case, so `loginform` finds `loginForm`.
- * @param most the maximum number of typing errors between `key` and `candidate`; default: unlimited
+ * Returns the known key most similar to `key`; if several are equally similar, the first. Ignores case, so `loginform`
+ * finds `loginForm`.
+ * @param most the maximum number of typos between `key` and `candidate`; default: unlimited
  */
 export function nearestKey(
   key: string,
@@ -26,7 +27,7 @@ export function nearestKey(
 }
 
 /**
- * The number of typing errors that turn `a` into `b`: insertions, deletions, replacements, and swapped neighbors
+ * Returns the number of typos that turn `a` into `b`: insertions, deletions, replacements, and swapped neighbors
  * (optimal string alignment, a restricted Damerau-Levenshtein distance).
  */
 function editDistance(a: string, b: string): number {

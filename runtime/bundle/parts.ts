@@ -11,7 +11,7 @@ export type PartFile = {
   /** The name in the zip: `modules/crm/forms/login.json`. */
   readonly file: string
   readonly place: Place
-  /** Null if the file was refused or is unused. */
+  /** Null if the file was rejected or is unused. */
   readonly content: Uint8Array | null
 }
 
@@ -74,7 +74,7 @@ function limitOf(place: Place, limits: Limits): number {
   }
 }
 
-/** The part's files of one kind, with their places. */
+/** Returns the part's files of one kind, with their place in the layout. */
 export function filesOf<Kind extends Place['kind']>(
   part: Part | undefined,
   kind: Kind,

@@ -1,11 +1,11 @@
 import { showName } from './findings.ts'
 
-/** A position in a JSON file, as error messages name it. */
+/** Formats a position in a JSON file for error messages. */
 export function pathName(path: readonly PropertyKey[]): string {
   return `"${showName(path.map(String).join('.'))}"`
 }
 
-/** The actual value, as the end of a sentence. Objects and lists are not quoted: their position is enough. */
+/** Quotes the actual value, as the end of a sentence. Objects and lists are not quoted: their position is enough. */
 export function quoteValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return ''
   return `, not ${showName(typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value))}`

@@ -71,7 +71,7 @@ function liesInFolder(directory: ZipDirectory, found: Findings): boolean {
   return true
 }
 
-/** Files that only a workspace of the original product, or an export of one, contains. */
+/** Files that are only in a workspace of the original product, or in an export of one. */
 const OF_WORKSPACE = /(?:^|\/)(?:solution_settings\.obj|rootmetadata\.obj|medias\.obj|[^/]+\.frm|[^/]+\.servoy)$/i
 
 function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
@@ -110,7 +110,7 @@ function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[
   warnOfOAuth(manifest, places, found)
 }
 
-/** The forms that the manifest names must be available to clients: those of authenticator modules are not. */
+/** Forms that the manifest names must be available to clients. Those in authenticator modules are not. */
 function checkForms(main: ReadManifest, modules: Modules, reached: readonly Part[], found: Findings): void {
   const { forms, modules: named, loginSolution } = main.names
   const byName = new Map(modules.reached.map((module) => [module.name, module]))

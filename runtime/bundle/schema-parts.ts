@@ -6,7 +6,7 @@ import { z } from '../zod.ts'
 /** A name that scripts and files may use. */
 export const Identifier = pattern(/^[A-Za-z_$][A-Za-z0-9_$]*$/, 64, 'a name of 1 to 64 letters, digits, "_" and "$"')
 
-/** A name that is safe as an object key: no object inherits a property of that name. */
+/** A name that is safe as an object key, because no object inherits a property with that name. */
 export const OwnIdentifier = Identifier.refine((name) => !(name in Object.prototype), {
   error: 'must not be a name that every JavaScript object has',
 })
@@ -36,7 +36,7 @@ export function list<Item extends z.ZodType>(item: Item, max: number) {
   return z.array(item, { error: 'must be a list' }).max(max, { error: `must have at most ${max} items` })
 }
 
-/** The object's own message, except for unknown keys, whose message is written where the errors are listed. */
+/** Returns the object's own message. For unknown keys, the code that lists the errors writes the message. */
 export function orUnknownKey(message: string) {
   return (issue: { readonly code?: string | undefined }) => (issue.code === 'unrecognized_keys' ? undefined : message)
 }
@@ -45,7 +45,7 @@ export function areUnique(items: readonly unknown[]): boolean {
   return new Set(items).size === items.length
 }
 
-/** A lone surrogate is not a character: addresses, the database and pages each convert it differently. */
+/** A lone surrogate is not a character: URLs, the database and pages each convert it differently. */
 export function isWellFormed(text: string): boolean {
   return text.isWellFormed()
 }

@@ -1,7 +1,7 @@
 const MAX_DEPTH = 32
 const MAX_NUMBER_LENGTH = 400
 
-/** Keys that would reach a prototype if code copies the object carelessly. */
+/** Keys that could modify a prototype if code copies the object carelessly. */
 const PROTOTYPE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 export type JsonError = { readonly line: number; readonly column: number; readonly message: string }
 
-/** The text of `bytes`, or null if they are not UTF-8. A byte order mark stays in the text. */
+/** Decodes `bytes`; null if they are not UTF-8. A byte order mark stays in the text. */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -212,7 +212,7 @@ function shown(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 }
 
-/** Line ends are LF, CR LF and CR, as in editors. */
+/** Counts LF, CR LF and CR as line ends, as editors do. */
 export function lineAndColumn(text: string, at: number): { line: number; column: number } {
   let line = 1
   let start = 0

@@ -5,10 +5,11 @@ import { unpack } from './unpack.ts'
 import { readDirectory } from './zip-directory.ts'
 
 /**
- * The unmodified files of a bundle, by name and in its order, including those that the layout does not use.
+ * Returns the unmodified files of a bundle, by name and in the bundle's order, including those that the layout does not
+ * use.
  * @param packed a bundle that `readBundle` accepted before
  * @param isWanted which files are unpacked; default: all
- * @throws ERR_BUNDLE_REFUSED if the bundle is no longer accepted, since limits were lowered
+ * @throws ERR_BUNDLE_REFUSED if the bundle is no longer accepted, because limits were lowered
  */
 export async function unpackBundle(
   packed: Uint8Array,

@@ -24,7 +24,7 @@ function copyStored(entry: SoundEntry): { content: Uint8Array } | { problem: str
 }
 
 async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { problem: string }> {
-  // zlib rejects a limit of 0; the comparison of sizes detects one byte too many.
+  // zlib rejects a limit of 0, so the limit is at least 1; the comparison of sizes detects the extra byte.
   const bound = Math.max(1, entry.size)
   const { promise, resolve } = Promise.withResolvers<{ content: Uint8Array } | { problem: string }>()
   const options = {
@@ -38,7 +38,7 @@ async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { p
     const { buffer, engine } = result as unknown as Inflated
     if (engine.bytesWritten !== entry.packed.length)
       return resolve({ problem: 'is followed by bytes that are not part of it' })
-    // A view on a larger buffer would keep all of it in memory.
+    // A view on a larger buffer would keep the whole buffer in memory.
     resolve({ content: new Uint8Array(buffer) })
   })
   return promise

@@ -6,7 +6,7 @@ import { checkLocalEntries } from './local-headers.ts'
 import { decodeUtf8 } from './strict-json.ts'
 import type { ListedEntry, Listing } from './zip-listing.ts'
 
-/** Chosen here: folders and files that macOS adds are skipped, but must not make the directory long. */
+/** Chosen here: folders and files added by macOS are skipped, but there must not be too many of them. */
 const ENTRIES_PER_FILE = 4
 
 const MAX_PATH = 240
@@ -19,7 +19,7 @@ const FILE_TYPE_BITS = 0o170000
 const REGULAR_FILE = 0o100000
 const DOS_FOLDER = 0x10
 
-/** An entry with valid name, kind, method, headers and position in the zip. Its content is not checked yet. */
+/** An entry with a valid name, kind, method, headers and position in the ZIP file. Its content is not checked yet. */
 export type SoundEntry = {
   readonly name: string
   readonly stored: boolean
@@ -31,13 +31,14 @@ export type SoundEntry = {
 export type ZipDirectory = {
   /** Sorted by name. */
   readonly entries: readonly SoundEntry[]
-  /** Valid names of files that were refused for other reasons, so that they are not reported as missing as well. */
+  /** Valid names of files that were rejected for other reasons, so that they are not also reported as missing. */
   readonly refused: ReadonlySet<string>
 }
 
 /**
  * Reads the central directory and compares it with the local headers, without unpacking anything.
- * @returns null, with the reason among the errors, if it is pointless to continue: not a zip, too many files, too large
+ * @returns null if it is pointless to continue (not a ZIP file, too many files, too large); the errors include the
+ * reason
  */
 export async function readDirectory(zip: Buffer, limits: Limits, found: Findings): Promise<ZipDirectory | null> {
   const listing = await listEntries(zip, limits, found)
@@ -106,7 +107,10 @@ function decodeName(raw: Buffer): string {
   return decodeUtf8(raw) ?? raw.toString('latin1')
 }
 
-/** Folders and files that macOS adds are ignored, whatever they contain. A folder with content is an error. */
+/**
+ * Folders and files that macOS adds are ignored, whatever they contain. Any other folder entry with content is an
+ * error.
+ */
 function isSkipped({ name, entry }: ListedEntry, found: Findings): boolean {
   if (name.startsWith('__MACOSX/') || name === '.DS_Store' || name.endsWith('/.DS_Store')) return true
   if (!name.endsWith('/')) return false
@@ -171,7 +175,7 @@ function refuseDuplicates(entries: readonly ListedEntry[], found: Findings): voi
       folders.add(key.slice(0, slash))
   }
   for (const listed of entries) {
-    // Normalizing takes quadratic time in the length of the name, and names this long are refused already.
+    // Normalizing takes quadratic time in the length of the name, and names this long have already been rejected.
     if (listed.name.length > MAX_PATH) continue
     const key = nameKey(listed.name)
     const shown = showName(listed.name)

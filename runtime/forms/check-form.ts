@@ -10,7 +10,7 @@ import { ELEMENT_TYPES, FormSchema, formKeys, typesWith, valueAt } from './form-
 
 /**
  * Checks the result of `parseStrictJson` for a form's file.
- * @returns null, with the reason among the errors, if the form is invalid or does not fit its surroundings
+ * @returns null if the form is invalid or refers to something that doesn't exist; the errors include the reason
  */
 export function checkForm(
   value: unknown,
@@ -33,13 +33,16 @@ export function checkForm(
   return checkReferences(form, file, surroundings, found, places) ? form : null
 }
 
-/** If the key is absent, a function named like the event is its handler: for the form only, not for its elements. */
+/**
+ * If the key is absent, a function with the event's name is the handler. This applies only to the form, not to its
+ * elements.
+ */
 function withOwnHandlers(form: FormDefinition, functions: ReadonlySet<string> | null): FormDefinition {
   const own = FORM_HANDLERS.filter((event) => form[event] === undefined && functions?.has(event))
   return { ...form, ...Object.fromEntries(own.map((event) => [event, event])) }
 }
 
-/** One error per position: a value that breaks three rules is one mistake. */
+/** Reports one error per position: a value that violates three rules is one mistake. */
 function reportIssues(
   issues: readonly z.core.$ZodIssue[],
   form: unknown,
@@ -49,7 +52,7 @@ function reportIssues(
 ): void {
   const reported = new Set<string>()
   for (const issue of issues) {
-    // Beyond the list's limit, keys are only counted: writing thousands of messages would take long.
+    // Above the list's limit, keys are only counted: writing thousands of messages would take too long.
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
         const message = found.isFull ? '' : unknownKeyMessage(key, issue.path, form)
@@ -85,7 +88,7 @@ function invalidMessage(issue: z.core.$ZodIssue, form: unknown): string {
   return `${what} ${issue.message}${quoteValue(input)}${meant}`
 }
 
-/** The path, and the name of the element or tab that contains it: people search for names. */
+/** The path, and the name of the element or tab that contains it, since people search for names. */
 export function placeName(path: readonly PropertyKey[], form: unknown): string {
   if (path.length === 0) return 'the form'
   for (let length = path.length; length >= 2; length--) {

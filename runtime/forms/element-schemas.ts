@@ -19,11 +19,12 @@ import {
   type TableRow,
 } from './form-definition.ts'
 
-// The elements that don't contain others; panels and tabs are in form-schema.ts, since they contain whole layouts.
+// The elements that don't contain other elements. Panels and tabs are in form-schema.ts, since they contain whole
+// layouts.
 
 /**
- * Chosen here: the maximum number of errors reported for one element; a table of 10,000 rows is wrong everywhere or
- * nowhere.
+ * Chosen here: the maximum number of errors reported for one element. If one of 10,000 table rows is wrong, usually all
+ * of them are.
  */
 const MAX_REPORTED = 100
 
@@ -211,7 +212,7 @@ const TableColumn = z
   )
   .meta({ title: 'Table column', description: 'A column of a table.' })
 
-/** `checkTable` checks the cells, hence the cast: it knows the columns, and stops after some errors. */
+/** The cast is safe because `checkTable` checks the cells: it knows the columns, and stops after some errors. */
 const Row = z
   .looseObject(
     { id: OptionValue.meta({ title: 'Id', description: 'Identifies the row; unique in the table.' }) },
@@ -364,7 +365,7 @@ export const LEAVES = [
   Table,
 ] as const
 
-/** For suggesting the nearest key in errors; none of these are elements. */
+/** Used to suggest the most similar key in errors. None of these are elements. */
 export const ITEM_KEYS = {
   option: Object.keys(Option.shape),
   tableColumn: Object.keys(TableColumn.shape),

@@ -11,10 +11,10 @@ import {
 type Open = { readonly layout: unknown; readonly nesting: number }
 
 /**
- * What exceeds a limit in a form, as the end of a sentence that starts with the form; null if nothing does.
+ * Says what exceeds a limit in a form, as the end of a sentence that starts with the form; null if nothing does.
  *
- * Called before the schema checks anything: a schema reports every error of every item, which in a file of 1 MB can be
- * hundreds of thousands. `form` may be any JSON; the schema rejects what is not shaped like a form.
+ * Call it before the schema checks anything: a schema reports every error in every item, which can be hundreds of
+ * thousands in a file of 1 MB. `form` may be any JSON; the schema rejects what is not shaped like a form.
  */
 export function boundsProblem(form: unknown): string | null {
   const counts = { elements: 0, columns: 0, items: 0 }
@@ -35,7 +35,7 @@ export function boundsProblem(form: unknown): string | null {
         for (const element of elements) {
           const items = ['options', 'columns', 'value'].map((key) => listOf(read(element, key)).length)
           for (const count of items) counts.items += count
-          // A list of columns beyond this limit is refused anyway.
+          // A longer list of columns is rejected anyway.
           for (const column of listOf(read(element, 'columns')).slice(0, MAX_TABLE_COLUMNS))
             counts.items += listOf(read(column, 'badges')).length
           if (counts.items > MAX_ITEMS)

@@ -1,13 +1,13 @@
 import type { FORM_EVENTS } from '../bundle/manifest.ts'
 
-// A form as it is stored, rendered and run: what the author wrote, with the defaults filled in. Omitted values without
+// A form as it is stored, rendered and run: the author's definition with the defaults filled in. Omitted values without
 // a default are absent. The schema that checks what an author writes also accepts the result (form-schema.ts).
 
-/** Elements in one form, including those in panels and tabs. */
+/** Maximum elements in one form, including those in panels and tabs. */
 export const MAX_ELEMENTS = 1000
-/** Columns of all rows of one form. Chosen here: two for each element. */
+/** Maximum total columns of all rows in one form. Chosen here: two for each element. */
 export const MAX_COLUMNS = 2000
-/** Nesting depth of panels and tabs. */
+/** Maximum nesting depth of panels and tabs. */
 export const MAX_NESTING = 6
 export const MAX_ROWS = 200
 /** The width of a row, in columns of width 1. */
@@ -17,10 +17,10 @@ export const MAX_TABS = 50
 export const MAX_TABLE_COLUMNS = 50
 export const MAX_TABLE_ROWS = 10_000
 export const MAX_BADGES = 50
-/** Options, table columns, badges and table rows of all elements of one form. */
+/** Maximum total options, table columns, badges and table rows of all elements in one form. */
 export const MAX_ITEMS = 20_000
 
-/** `onShow` and similar: names of functions of the form's script, by event. */
+/** Names of functions in the form's script, by event, such as `onShow`. */
 export type Handlers<Event extends (typeof FORM_EVENTS)[number]> = { readonly [E in Event]?: string | undefined }
 
 /** The events of a form itself; the types of its elements list theirs. */
@@ -28,9 +28,9 @@ export const FORM_HANDLERS = ['onLoad', 'onShow', 'onBeforeHide', 'onHide', 'onU
 
 export type FormDefinition = Handlers<(typeof FORM_HANDLERS)[number]> & {
   readonly $schema?: string | undefined
-  /** A text, or `i18n:` and a key. */
+  /** A text, or `i18n:` followed by a key. */
   readonly title?: string | undefined
-  /** Users without it do not get the form at all. */
+  /** The permission that users need; users without it don't get the form at all. */
   readonly permission?: string | undefined
   readonly layout: Layout
 }
@@ -51,7 +51,7 @@ type AnyElement<Type extends string> = {
   readonly label?: string | undefined
   readonly visible: boolean
   readonly enabled: boolean
-  /** The element is absent for users without it. */
+  /** The permission that users need; for users without it, the element is absent. */
   readonly permission?: string | undefined
   readonly hint?: string | undefined
 }
@@ -79,7 +79,7 @@ export type ButtonElement = AnyElement<'button'> &
   Handlers<'onAction'> & {
     /** `primary`: Enter presses it, and required inputs must be filled in. */
     readonly kind: ButtonStyle
-    /** How it looks, if that differs from its kind. */
+    /** The style, if it differs from the kind. */
     readonly style?: ButtonStyle | undefined
   }
 export type ButtonStyle = 'primary' | 'secondary' | 'danger'
@@ -92,7 +92,7 @@ export type ImageElement = AnyElement<'image'> & {
   readonly alt: string
 }
 export type TextElement = AnyText<'text'> & { readonly value?: string | undefined }
-/** Its value is never stored in a file. */
+/** The value is never stored in a file. */
 export type PasswordElement = AnyText<'password'>
 export type EmailElement = AnyText<'email'> & { readonly value?: string | undefined }
 export type TextareaElement = AnyText<'textarea'> & { readonly value?: string | undefined; readonly rows: number }
@@ -134,7 +134,7 @@ export type TableColumn = NumberFormat & {
   readonly sortable: boolean
   /** For columns of type `text`: cells with these values are shown as badges, and sorted in this order. */
   readonly badges?: readonly Badge[] | undefined
-  /** In narrow windows, the line of a row that shows the cell, without the column's label. */
+  /** In narrow windows, the line of the row on which the cell is shown, without the column's label. */
   readonly line?: 1 | 2 | undefined
 }
 export const BADGE_TONES = ['neutral', 'info', 'success', 'warning', 'error'] as const

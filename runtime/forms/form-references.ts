@@ -8,7 +8,7 @@ import { handlersOf } from './form-schema.ts'
 
 /** The things that a form may refer to. */
 export type FormSurroundings = {
-  /** The path of the form's script, even if it does not exist: `forms/orders.js`. */
+  /** The path of the form's script, even if the script does not exist: `forms/orders.js`. */
   readonly script: string
   /** The functions that it declares; empty if there is no script, null if they are unknown. */
   readonly functions: ReadonlySet<string> | null
@@ -17,19 +17,23 @@ export type FormSurroundings = {
   readonly texts: ReadonlySet<string>
   /** Paths below `media/`. */
   readonly media: ReadonlySet<string>
-  /** Null if no manifest lists any: then every name may be granted. */
+  /** Null if no manifest lists any; then any name may be granted. */
   readonly permissions: ReadonlySet<string> | null
 }
 
 /**
- * Properties that every form has, as in `forms.<name>.elements`: a function of this name could not be reached there.
+ * Properties that every form has, as in `forms.<name>.elements`. A function with such a name would not be accessible
+ * there.
  */
 const OWN_NAMES = ['elements', 'title', 'getName'] as const
 
 /** The prefix of the platform's own texts, which the solution's tables need not contain. */
 const PLATFORM_KEYS = 'platform.'
 
-/** Chosen here: a hostile script declares tens of thousands of functions, and comparing takes time. */
+/**
+ * Maximum names to compare. Chosen here: a hostile script could declare tens of thousands of functions, and comparing
+ * takes time.
+ */
 const MAX_COMPARED = 200
 
 type Part = { readonly path: readonly PropertyKey[]; readonly part: ElementDefinition | Tab }
@@ -139,7 +143,7 @@ function* partsOf(layout: Layout, path: readonly PropertyKey[]): Generator<Part>
   }
 }
 
-/** The texts shown to the user, without those of nested elements. */
+/** Returns the texts shown to the user, without those of nested elements. */
 function textsOf(part: ElementDefinition | Tab): readonly (string | undefined)[] {
   if (!('type' in part)) return [part.label]
   return [

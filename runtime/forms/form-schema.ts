@@ -124,8 +124,8 @@ const WrittenForm = z
   .meta({ title: 'Form', description: 'forms/<name>.json of a solution or module.' })
 
 /**
- * What an author writes in a form's file, and also the result: with every default filled in, it is accepted again
- * unchanged. Strict: unknown keys are errors. Call `boundsProblem` first.
+ * The content of a form's file, as an author writes it. The result, with every default filled in, is also valid input
+ * and is returned unchanged. Strict: unknown keys are errors. Call `boundsProblem` first.
  */
 export const FormSchema: z.ZodType<FormDefinition> = WrittenForm
 

@@ -1,4 +1,4 @@
-// Built-in functions, captured before any script runs: a script may replace those that it sees.
+// Built-in functions, captured before any script runs, because scripts can replace the ones that they see.
 
 export const apply = Reflect.apply
 export const defineProperty = Reflect.defineProperty

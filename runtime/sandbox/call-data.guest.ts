@@ -9,11 +9,14 @@ import {
 } from './builtins.guest.ts'
 import type { CallText } from './types.guest.ts'
 
-/** For common expressions on an object without prototype: `'' + queryParams`, `queryParams.hasOwnProperty(name)`. */
+/**
+ * Makes common expressions work on an object without a prototype: `'' + queryParams`,
+ * `queryParams.hasOwnProperty(name)`.
+ */
 const everydayNames = ['toString', 'hasOwnProperty', Symbol.toPrimitive] as const
 const everydayMethods = [hidden(textOfObject), hidden(hasData), hidden(textOfObject)] as const
 
-/** Objects that scripts and bindings read get no prototype, since a script could have changed it. */
+/** Objects that scripts and bindings read have no prototype, since a script could have changed it. */
 export function readCall(read: CallText): CallText {
   setPrototypeOf(read.state, null)
   const { args } = read
@@ -26,7 +29,10 @@ export function readCall(read: CallText): CallText {
   return read
 }
 
-/** Adds own, non-enumerable methods, so that nothing is inherited. Data sent under such a name is kept. */
+/**
+ * Adds own, non-enumerable methods, so that nothing is inherited. If the data has a property with such a name, it is
+ * kept.
+ */
 function addEverydayMethods(data: object): void {
   for (let index = 0; index < everydayNames.length; index++) {
     const name = everydayNames[index] as PropertyKey
@@ -40,7 +46,7 @@ function textOfObject(): string {
   return '[object Object]'
 }
 
-/** False for the methods themselves: only the data that was sent counts. */
+/** False for the added methods: only the data that was sent counts. */
 function hasData(this: object, name: string): boolean {
   return apply(hasEnumerable, this, [name])
 }

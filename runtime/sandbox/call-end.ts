@@ -3,8 +3,8 @@ import type { SandboxCall, SandboxOutcome } from '../protocol.ts'
 import { findPosition } from './positions.ts'
 
 /**
- * How a call ended. `json` is the `SandboxOutcome` of a call that succeeded, as the guest wrote it: the host checks it,
- * and parsing it here would double the cost.
+ * How a call ended. `json` is the `SandboxOutcome` of a call that succeeded, as written by the guest. The host checks
+ * it; parsing it here as well would double the cost.
  */
 export type CallEnd = { readonly ok: true; readonly json: string } | FailedEnd
 
@@ -21,9 +21,9 @@ export type LoadFault = {
 type Limits = Readonly<Record<string, number>>
 
 const MEGABYTE = 1024 ** 2
-/** How much of a stack text is searched, in characters. */
+/** How much of a stack trace is searched, in characters. */
 const STACK = 4096
-/** How the guest's wrapper begins the result of a call that succeeded. */
+/** How the guest's wrapper starts the result of a call that succeeded. */
 const RETURNED = '{"ok":true,'
 
 type GuestFailure = {
@@ -35,7 +35,7 @@ type GuestFailure = {
 
 /**
  * A call in the form that calls.guest.ts reads.
- * @param ofClient only in clients: the call's number, and that of the last call that counted
+ * @param ofClient only in clients: the numbers of the call and of the last call that succeeded
  */
 export function callText(
   { entry, args, state }: SandboxCall,
@@ -81,9 +81,9 @@ function readFailure(text: string): GuestFailure {
 }
 
 /**
- * @param name of the limit
+ * @param name the limit's name
  * @param allowed the limit in ms
- * @param where the position that ran when the time was over; absent if the call waited for an answer
+ * @param where the position that was running when the time ran out; absent if the call was waiting for a response
  */
 export function timedOut(name: string, allowed: number, milliseconds: number, where?: Position): FailedEnd {
   const limit = { name, allowed, used: milliseconds }
@@ -92,7 +92,10 @@ export function timedOut(name: string, allowed: number, milliseconds: number, wh
   return { ok: false, code: 'script_timeout', message, ...position, limit, milliseconds }
 }
 
-/** Where a script was when isolated-vm interrupted it: the error has the script's own stack, with its loop on top. */
+/**
+ * Returns where a script was when isolated-vm interrupted it: the error has the script's stack, with the loop at the
+ * top.
+ */
 export function cutOffAt(error: unknown, files: ReadonlySet<string>): Position | undefined {
   const stack = error instanceof Error ? error.stack : undefined
   return typeof stack === 'string' ? findPosition(stack.slice(0, STACK), files) : undefined
@@ -107,7 +110,7 @@ export function memoryText(limits: Limits): string {
   return `the isolate needed more than ${Math.round((limits.ISOLATE_MEMORY as number) / MEGABYTE)} MB`
 }
 
-/** An error that the guest's wrapper did not catch: it comes from the isolate, or is an unhandled rejection. */
+/** Maps an error that the guest's wrapper did not catch: the isolate threw it, or it is an unhandled rejection. */
 export function brokenOff(error: unknown, milliseconds: number): FailedEnd {
   const message = error instanceof Error ? error.message.slice(0, 500) : 'the script failed with an unknown error'
   return { ok: false, code: 'script_error', message, milliseconds }
@@ -129,8 +132,8 @@ export function isLoadFault(value: unknown): value is LoadFault {
 }
 
 /**
- * The error of top-level code that exceeded its time.
- * @param file that was loading; the position may be in another file, whose function it called
+ * The error for top-level code that exceeded its time.
+ * @param file the file that was loading; the position may be in another file whose function it called
  */
 export function loadTimedOut(limits: Limits, file: string, error: unknown, files: ReadonlySet<string>): LoadFault {
   const position = cutOffAt(error, files)

@@ -20,7 +20,7 @@ type CallParts = {
   readonly limits: Limits
   readonly quotaError: QuotaError
   readonly failedText: (error: unknown) => string
-  /** The commands of the call so far. */
+  /** Returns the call's commands so far. */
   readonly commandsText: () => string
   /** Resets the counters of the last call. */
   readonly forgetLastCall: () => void
@@ -28,14 +28,14 @@ type CallParts = {
   readonly addScope: (text: ScopeText, view: object) => void
 }
 
-/** The single function by which the sandbox process enters a context. It runs calls and passes answers on. */
+/** The only function through which the sandbox process enters a context. It runs calls and passes responses on. */
 export function createEnter(parts: CallParts): Enter {
   const { state, hooks, limits, quotaError, failedText, commandsText, forgetLastCall, answer, addScope } = parts
   /** How many calls the context has served: one for a login, all calls of the client for a client. */
   let calls = 0
   /** The number of the previous call. */
   let lastNumber = 0
-  /** By entry, except for the one that the context was started for. */
+  /** By entry function, except for the one that the context was started for. */
   const finders: Record<string, FindEntry> = record()
 
   function returnedText(returned: unknown): string {
@@ -52,7 +52,7 @@ export function createEnter(parts: CallParts): Enter {
   function call(read: CallText): string {
     const message = readCall(read)
     state.message = message
-    // Log lines written while the scripts loaded count for the first call.
+    // Log lines written while the scripts load count towards the first call's quota.
     if (++calls > 1) forgetLastCall()
     const own = calls
     state.running = true
@@ -70,7 +70,8 @@ export function createEnter(parts: CallParts): Enter {
     const result = apply(entry as () => unknown, undefined, message.args)
     if (typeof result !== 'object' || result === null) return conclude(own, result)
     const settled = new SafePromise((resolve) => resolve(result))
-    // The result of `then` is not used, but its species constructor would be looked up on our own Promise only.
+    // The result of `then` is not used. Its species constructor is looked up only on our own Promise, which no script
+    // can change.
     apply(promiseThen, settled, [
       (value: unknown) => done(own, () => conclude(own, value)),
       (error: unknown) => done(own, () => failedText(error)),
@@ -78,7 +79,7 @@ export function createEnter(parts: CallParts): Enter {
     return ''
   }
 
-  /** Runs the remaining work after the entry function has returned. @returns '' while that work waits */
+  /** Runs the remaining work after the entry function has returned. @returns '' while that work is waiting */
   function conclude(own: number, value: unknown): string {
     const { beforeReturn } = hooks
     const left = beforeReturn === null ? null : beforeReturn()
@@ -129,7 +130,10 @@ export function createEnter(parts: CallParts): Enter {
   }
 }
 
-/** An object as JSON, anything else unchanged. Getters and toJSON of scripts run here, inside the timed call. */
+/**
+ * Returns an object as JSON, and anything else unchanged. The script's getters and toJSON run here, inside the timed
+ * call.
+ */
 function objectText(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || isArray(value)) return value
   return stringify(value) ?? value

@@ -7,7 +7,7 @@ import type { FormDefinition } from '../forms/form-definition.ts'
 import type { UploadFiles } from '../protocol.ts'
 import { type TopLevelFunctions, topLevelFunctions } from './top-level-names.ts'
 
-/** More than six levels of tabs need, at eight levels of JSON each. */
+/** Enough for six levels of tabs, at eight levels of JSON each. */
 const MAX_DEPTH = 64
 
 export type CheckedForms = {
@@ -22,7 +22,7 @@ const NO_FUNCTIONS: TopLevelFunctions = { names: [], bound: [] }
 
 /**
  * @param scripts the form scripts without their types
- * @param faulty files that already have an error: missing functions are not reported for their forms as well
+ * @param faulty files that already have an error; missing functions in their forms are not reported
  */
 export function checkFormFiles(
   files: Pick<UploadFiles, 'forms' | 'formScripts' | 'media' | 'permissions'>,
@@ -60,8 +60,8 @@ export function checkFormFiles(
 }
 
 /**
- * Only names that a handler can have; other functions are for the script's own use. @returns null if the file has an
- * error
+ * Returns only names that a handler can have; other functions are for the script's own use.
+ * @returns null if the file has an error
  */
 function functionsOf(
   file: string,

@@ -8,7 +8,9 @@ import { warnOfReplacedNames } from './replaced-names.ts'
 import { findScopes } from './script-scopes.ts'
 import { stripTypes } from './strip-types.ts'
 
-/** Checks every file of an upload without running any of it: types, syntax, names, translations, forms, login page. */
+/**
+ * Checks every file in an upload without running any of them: types, syntax, names, translations, forms, login page.
+ */
 export async function checkUpload(files: UploadFiles): Promise<CheckedFiles> {
   const faults: Fault[] = []
   const warnings: Warning[] = []
@@ -52,7 +54,7 @@ function findSyntaxFaults(
   isolate.dispose()
 }
 
-/** Preloads what is otherwise loaded on first use. */
+/** Preloads modules that are otherwise loaded on first use. */
 export async function getReady(): Promise<void> {
   await import('./check-forms.ts')
 }
@@ -93,7 +95,7 @@ function readTexts(table: { file: string; source: string }, faults: Fault[]): Re
   const places = jsonPlaces(table.source)
   for (const [index, [key]] of wrong.entries()) {
     const message = `the value of "${key.slice(0, 200)}" must be a string`
-    // Only the first 100 errors get a position, since each one takes a scan of the file.
+    // Only the first 100 errors get a position, since each one requires a scan of the file.
     faults.push({ code: 'i18n_invalid', file: table.file, ...(index < 100 ? places.value([key]) : {}), message })
   }
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))

@@ -11,15 +11,16 @@ import { createSweeper } from './sweeper.ts'
 
 export type Probed = { readonly found: readonly string[]; readonly fault: LoadFault | null }
 
-/** One isolate of clients. Everything in it runs on its own thread, one step at a time. */
+/** One isolate for clients. Everything in it runs on its own thread, one step at a time. */
 export interface ClientIsolate {
-  /** How many steps run or wait there. */
+  /** The number of running and queued steps. */
   readonly load: () => number
   readonly size: () => number
   readonly isLost: () => boolean
   readonly clients: () => Iterable<Client>
   /**
-   * Creates the client's context; its end is reported like that of a call. A client that cannot be opened is dropped.
+   * Creates the client's context. The result is reported like the end of a call. A client that can't be opened is
+   * dropped.
    */
   open(client: Client, call: number): void
   enter(client: Client, call: number, what: SandboxCall): void
@@ -27,7 +28,7 @@ export interface ClientIsolate {
    * Creates a client's context only to check whether the scripts can be loaded. @returns the entry functions that exist
    */
   probe(client: Client, call: number, entries: readonly string[], loading: Loading): Promise<Probed>
-  /** @param text an answer in the form that calls.guest.ts reads */
+  /** @param text a response in the form that calls.guest.ts reads */
   answer(client: Client, text: string): void
   close(client: Client): void
   dispose(): void
@@ -35,7 +36,7 @@ export interface ClientIsolate {
 
 export type ClientIsolateOptions = ClientScripts & {
   readonly events: IsolateCallsEvents
-  /** Only if the isolate can be debugged: a clock in ms that stops while it is paused. */
+  /** Only if the isolate can be debugged: a clock in ms that stops while the isolate is paused. */
   readonly debugClock?: (() => number) | undefined
 }
 
@@ -51,7 +52,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   const loader = createClientLoader({ ...options, faults, calls, sweeper, now, isDebugged })
   const steps = createClientSteps({ isolate, limits, files, calls, sweeper, isDebugged })
 
-  /** Runs `step` of a call at its turn. @param waiting called instead if the wait took too long */
+  /** Runs a call's `step` when it is its turn. @param waiting called instead if the wait took too long */
   function inTurn(client: Client, step: () => Promise<void>, waiting: () => void): void {
     const since = now()
     lane.run(async () => {
@@ -141,7 +142,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
       const { call } = client
       if (call === null) return
       call.answers++
-      // While a step of the call runs, so does its clock; `wait` checks for answers afterwards.
+      // While a step of the call runs, so does the clock; `wait` checks for responses afterwards.
       if (call.clock.hasAlarm()) call.clock.stop()
       inTurn(
         client,
@@ -159,7 +160,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
       client.closed = true
       clients.delete(client)
       client.call?.clock.cancelAlarm()
-      // Queued after the step that may be running; later steps find the client closed.
+      // Queued after the step that may be running. Later steps see that the client is closed.
       lane.run(async () => release(client))
     },
     dispose: calls.dispose,

@@ -18,14 +18,14 @@ import type { Sweeper } from './sweeper.ts'
 
 type Compiled = { readonly scripts: readonly Script[]; readonly forms: readonly Script[] }
 
-/** The scripts of an isolate of clients, and what their contexts need. */
+/** The scripts for an isolate for clients, and the data that the contexts need. */
 export type ClientScripts = {
   readonly isolate: Isolate
   readonly limits: Readonly<Record<string, number>>
   readonly ask: Callback
   /** In the form that calls.guest.ts reads. */
   readonly settings: string
-  /** What each client's context loads, in this order. */
+  /** The scripts that each client's context loads, in this order. */
   readonly scripts: readonly SandboxScript[]
   /** Loaded after `scripts`. */
   readonly formScripts: readonly SandboxFormScript[]
@@ -40,7 +40,7 @@ export type ClientLoaderOptions = ClientScripts & {
   readonly isDebugged: boolean
 }
 
-/** Creates the contexts of clients, with the scripts of their solution. */
+/** Creates the contexts for clients, with their solution's scripts. */
 export function createClientLoader(options: ClientLoaderOptions) {
   const { isolate, limits, ask, settings, files, faults, sweeper, now, isDebugged } = options
   const { watched, isLost } = options.calls
@@ -50,7 +50,7 @@ export function createClientLoader(options: ClientLoaderOptions) {
   let loading = ''
   let reportLoading: Loading | null = null
 
-  /** Creates the client's context and runs the scripts in it. @throws LoadFault, and what isolated-vm throws */
+  /** Creates the client's context and runs the scripts in it. @throws LoadFault, and any error from isolated-vm */
   async function load(client: Client, call: OpenCall): Promise<void> {
     compiled ??= await watched(call, Number.POSITIVE_INFINITY, compileAll())
     if (compiled === null) return
@@ -110,7 +110,7 @@ export function createClientLoader(options: ClientLoaderOptions) {
     }
   }
 
-  /** Each script, in order, returns a function that the guest runs and whose result it stores. @throws LoadFault */
+  /** Each script, in order, returns a function. The guest runs it and stores the result. @throws LoadFault */
   async function runForms(call: OpenCall, loaded: LoadedClient, forms: readonly Script[], end: number): Promise<void> {
     for (const [index, script] of forms.entries()) {
       if (isLost()) return
@@ -139,7 +139,7 @@ export function createClientLoader(options: ClientLoaderOptions) {
     load,
     /** The file whose top level ran last. */
     lastFile: () => loading,
-    /** Reports each file from now on. */
+    /** From now on, reports each file before it runs. */
     reportTo(onLoading: Loading): void {
       reportLoading = onLoading
     },

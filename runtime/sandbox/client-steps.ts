@@ -19,7 +19,10 @@ export type ClientStepsOptions = {
   readonly isDebugged: boolean
 }
 
-/** The steps of clients' calls: a call runs until it ends or waits for an answer, which begins its next step. */
+/**
+ * Runs the steps of clients' calls. A step runs until the call ends or waits for a response; the response starts the
+ * next step.
+ */
 export function createClientSteps({ isolate, limits, files, calls, sweeper, isDebugged }: ClientStepsOptions) {
   const finders = new Map<string, Script>()
 
@@ -44,7 +47,7 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     await step(client, call, args)
   }
 
-  /** Scripts cannot notice it: none of their code runs. */
+  /** Scripts can't notice this, since none of their code runs. */
   async function findBy(call: OpenCall, context: Context, entry: string) {
     const script = finders.get(entry) ?? (await isolate.compileScript(finderSource(entry), { filename: TRUSTED }))
     finders.set(entry, script)
@@ -75,21 +78,22 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     }
   }
 
-  /** Ends the call with the result that the guest reported. */
+  /** Ends the call with the result reported by the guest. */
   function conclude(client: Client, call: OpenCall, result: string): void {
     const how = endOf(result, call.clock.elapsed(), files)
     if (how.ok && client.call === call) client.counted = call.id
     calls.end(client, call, how)
   }
 
-  /** The call waits for an answer: its time runs, unless an answer has arrived and is queued for its turn. */
+  /** The call is waiting for a response. Its clock runs, unless a response has arrived and is queued. */
   function wait(client: Client, call: OpenCall): void {
     const { clock } = call
     if (call.answers > 0) clock.stop()
     else clock.alarm(clock.run(), endIfOver)
 
     function endIfOver(): void {
-      // The clock of a debugged call may have been paused meanwhile. Otherwise only timer inaccuracy can be left.
+      // The clock of a debugged call may have been paused in the meantime. Otherwise, any time left is only timer
+      // inaccuracy.
       if (isDebugged && clock.run() > 1) wait(client, call)
       else calls.end(client, call, overdue(call))
     }

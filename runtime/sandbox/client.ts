@@ -6,9 +6,9 @@ export type Client = {
   readonly id: number
   /** The id that the context uses in its requests. */
   readonly number: number
-  /** The current call, also while it waits for an answer; the opening counts as one. */
+  /** The current call, including while it waits for a response. Opening the client counts as a call. */
   call: OpenCall | null
-  /** The last call that succeeded: the guest assumes from then on that its commands were applied. 0: none. */
+  /** The last call that succeeded; the guest assumes that its commands were applied. 0: none. */
   counted: number
   closed: boolean
   loaded: LoadedClient | null
@@ -17,7 +17,7 @@ export type Client = {
 export type LoadedClient = {
   readonly context: Context
   readonly enter: Reference
-  /** The entries that the context can find already. */
+  /** The entry functions that the context can already find. */
   readonly finders: Set<string>
 }
 
@@ -28,8 +28,8 @@ export type OpenCall = {
   readonly id: number
   readonly limitName: string
   readonly clock: CallClock
-  /** Answers that have arrived but have not been passed to the script yet. */
+  /** Responses that have arrived but have not been passed to the script yet. */
   answers: number
-  /** The result that the guest reported while the step that produced it was still running. */
+  /** The result, if the guest reported it while the step was still running. */
   result: string | null
 }

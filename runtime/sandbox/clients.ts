@@ -16,13 +16,13 @@ export type ClientEvents = {
   readonly request: (call: number, request: number, plugin: string, method: string, args: readonly Json[]) => void
   readonly ended: (call: number, end: CallEnd) => void
   readonly hung: (call: number) => void
-  /** These clients have ended with their isolate. */
+  /** These clients have ended, together with their isolate. */
   readonly gone: (clients: readonly number[]) => void
 }
 
 /** All clients of one process: persistent contexts of one solution version, in isolates with one thread each. */
 export interface Clients {
-  /** Opens a client; the end is reported like that of a call. */
+  /** Opens a client. The result is reported like the end of a call. */
   open(client: number, call: number): void
   /** Each client has at most one call at a time. */
   enter(client: number, call: number, what: SandboxCall): void
@@ -32,10 +32,13 @@ export interface Clients {
   probe(call: number, entries: readonly string[], loading: Loading): Promise<Probed>
 }
 
-/** With more, one slow handler would delay more people, and clients share the isolate's memory. */
+/**
+ * Maximum clients per isolate. With more, one slow handler would delay more people; and clients share the isolate's
+ * memory.
+ */
 const CLIENTS_PER_ISOLATE = 24
 
-/** @param inspector creates isolates that can be debugged; without it they are plain ones */
+/** @param inspector creates isolates that can be debugged; without it, they can't be */
 export function createClients(
   prepared: PreparedIsolate,
   solution: SandboxSolution,
@@ -49,7 +52,7 @@ export function createClients(
   const scripts = (solution.units.main ?? []).flatMap((index) => solution.scripts[index] ?? [])
   const isolates = new Set<ClientIsolate>()
   const clients = new Map<number, { readonly client: Client; readonly isolate: ClientIsolate }>()
-  /** By the number of their context. */
+  /** Clients by the number of their context. */
   const byNumber = new Map<number, Client>()
   /** Client ids by the id of their current call. */
   const byCall = new Map<number, number>()
@@ -103,7 +106,7 @@ export function createClients(
   function ended(call: number, end: CallEnd): void {
     const client = byCall.get(call)
     byCall.delete(call)
-    // A client that could not be opened does not exist.
+    // A client that could not be opened is dropped.
     if (client !== undefined && opening.delete(client) && !end.ok) forget(client)
     events.ended(call, end)
   }
@@ -126,7 +129,7 @@ export function createClients(
     if (one.isolate.size() === 0) giveBack(one.isolate)
   }
 
-  /** An empty isolate is kept only if it is the last one: creating one takes some ms. */
+  /** An empty isolate is kept only if it is the last one, since creating one takes some ms. */
   function giveBack(isolate: ClientIsolate): void {
     if (isolates.size < 2 || !isolates.delete(isolate)) return
     isolate.dispose()

@@ -5,7 +5,7 @@ import { record } from './values.guest.ts'
 
 type Waiting = { resolve: (value: unknown) => void; reject: (error: unknown) => void; binding: string }
 
-/** The commands that a call collects for the host, and its requests, which the host answers. */
+/** Collects a call's commands for the host, and sends its requests, to which the host responds. */
 export function createCommands(
   state: ContextState,
   limits: Limits,
@@ -24,7 +24,7 @@ export function createCommands(
     commands = ''
     commandCount = 0
     hostCalls = 0
-    // Requests still waiting get no answer: their call has ended.
+    // Pending requests get no response, since their call has ended.
     waiting = record()
   }
 

@@ -14,10 +14,10 @@ export interface DebuggedLogins {
 export type LoginEvents = IsolateEvents & { readonly hung: (call: number) => void }
 
 /**
- * Logins as `loadSolution` serves them, but by asynchronous calls, which a debugger can pause: each call opens its own
+ * Serves logins like `loadSolution`, but with asynchronous calls, which a debugger can pause: each call opens its own
  * client. No context is created in advance, so breakpoints in top-level code are hit during the call that the developer
  * waits for.
- * @param inspectorOf one for each unit
+ * @param inspectorOf returns the inspector of a unit
  */
 export function createDebuggedLogins(
   prepared: PreparedIsolate,
@@ -40,7 +40,7 @@ export function createDebuggedLogins(
       {
         log: events.log,
         request: events.request,
-        // The host knows what it sent, and is notified of the end of each call.
+        // The host needs no report of the start: it knows which calls it sent, and is notified when each one ends.
         started: () => {},
         gone: () => {},
         hung: events.hung,

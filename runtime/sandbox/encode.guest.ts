@@ -3,7 +3,7 @@ import type { QuotaError } from './quotas.guest.ts'
 import type { Limits } from './types.guest.ts'
 import { lengthOf } from './values.guest.ts'
 
-/** JSON of plain data. Only primitive strings are passed to JSON.stringify, so no toJSON is ever called. */
+/** Converts plain data to JSON. Only primitive strings are passed to JSON.stringify, so no toJSON is ever called. */
 export function createEncode(limits: Limits, quotaError: QuotaError) {
   function encode(value: unknown, depth: number, budget: { left: number }): string {
     if (typeof value === 'string') return spend(stringify(withRoom(value, budget)), budget)
@@ -46,7 +46,7 @@ export function createEncode(limits: Limits, quotaError: QuotaError) {
     return text
   }
 
-  /** The arguments of a command or request as text. */
+  /** Converts the arguments of a command or request to text. */
   return function encodeArgs(args: readonly unknown[]): string {
     return encode(args, 16, { left: limits.ARGUMENT_SIZE as number })
   }

@@ -6,7 +6,7 @@ import { type TopLevelName, topLevelNamesOf } from './top-level-names.ts'
 export type FreeName = TopLevelName & { readonly start: number }
 
 /**
- * Where a script uses names that it does not declare itself, in file order.
+ * Finds where a script uses names that it does not declare itself, in file order.
  * @returns an empty list for a script that cannot be parsed: V8 reports its errors
  */
 export function freeNames(source: string): FreeName[] {
@@ -19,7 +19,7 @@ export function freeNames(source: string): FreeName[] {
   }
 }
 
-/** Includes functions and variables of the top level: for the analysis, other scripts might redeclare them. */
+/** Includes top-level functions and variables, because the analysis assumes that other scripts might redeclare them. */
 function referencesOf(program: Program): FreeName[] {
   const { globalScope } = analyze(program as Parameters<typeof analyze>[0], { ecmaVersion: 2024, sourceType: 'script' })
   return (globalScope?.through ?? []).map(({ identifier: { name, loc, range } }) => {

@@ -1,20 +1,21 @@
 import { defineProperty, deleteProperty, freeze, getOwnPropertyDescriptor, keys, ownKeys } from './builtins.guest.ts'
 
-// Removes built-in globals, and defines the platform's own.
+// Removes built-in globals, and defines the platform's globals.
 
 /** The global under which a fresh context stores its `start` until it is started. */
 const START = 'solhostStart'
 const unwanted = ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'WeakRef', 'FinalizationRegistry', START]
 
 /**
- * Blocking waits, threads' clocks, memory outside the heap limit, and code that runs outside any call. Removed at each
- * context's start, not in the snapshot: V8 extends some of them in every new context, and crashes without them.
+ * Globals that allow blocking waits, precise clocks built with threads, memory outside the heap limit, and code that
+ * runs outside any call. They are removed when each context starts, not in the snapshot: V8 extends some of them in
+ * every new context, and crashes if they are missing.
  */
 export function removeGlobals(): void {
   for (let index = 0; index < unwanted.length; index++) deleteProperty(globalThis, unwanted[index] as string)
 }
 
-/** The RegExp statics expose the last match of any other code. */
+/** The static properties of RegExp expose the last match, even if other code ran it. */
 export function removeRegExpStatics(): void {
   for (const key of ownKeys(RegExp)) {
     const descriptor = getOwnPropertyDescriptor(RegExp, key)

@@ -1,23 +1,29 @@
 /**
- * The API that the guest part of a plugin gets. Everything here was captured before any customer's script ran. A guest part uses
- * only this API and plain syntax, never a method of a prototype, because a script may have replaced it.
+ * The API that the guest part of a plugin gets. Everything here was captured before any of the solution's scripts ran.
+ * A guest part uses only this API and plain syntax, never a method of a prototype, because a script may have replaced
+ * it.
  */
 export interface GuestApi<Settings = unknown, State = unknown> {
   /**
-   * `start` is called once in each context, before the solution's scripts run. It gets the result of the plugin's `settings` for the
-   * solution's version, or null. Before that, there is no solution: the global is built once and copied into each context.
+   * `start` is called once in each context, before the solution's scripts run. It gets the result of the plugin's
+   * `settings` for the solution's version, or null. Before that, there is no solution, because the global is built once
+   * and then copied into each context.
    */
   onLoad(start: (settings: Settings) => void): void
   /** The data of the current call, from the plugin's `state`. null while the scripts load. */
   state(): State | null
   /**
-   * `start` runs at the beginning of each call, before the entry function. `lastCounted` is whether the commands of the context's
-   * previous call were applied. They were not if it failed, or was cut off after it had returned. True for the first call.
+   * `start` runs at the beginning of each call, before the entry function. `lastCounted` is whether the commands of the
+   * context's previous call were applied. They were not if the call failed, or was terminated after it had returned.
+   * True for the first call.
    */
   onCall(start: (state: State, lastCounted: boolean) => void): void
-  /** A function that only the host can call, as `name.method`. Scripts can neither define nor call it. */
+  /** Defines a function that only the host can call, as `name.method`. Scripts can neither define nor call it. */
   entry(method: string, run: (...args: never[]) => unknown): void
-  /** `step` is called after each entry function that succeeded, while the call still runs. null means there is nothing to wait for. */
+  /**
+   * `step` is called after each entry function that succeeded, while the call is still running. null means that there
+   * is nothing to wait for.
+   */
   beforeReturn(step: () => Promise<void> | null): void
   /**
    * `run` is called for each form script while a client opens. `script` runs the form script and returns its functions by name. Call
@@ -26,13 +32,13 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   onScript(run: (name: string, script: () => unknown) => void): void
   /** Offers a function to the guest parts of other plugins, which can't import one another. Scripts do not get it. */
   offer<Name extends keyof Offers>(what: Name, offered: Offers[Name]): void
-  /** The function that another guest part offers, or null. */
+  /** Returns the function that another guest part offers, or null. */
   offered<Name extends keyof Offers>(what: Name): Offers[Name] | null
   /** Adds a command to the call's list. @throws Error while scripts load, and if the quota is used up */
   command(method: string, args: readonly unknown[]): void
   /** Sends a request to the host. If it fails, the Promise rejects with an Error that names the binding and never exposes a host error. */
   request(method: string, args: readonly unknown[]): Promise<unknown>
-  /** Looks up a text in the plugin's `tables`. null if it is not there. */
+  /** Looks up a text in the plugin's `tables`. Returns null if there is none. */
   lookUp(table: string, key: string): string | null
   /** Writes a line to the solution's log, with the position of the calling script. */
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void
@@ -44,17 +50,19 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   quotaError(limit: string, allowed: number, used: unknown, where?: string): Error
   /** Whether `error` was created by `quotaError`. A binding that catches errors of scripts must rethrow these. */
   isQuotaError(error: unknown): boolean
-  /** Whether a browser may be sent to the address: http, https, mailto or a path on the same server (`runtime/address.ts`). */
+  /**
+   * Whether a browser may be sent to the URL: http, https, mailto or a path on the same server (`runtime/address.ts`).
+   */
   isAllowedAddress(address: string): boolean
   /** A random UUID (version 4) from the sandbox process's cryptographic source. */
   uuid(): string
   /** Whether the context persists across the calls of one client. Otherwise, it serves one call, such as a sign-in. */
   readonly isClient: boolean
-  /** The current limits, by their names in the table of limits. */
+  /** The current limits, by name. The names are those in the reference of limits. */
   readonly limits: Readonly<Record<string, number>>
-  /** A list that no script can interfere with. It has no prototype, so use only indexes and length. */
+  /** Creates a list that no script can interfere with. It has no prototype, so use only indexes and length. */
   list<T>(): T[]
-  /** An object that no script can interfere with, for values by name: no prototype. */
+  /** Creates an object without a prototype, for values by name. No script can interfere with it. */
   record<T>(): Record<string, T>
   /** The length of an array passed by a script, read once. @throws TypeError if it is not a number */
   lengthOf(array: readonly unknown[]): number
@@ -63,11 +71,14 @@ export interface GuestApi<Settings = unknown, State = unknown> {
 
 /** Functions that guest parts offer each other. */
 export interface Offers {
-  /** Creates an event that the platform fires. The form's own function gets `event` last; then `fire` calls the listeners. */
+  /**
+   * Creates an event that the platform fires. The form's own function gets `event` as the last argument; then `fire`
+   * calls the listeners.
+   */
   defaultEvent(type: string, form: string, element: string | null, args: readonly unknown[]): DefaultEvent
   /** Shows another form after the current call returns. @returns whether the form exists */
   showForm(form: string): boolean
-  /** The name of the form if the value is a form such as `forms.orders`, else null. */
+  /** The form's name if the value is a form such as `forms.orders`; otherwise null. */
   formName(value: unknown): string | null
   /** Whether a script listens to the built-in event type, in any context. */
   hasListeners(type: string): boolean
@@ -94,13 +105,13 @@ export interface SafeBuiltins {
   slice(text: string, start: number, end?: number): string
   indexOf(text: string, part: string, from?: number): number
   isWellFormed(text: string): boolean
-  /** The part that the pattern matched, or null. Use a literal without the flags g and y. */
+  /** Returns the part that the pattern matched, or null. Use a regular expression literal without the flags g and y. */
   match(pattern: RegExp, text: string): string | null
   hasOwn(value: object, key: string): boolean
-  /** The descriptor loses its prototype, so that no script can add to it. */
+  /** Removes the descriptor's prototype, so that no script can add to it. */
   defineProperty(target: object, key: string, descriptor: PropertyDescriptor): void
   parse(text: string): unknown
-  /** A primitive value as JSON. */
+  /** Converts a primitive value to JSON. */
   stringify(value: string | number | boolean | null): string
   /** Turns a list of `api.list` into an ordinary array for scripts. */
   toArray<T>(items: T[]): T[]

@@ -3,26 +3,28 @@ import type { LogLevel, Position } from '../outcome.ts'
 import type { Json, Tables } from '../plugin.ts'
 import { findPosition } from './positions.ts'
 
-/** Handles what the guest parts of contexts send, and answers it. `C` is the process's state of a context. */
+/**
+ * Handles messages from the guest parts of contexts, and responds to them. `C` is the process's state for a context.
+ */
 export type GuestListener<C> = {
-  /** The solution's own files: positions in other files are not reported. */
+  /** The solution's own files. Positions in other files are not reported. */
   readonly files: ReadonlySet<string>
   readonly tables: Readonly<Record<string, Tables>>
   readonly contextOf: (id: number) => C | undefined
   readonly log: (context: C, level: LogLevel, message: string, position?: Position) => void
   readonly request: (context: C, request: number, plugin: string, method: string, args: readonly Json[]) => void
-  /** The Promise that the entry function returned is settled. The context still runs. */
+  /** The Promise that the entry function returned is settled. The context is still running. */
   readonly done: (context: C, text: string) => void
 }
 
 /**
- * Each context has this one function, as `Host` of types.guest.ts; only its trusted part has access to it and passes the
- * context's id.
+ * Each context has only this function, as `Host` in types.guest.ts. Only its trusted part has access to it and passes
+ * the context's id.
  */
 export type FromGuest = (context: unknown, kind: unknown, text: unknown, key: unknown) => string | null | false
 
 /**
- * The function never throws: a host error would expose its stack to the isolate. It returns false if the question could
+ * The function never throws: a host error would expose its stack to the isolate. It returns false if the message could
  * not be handled, for example because the stack is exhausted.
  */
 export function createFromGuest<C>({ files, contextOf, log, request, done, ...rest }: GuestListener<C>): FromGuest {

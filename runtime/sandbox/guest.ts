@@ -1,6 +1,7 @@
 // Runs once, while the snapshot of the trusted part is created: captures the built-ins and builds the bindings. Each
-// context starts as a copy of that and gets the data of its solution; then the sandbox process has a single function,
-// from text to text. Whatever a script later does to prototypes or globals, nothing here looks it up again.
+// context starts as a copy of that and gets its solution's data. After that, the sandbox process can only call one
+// function, which takes and returns text. Nothing here looks up prototypes or globals again, so scripts can't interfere
+// by changing them.
 import { createApi } from './api.guest.ts'
 import { create, deleteProperty, freeze, ownKeys, parse, SafeRangeError, setPrototypeOf } from './builtins.guest.ts'
 import { readCall } from './call-data.guest.ts'
@@ -19,7 +20,7 @@ import { list, record } from './values.guest.ts'
 type PluginGuest = { name: string; under: 'plugins' | null; build: (api: GuestApi) => unknown }
 
 /**
- * @param sample a `CallText` in the form of real calls
+ * @param sample a `CallText` with the same shape as in real calls
  * @param isClient whether each context persists for the calls of one client
  */
 export default function bootstrap(
@@ -34,7 +35,8 @@ export default function bootstrap(
     host: () => null,
     findEntry: () => undefined,
     running: false,
-    // Initially the sample: otherwise V8 would recreate these objects' shapes in each context, slower than parsing.
+    // Initially the sample. Otherwise V8 would recreate these objects' shapes in each context, which takes longer than
+    // parsing.
     message: readCall(parse(sample) as CallText),
   }
   const hooks: Hooks = {
@@ -78,7 +80,8 @@ export default function bootstrap(
       try {
         answered = ask(context, kind, text, key)
       } catch {
-        // When the stack is exhausted, the call fails on its way out, with an error that exposes the process around it.
+        // If the stack is exhausted, the call fails while it returns, with an error that exposes the surrounding
+        // process.
         answered = false
       }
       if (answered === false) throw new SafeRangeError('Maximum call stack size exceeded')

@@ -1,18 +1,18 @@
 import type { InspectorSession, Isolate } from './isolate.ts'
 import { createKnocker, type Knocker } from './knocker.ts'
 
-/** Connects debuggers with one isolate inside the sandbox process; it opens no port. */
+/** Connects debuggers to one isolate inside the sandbox process, without opening a port. */
 export interface Inspector {
-  /** The isolate; a new one if the last one has ended. */
+  /** Returns the isolate; a new one if the last one has ended. */
   readonly isolate: () => Isolate
   /** In ms, like `performance.now()`, but it stops while a debugger pauses the isolate. */
   readonly now: () => number
   attach(session: number): void
-  /** Messages for sessions that have ended are dropped. */
+  /** Receives messages from debuggers. Messages for sessions that have ended are dropped. */
   dispatch(session: number, message: string): void
-  /** A script that it paused continues, unless another session holds it too. */
+  /** Ends a session. A script that it paused continues, unless another session has also paused it. */
   detach(session: number): void
-  /** The isolate has ended, and all sessions with it. */
+  /** Call it when the isolate has ended, which also ends all sessions. */
   lost(): void
 }
 
@@ -21,17 +21,17 @@ export type InspectorEvents = {
   readonly detached: (session: number) => void
 }
 
-/** How V8's messages begin when it pauses and resumes a script. */
+/** How V8's messages start when it pauses and resumes a script. */
 const PAUSED = '{"method":"Debugger.paused"'
 const RESUMED = '{"method":"Debugger.resumed"'
 
 /**
- * Use the isolate by asynchronous calls only: a paused script blocks its thread, and this thread must keep delivering
- * messages.
+ * Use the isolate only through asynchronous calls: a paused script blocks the calling thread in synchronous ones, and
+ * this thread must keep delivering messages.
  */
 export function createInspector(makeIsolate: () => Isolate, events: InspectorEvents): Inspector {
   const sessions = new Map<number, InspectorSession>()
-  /** Sessions that were notified of the pause. */
+  /** Sessions that have been notified of the pause. */
   const holding = new Set<number>()
   let current: Isolate | null = null
   let knocker: Knocker | null = null

@@ -6,14 +6,15 @@ import type { Isolate } from './isolate.ts'
 export type IsolateCallsEvents = {
   readonly started: (call: number) => void
   readonly ended: (call: number, end: CallEnd) => void
-  /** A step of the call neither ends nor can be interrupted: the process must be killed. */
+  /** A step of the call neither ends nor can be interrupted, so the process must be killed. */
   readonly hung: (call: number) => void
-  /** Its memory was used up, or it could not be stopped: all its clients are lost. */
+  /** The isolate's memory was used up, or the isolate could not be stopped. All its clients are lost. */
   readonly lost: () => void
 }
 
 /**
- * How long a call may wait behind other clients' steps, before it begins and then in total, in ms; see client-calls.ts.
+ * How long a call may wait for other clients' steps, before it begins and afterwards in total, in ms; see
+ * client-calls.ts.
  */
 export const QUEUE_TIME = 10_000
 /**
@@ -27,7 +28,7 @@ const LOOK = 50
 export type IsolateCalls = ReturnType<typeof createIsolateCalls>
 
 /**
- * The calls that run in an isolate of clients: their time, the watch over their steps, and their end if the isolate
+ * The calls that run in an isolate for clients. Limits their time, watches their steps, and fails them if the isolate
  * ends.
  * @param now the clock of the calls, in ms
  */
@@ -63,8 +64,9 @@ export function createIsolateCalls(
   }
 
   /**
-   * Waits for work that runs in the isolate, and watches it meanwhile.
-   * @param allowed in ms. @returns null if the isolate is lost, whether `work` ends or not
+   * Waits for work that runs in the isolate, and watches it.
+   * @param allowed in ms
+   * @returns null if the isolate is lost, even if `work` never ends
    */
   async function watched<T>(call: OpenCall, allowed: number, work: Promise<T>): Promise<T | null> {
     const since = now()
@@ -74,15 +76,14 @@ export function createIsolateCalls(
       const late = now() - since > allowed + HUNG_AFTER
       if (late && !isHung) events.hung(call.id)
       isHung ||= late
-      // The step may still continue until it is late; the host kills the process then, or if the process grows too
-      // large.
+      // The step may continue until it is overdue. Then, or if the process grows too large, the host kills the process.
       if (isolate.isDisposed && !lost) {
         loseMemory(call)
         giveUp(null)
       }
     }, LOOK)
     const over = work.finally(() => clearInterval(look))
-    // After giving up, no one handles its rejection.
+    // Once this has given up, nothing else handles the rejection.
     over.catch(() => {})
     const done = await Promise.race([over, given])
     return lost ? null : done

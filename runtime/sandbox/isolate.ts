@@ -4,8 +4,8 @@ import type { Json } from '../plugin.ts'
 import type { SandboxFormScript, SandboxScript, ScriptScope, Trusted } from '../protocol.ts'
 import { type CallEnd, callText, describeFault, type LoadFault } from './call-end.ts'
 
-// The only file that imports isolated-vm. Only texts cross the boundary: each context gets one callback and returns one
-// function.
+// The only file that imports isolated-vm. Only strings cross the boundary: each context gets one callback and returns
+// one function.
 
 /** For the client files, which use the objects created here. */
 export type Isolate = ivm.Isolate
@@ -19,12 +19,12 @@ const MEGABYTE = 1024 ** 2
 /** File name of the trusted part in stack traces; no file of a solution can have it. */
 export const TRUSTED = 'solhost:guest'
 
-/** What a context sends to the process around it. */
+/** The messages that a context sends to the surrounding process. */
 export type IsolateEvents = {
   readonly log: (call: number, level: LogLevel, message: string, position?: Position) => void
   readonly request: (call: number, request: number, plugin: string, method: string, args: readonly Json[]) => void
   readonly ended: (call: number, end: CallEnd) => void
-  /** After a call that succeeded, once the context for the next one is created. */
+  /** Called after a call that succeeded, once the context for the next one is created. */
   readonly settled: () => void
 }
 
@@ -53,7 +53,8 @@ export function compile(isolate: ivm.Isolate, file: string, source: string, scop
 }
 
 /**
- * Like `compile`, on the isolate's own thread, in parallel with other isolates. @throws the syntax error, a LoadFault
+ * Like `compile`, but on the isolate's own thread, in parallel with other isolates.
+ * @throws the syntax error, a LoadFault
  */
 export async function compileBeside(isolate: ivm.Isolate, { file, source, scope }: SandboxScript): Promise<ivm.Script> {
   try {
@@ -64,12 +65,13 @@ export async function compileBeside(isolate: ivm.Isolate, { file, source, scope 
 }
 
 /**
- * Compiles a form's script as a function, so that its declarations are not global; its value is that function. Called
- * with a function that binds others to the form, it returns the named functions. Positions are those of the file.
+ * Wraps a form's script in a function, so that its declarations are not global. The compiled script evaluates to that
+ * function. The function's argument is a function that binds other functions to the form. It returns the functions in
+ * `functions`. Positions are those in the file.
  * @throws the syntax error, a LoadFault
  */
 export async function compileForm(isolate: ivm.Isolate, { file, source, functions, bound }: SandboxFormScript) {
-  // Before the script's first statement, and on its first line. A strict script has no bound functions, so its
+  // Inserted before the script's first statement, on the same line. A strict script has no bound functions, so its
   // directive stays first.
   const before = `(function () {${bound.map((name) => `${name}=arguments[0](${name});`).join('')}`
   const given = functions.map((name) => `, ${name}`).join('')
@@ -89,12 +91,12 @@ function syntaxError(isolate: ivm.Isolate, file: string, source: string): Promis
   )
 }
 
-/** A function that contexts of all isolates can call; they wait for its answer. */
+/** A function that contexts in all isolates can call synchronously. */
 export function callbackOf(call: (...args: unknown[]) => string | null | false): ivm.Callback {
   return new ivm.Callback(call, { sync: true })
 }
 
-/** A script that returns a function which finds an entry function by its name, however it was declared. */
+/** A script that returns a function that finds an entry function by name, however it was declared. */
 export function finderSource(entry: string): string {
   return `(function () { 'use strict'; return typeof ${entry} === 'function' ? ${entry} : undefined })`
 }
@@ -104,7 +106,7 @@ export function createIsolate(memory: number): ivm.Isolate {
   return new ivm.Isolate({ memoryLimit: inMegabytes(memory) })
 }
 
-/** isolated-vm accepts no less than 8. */
+/** isolated-vm accepts no value below 8. */
 function inMegabytes(bytes: number): number {
   return Math.max(8, Math.round(bytes / MEGABYTE))
 }
@@ -125,7 +127,7 @@ function toCompile(file: string, source: string, scope?: ScriptScope): [string, 
   return [`${before}${source}\n;return ${view} })()`, { filename: file, columnOffset: -before.length }]
 }
 
-/** The message by which the guest receives the object of such a script. */
+/** The message with which the guest receives such a script's object. */
 export function scopeText({ name, shared }: ScriptScope): string {
   return JSON.stringify({ kind: 'scope', name, shared })
 }
@@ -135,24 +137,24 @@ function closed(source: string): string {
   return `${source}\n;void 0;`
 }
 
-/** A context with the trusted part, not yet bound to a solution. */
+/** A context that contains the trusted part, not yet bound to a solution. */
 export type FreshContext = { readonly context: ivm.Context; readonly start: ivm.Reference }
 
 /** The global in which a fresh context stores its `start`, see globals.guest.ts. */
 export const START = 'solhostStart'
 
-/** The isolate of a process before it has a solution: its contexts start with the trusted part, from a snapshot. */
+/** A process's isolate before it has a solution. Its contexts start with the trusted part, from a snapshot. */
 export type PreparedIsolate = {
   readonly isolate: ivm.Isolate
   readonly limits: Trusted['limits']
   readonly freshContext: () => FreshContext
   /** Creates the next fresh context now. */
   readonly makeAhead: () => void
-  /** Another isolate, for clients: its contexts also start with what only clients have. */
+  /** Another isolate, for clients. Its contexts also start with the parts that only clients have. */
   readonly another: () => ivm.Isolate
   /**
-   * An isolate that a debugger can attach to, which aborts the process on Node 26. @param isClient whether it is for
-   * clients
+   * An isolate that a debugger can attach to. On Node 26, attaching one aborts the process.
+   * @param isClient whether it is for clients
    */
   readonly debugged: (isClient: boolean) => ivm.Isolate
 }
@@ -163,8 +165,9 @@ function snapshotOf(trusted: Trusted, isClient: boolean) {
 }
 
 /**
- * Runs the trusted part once and saves the result as a heap snapshot, with which every context starts: that is much
- * faster than building it each time, and no script can have changed it. @throws what a guest part throws
+ * Runs the trusted part once and saves the result as a heap snapshot, from which every context starts. That is much
+ * faster than building it each time, and no script can have changed it.
+ * @throws any error that a guest part throws
  */
 export function prepareIsolate(trusted: Trusted): PreparedIsolate {
   const { limits } = trusted

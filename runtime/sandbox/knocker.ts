@@ -1,6 +1,6 @@
 import type { Isolate } from './isolate.ts'
 
-/** Makes sure that an isolate receives the messages of debuggers. */
+/** Makes sure that an isolate receives the messages from debuggers. */
 export interface Knocker {
   /** Call it after each message. */
   knock(): void
@@ -14,7 +14,7 @@ const EVERY = 50
 /**
  * A thread that a debugger pauses can miss the signal for a message (isolated-vm 7.0.1: `runMessageLoopOnPause` waits
  * without checking whether a message is already there), and then reads it only together with the next one. So this
- * sends a message of our own and repeats it until it is answered: messages are handled in order.
+ * sends a separate message and repeats it until there is a response; messages are handled in order.
  */
 export function createKnocker(isolate: Isolate): Knocker {
   const session = isolate.createInspectorSession()

@@ -1,7 +1,7 @@
 /** Runs steps sequentially, each to its end, in the order they were added. */
 export interface Lane {
   run(step: () => Promise<void>): void
-  /** How many steps run or wait. */
+  /** The number of running and queued steps. */
   readonly length: () => number
 }
 

@@ -3,7 +3,7 @@ import type { Isolate } from './isolate.ts'
 
 export type LoadFaults = ReturnType<typeof createLoadFaults>
 
-/** The errors of loading a solution's scripts into an isolate. @param files of the solution */
+/** Describes errors in loading a solution's scripts into an isolate. @param files the solution's files */
 export function createLoadFaults(
   isolate: Isolate,
   limits: Readonly<Record<string, number>>,

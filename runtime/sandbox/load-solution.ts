@@ -31,7 +31,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   const contexts = createLoginContexts(prepared, solution, faults, {
     log: events.log,
     request: events.request,
-    // The context is still running, so the call ends after this callback has returned.
+    // The context is still running, so the call must end after this callback has returned.
     done: (call, text) => void setImmediate(() => end(call, endOf(text, elapsed(call), files))),
   })
   const open = new Map<number, OpenCall>()
@@ -52,7 +52,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     one.clock.stop()
     events.ended(call, how)
     contexts.giveBack(one.loaded)
-    // A call that failed may have left something in the isolate; the host decides whether to keep the process.
+    // A call that failed may have left work in the isolate. The host decides whether to keep the process.
     if (how.ok) setImmediate(() => settle(one.loaded))
   }
 

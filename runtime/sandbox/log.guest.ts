@@ -2,7 +2,7 @@ import { keys, SafeError, stringify } from './builtins.guest.ts'
 import type { ContextState, Limits, Thrown } from './types.guest.ts'
 import { cut, describe, record } from './values.guest.ts'
 
-/** The solution's log: lines of `console` and of bindings. */
+/** The solution's log: lines from `console` and from bindings. */
 export function createLog(state: ContextState, limits: Limits, readThrown: (error: unknown) => Thrown) {
   let logLines = 0
   let logSize = 0
@@ -17,7 +17,7 @@ export function createLog(state: ContextState, limits: Limits, readThrown: (erro
     writeLog(level, message, typeof stack === 'string' ? stack : '')
   }
 
-  /** Output beyond the quota is cut off and reported once. It never fails the call. */
+  /** Output above the quota is dropped, which is reported once. It never fails the call. */
   function writeLog(level: string, message: string, stack: string): void {
     const text = cut(message, 8192)
     logLines++

@@ -25,22 +25,22 @@ export type LoadedContext = {
   readonly enter: Reference
   readonly createdAt: number
   readonly lines: (readonly [LogLevel, string, (Position | undefined)?])[]
-  /** The call that it serves; `NOBODY` while it waits for one. */
+  /** The call that the context serves; `NOBODY` until it is assigned to a call. */
   call: number
 }
 
 /** How long a context created in advance can be used, in ms: the results of top-level code would become stale. */
 const AHEAD_FOR = 30_000
-/** A placeholder for the call of a context that is not in use yet. */
+/** Used instead of a call's id for a context that is not assigned to a call yet. */
 export const NOBODY = 0
-/** What a context sends, by the call that it serves. */
+/** Messages from a context, with the id of the call that it serves. */
 export type LoginListener = {
   readonly [Name in 'log' | 'request' | 'done']: GuestListener<number>[Name]
 }
 
 /**
- * The contexts of logins: each call has a separate one, and the next one is created before its call arrives.
- * The errors come from loading the solution's scripts.
+ * The contexts for logins. Each call has a separate one, and the next one is created before its call arrives. The
+ * errors are those from loading the solution's scripts.
  */
 export function createLoginContexts(
   prepared: PreparedIsolate,
@@ -67,7 +67,7 @@ export function createLoginContexts(
     }),
   )
   let lastContext = 0
-  /** Scripts that return a function which finds an entry function by its name, however it was declared. */
+  /** Scripts that return a function that finds an entry function by name, however it was declared. */
   const finders = new Map<string, Script>()
   const syntaxFaults: LoadFault[] = []
   const scripts = solution.scripts.map(({ file, source, scope }) => {
@@ -78,7 +78,10 @@ export function createLoginContexts(
       return null
     }
   })
-  /** At most one per unit, created after a call of it: another call of the same unit is likely. */
+  /**
+   * Contexts created in advance. At most one per unit, created after a call of that unit, since another call of the
+   * same unit is likely.
+   */
   const ahead = new Map<Unit, LoadedContext>()
   let mayMakeAhead = true
 
@@ -95,13 +98,13 @@ export function createLoginContexts(
     return created
   }
 
-  /** If the scripts cannot be loaded, the next call that needs them reports it. */
+  /** If the scripts can't be loaded, the next call that needs them reports the error. */
   function makeAhead(unit: Unit, entry: string): void {
     if (!mayMakeAhead || isolate.isDisposed || ahead.has(unit)) return
     try {
       ahead.set(unit, createContext(unit, entry, NOBODY))
     } catch {
-      // The next call meets the same error and reports it.
+      // The next call gets the same error and reports it.
       mayMakeAhead = false
     }
   }
@@ -113,7 +116,7 @@ export function createLoginContexts(
     context.release()
   }
 
-  /** A fresh context with its bindings and the unit's scripts. @throws LoadFault */
+  /** Creates a fresh context with its bindings and the unit's scripts. @throws LoadFault */
   function createContext(unit: Unit, entry: string, call: number, loading?: Loading): LoadedContext {
     const { context, start } = prepared.freshContext()
     const id = ++lastContext
@@ -166,7 +169,7 @@ export function createLoginContexts(
     create: createContext,
     giveBack,
     makeAhead,
-    /** No further call will follow. */
+    /** No further calls will follow. */
     stopAhead(): void {
       mayMakeAhead = false
     },

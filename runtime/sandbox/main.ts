@@ -23,8 +23,7 @@ channel.on('close', () => process.exit(0))
 channel.on('error', () => process.exit(0))
 
 /**
- * The start of a call implies that the one before is settled, so `settled` is sent only if none starts within this
- * time, in ms.
+ * When a call starts, the previous one is settled, so `settled` is sent only if no call starts within this time, in ms.
  */
 const SETTLED_AFTER = 20
 let settling: NodeJS.Timeout | undefined
@@ -33,13 +32,13 @@ let settling: NodeJS.Timeout | undefined
 const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
 let prepared: PreparedIsolate | null = null
 let solution: ReturnType<typeof loadSolution> | null = null
-/** What `solution` was loaded from. */
+/** The message from which `solution` was loaded. */
 let source: SandboxSolution | null = null
-/** In a process for clients only. */
+/** Set only in a process for clients. */
 let clients: Promise<Clients> | null = null
-/** Replaces `solution` where logins are debugged. */
+/** Replaces `solution` if logins are debugged. */
 let debuggedLogins: Promise<DebuggedLogins> | null = null
-/** Only in a process that is debugged. */
+/** Set only in a process that is debugged. */
 let debugging: Promise<Debugging> | null = null
 
 function send(message: FromSandbox): void {
@@ -97,13 +96,13 @@ function receive(text: string): void {
     case 'attach':
     case 'inspect':
     case 'detach':
-      // Wait for what serves the calls, so that debuggers attach to the isolate that it uses.
+      // Waits until the object that serves the calls exists, so that debuggers attach to its isolate.
       void (clients ?? debuggedLogins)?.then(async () => (await debugging)?.take(message))
       return
   }
 }
 
-/** An unannounced call is alone: no other waits, and it cannot be canceled before it starts. */
+/** If a call is unannounced, no other call is queued, so it starts immediately and can't be canceled before. */
 function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
   if (message.announce) {
     waiting.set(message.id, message)
@@ -147,7 +146,9 @@ function prepare(trusted: Trusted): void {
   }
 }
 
-/** The result of the call is ignored, but its solution must load: a plugin that fails there fails everywhere. */
+/**
+ * The result of this call is ignored, but its solution must load: a plugin that fails here fails for every solution.
+ */
 function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['rehearsal']): void {
   const rehearsal = loadSolution(isolate, ours, {
     log: () => {},
@@ -158,11 +159,11 @@ function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['r
   const { fault } = rehearsal.probe(call.unit, [])
   if (fault) throw new Error(fault.message)
   rehearsal.call(0, call)
-  // Otherwise it would use up the context created in advance for the first customer.
+  // Otherwise it would use up the context created in advance for the first real call.
   rehearsal.close()
 }
 
-/** Events that calls of logins and of clients report in the same way. */
+/** Events that login calls and client calls report in the same way. */
 const sharedEvents = {
   log: (id, level, line, position) =>
     send({ kind: 'log', id, level, message: line, ...(position ? { position } : {}) }),
@@ -181,7 +182,7 @@ function getUuidsReady({ scripts, clients }: SandboxSolution): void {
 async function serve(served: SandboxSolution): Promise<Clients> {
   getUuidsReady(served)
   const created = await clientsOf(served)
-  // The isolate created in advance is for logins.
+  // The isolate that was created in advance is for logins.
   prepared?.isolate.dispose()
   return created
 }
@@ -251,7 +252,7 @@ function flush(): void {
   while (channel.writableCorked > 0) channel.uncork()
 }
 
-/** Sends the start of the next call in the same write, since each write wakes the host. */
+/** Also sends the start of the next call in the same write, since each write wakes the host. */
 function ended(id: number, end: CallEnd): void {
   if (waiting.size > 0) channel.cork()
   sendText(`{"kind":"ended","id":${id},"outcome":${end.ok ? end.json : JSON.stringify(end)}}`)
@@ -269,7 +270,10 @@ function loading(file: string): void {
   send({ kind: 'loading', file })
 }
 
-/** Main's scripts run in clients, whose contexts contain more than those of logins: the forms, and what plugins add. */
+/**
+ * Main's scripts run in clients, whose contexts contain more than those for logins: the forms, and the globals that
+ * plugins add only for clients.
+ */
 async function probeClient({ id, entries }: Extract<ToSandbox, { kind: 'probe' }>) {
   if (source === null) return null
   try {
@@ -280,7 +284,7 @@ async function probeClient({ id, entries }: Extract<ToSandbox, { kind: 'probe' }
   }
 }
 
-/** Imported on demand: a process that serves logins needs neither parser. */
+/** Imported on demand, since a process that serves logins needs neither parser. */
 async function check(message: Extract<ToSandbox, { kind: 'check' }>): Promise<void> {
   const { checkUpload } = await import('./check-upload.ts')
   send({ kind: 'checked', checked: await checkUpload(message.files) })

@@ -1,12 +1,15 @@
 import { apply, isFiniteNumber, SafeRangeError, SafeWeakMap, weakGet, weakSet } from './builtins.guest.ts'
 import type { Quota } from './types.guest.ts'
 
-/** Errors for quotas that are used up. They end the call with `script_quota`. */
+/** Errors for exceeded quotas. They end the call with `script_quota`. */
 export function createQuotas() {
-  /** Of the running call, by their errors; null: none yet. Weak, since a script may catch any number of them. */
+  /**
+   * The running call's exceeded quotas, by error; null: none yet. The map is weak, since a script may catch any number
+   * of these errors.
+   */
   let quotas: WeakMap<object, Quota> | null = null
 
-  /** `used` may be any value that a script passes as a length: only a number may be in the outcome. */
+  /** `used` may be any value that a script passes as a length, but the outcome may only contain a number. */
   function quotaError(limit: string, allowed: number, amount: unknown, where?: string): Error {
     const used = typeof amount === 'number' && isFiniteNumber(amount) ? amount : allowed + 1
     const place = where === undefined ? '' : `${where}: `

@@ -5,8 +5,8 @@ import { topLevelNames } from './top-level-names.ts'
 type Script = { readonly file: string; readonly source: string }
 
 /**
- * Replacements for what scripts of the original product use and Solhost does not have: names, and members of names that
- * it does have. docs/migrating.md explains each of them.
+ * Replacements for names that scripts for the original product use but Solhost does not have, and for missing members
+ * of names that it does have. docs/migrating.md explains each of them.
  */
 export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   databaseManager: 'await plugins.database.query(name, sql, parameters)',
@@ -41,7 +41,7 @@ const ROOTS = new RegExp(
 
 /**
  * Warns about each such name at its first use in a script. A name that a script declares at its top level belongs to
- * the solution, and is exempt in all scripts; one declared in a form's script, only there.
+ * the solution and is exempt in all scripts. A name declared in a form's script is exempt only there.
  */
 export function warnOfReplacedNames(scripts: readonly Script[], formScripts: readonly Script[]): Warning[] {
   const suspects = [...scripts, ...formScripts].filter(({ source }) => ROOTS.test(source))

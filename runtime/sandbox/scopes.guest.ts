@@ -2,7 +2,7 @@ import { defineProperty, getOwnPropertyDescriptor, keys, setPrototypeOf } from '
 import type { ScopeText } from './types.guest.ts'
 import { record } from './values.guest.ts'
 
-/** The global `scopes`: the names of each script's scope. */
+/** The global `scopes`, which contains the names in each script's scope. */
 export function createScopes() {
   const scopes = record<object>()
   scopes.globals = globalThis

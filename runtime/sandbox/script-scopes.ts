@@ -13,9 +13,10 @@ const ENTRIES: ReadonlySet<string> = new Set(['onSolutionOpen', 'onSolutionClose
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,99}$/
 
 /**
- * The names of each script that `globals` and `scopes.<file>` contain, and errors for names that are declared twice.
- * Scopes of one folder may share a name, as long as no other script uses it without its scope.
- * @param scripts without types, in order. @param formScripts the same for forms
+ * Finds the names in each script that `globals` and `scopes.<file>` contain, and reports names that are declared twice.
+ * Scopes in the same folder may share a name, as long as no other script uses it without its scope.
+ * @param scripts scripts without types, in order
+ * @param formScripts the forms' scripts, likewise
  */
 export function findScopes(scripts: readonly Script[], formScripts: readonly Script[], faults: Fault[]): ScriptScope[] {
   const declared = scripts.map(
@@ -41,7 +42,7 @@ function scopeOf(file: string): string {
   return place.kind === 'script' ? place.base : 'globals'
 }
 
-/** The scopes that declare the same name, by folder and name. */
+/** The scopes that declare a name, by folder and name. */
 type Twice = ReadonlyMap<string | null, ReadonlyMap<string, readonly Declared[]>>
 
 function sharedNames(scripts: readonly Declared[], faults: Fault[]): Twice {
@@ -67,7 +68,7 @@ function sharedNames(scripts: readonly Declared[], faults: Fault[]): Twice {
   return new Map([...folders].map(([folder, names]) => [folder, several(names)]))
 }
 
-/** Finds uses of a shared name without its scope, also in other folders that don't declare the name themselves. */
+/** Finds uses of a shared name without its scope, including in other folders that don't declare the name themselves. */
 function findUses(users: readonly Script[], scripts: readonly Declared[], twice: Twice, faults: Fault[]): void {
   if ([...twice.values()].every(({ size }) => size === 0)) return
   const known = new Set(

@@ -1,7 +1,7 @@
 import { stripTypeScriptTypes } from 'node:module'
 import type { Fault } from '../bundle/faults.ts'
 
-/** Replaces types by white space to preserve lines and columns. JavaScript files are left unchanged. */
+/** Replaces types with white space to preserve lines and columns. JavaScript files are left unchanged. */
 export function stripTypes(file: string, source: string): { source: string } | { fault: Fault } {
   if (!file.endsWith('.ts')) return { source }
   try {
@@ -19,7 +19,9 @@ function reason(error: unknown): string {
   return `TypeScript: ${message.slice(0, 500)}${advice}`
 }
 
-/** Node puts `:line`, the line itself and a row of carets before the stack; the error has no fields for them. */
+/**
+ * Node writes `:line`, the line itself and a row of carets before the stack trace; the error has no fields for them.
+ */
 function place(error: unknown, file: string): { file: string; line?: number; column?: number } {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
   const line = /^:(\d+)\n/.exec(stack)?.[1]

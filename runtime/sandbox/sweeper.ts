@@ -4,20 +4,20 @@ import { type Isolate, type Script, TRUSTED } from './isolate.ts'
 import type { IsolateCalls } from './isolate-calls.ts'
 
 /**
- * Microtasks left by an interrupted step would run during the isolate's next client. So they are run immediately, for
- * at most this long, in ms; V8 empties the queue when it interrupts it. An isolate whose queue is still not empty after
- * `SWEEPS` tries is given up.
+ * Microtasks left by an interrupted step would run during the next client's step in the isolate. So they are run
+ * immediately, for at most this long, in ms; if V8 interrupts them, it empties the queue. If the queue is still not
+ * empty after `SWEEPS` tries, the isolate is given up.
  */
 const SWEEP_TIME = 50
 const SWEEPS = 3
 
 export type Sweeper = ReturnType<typeof createSweeper>
 
-/** Runs what an interrupted step left behind, on the time of its own client. */
+/** Runs the microtasks left by an interrupted step, within the time of its own client. */
 export function createSweeper(isolate: Isolate, { watched, end, lose, loseMemory, isLost }: IsolateCalls) {
   /**
-   * A script that does nothing. Compiled in advance: compiling it later would run those microtasks without a time
-   * limit.
+   * A script that does nothing. It is compiled in advance, because compiling it later would run those microtasks
+   * without a time limit.
    */
   let sweeper: Script | null = null
 
@@ -25,7 +25,7 @@ export function createSweeper(isolate: Isolate, { watched, end, lose, loseMemory
     async getReady(): Promise<void> {
       sweeper ??= await isolate.compileScript('void 0', { filename: TRUSTED })
     },
-    /** @param overdue how the call ends if its isolate cannot be stopped */
+    /** @param overdue returns how the call ends if its isolate can't be stopped */
     async sweep(client: Client, call: OpenCall, overdue: () => CallEnd): Promise<void> {
       if (client.loaded === null || sweeper === null) return
       for (let sweeps = 0; sweeps < SWEEPS && !isLost(); sweeps++) {

@@ -2,7 +2,7 @@ import { stringify } from './builtins.guest.ts'
 import type { Quota, Thrown } from './types.guest.ts'
 import { cut, describe } from './values.guest.ts'
 
-/** Reads what scripts throw. */
+/** Reads the values that scripts throw. */
 export function createThrown(quotaOf: (error: unknown) => Quota | null) {
   /** Getters of the thrown value may run here, inside the timed call. */
   function readThrown(error: unknown): Thrown {
@@ -24,7 +24,7 @@ export function createThrown(quotaOf: (error: unknown) => Quota | null) {
     return thrown
   }
 
-  /** The end of a call that failed, as text. */
+  /** Describes the end of a failed call, as text. */
   function failedText(error: unknown): string {
     const thrown = readThrown(error)
     const quota = thrown.quota

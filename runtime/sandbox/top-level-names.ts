@@ -4,9 +4,9 @@ import { type FunctionDeclaration, type Pattern, type Program, parse, type State
 export type TopLevelName = { readonly name: string; readonly line: number; readonly column: number }
 
 /**
- * The names that a script declares at its top level, to prevent two files of one folder from silently replacing each
+ * Finds the names that a script declares at its top level, so that two files in one folder can't silently replace each
  * other's functions. `var` inside blocks counts too, since it is hoisted to the top level.
- * @returns an empty list for a script that acorn cannot parse: V8 decides whether it is valid
+ * @returns an empty list for a script that acorn can't parse; V8 decides whether it is valid
  */
 export function topLevelNames(source: string): TopLevelName[] {
   try {
@@ -23,7 +23,7 @@ export function topLevelNamesOf(program: Program): TopLevelName[] {
   return names
 }
 
-/** Those that are not properties of the global object: `let`, `const` and classes. */
+/** The names that are not properties of the global object: `let`, `const` and classes. */
 export function lexicalNames(source: string): string[] {
   try {
     const program = parse(source, { ecmaVersion: 'latest', sourceType: 'script', locations: true })
@@ -65,7 +65,7 @@ export function topLevelFunctions(source: string): TopLevelFunctions | null {
         if (isFunction && id.type === 'Identifier') names.add(id.name)
       }
     }
-    // The script's own function named `arguments` would replace the one that binds them.
+    // A function in the script named `arguments` would replace the one that binds functions.
     const cannotBind = isStrict(program) || names.has('arguments')
     return { names: [...names], bound: cannotBind ? [] : [...bound] }
   } catch {

@@ -1,26 +1,29 @@
 import type { Offers } from './guest-api.d.ts'
 
-/** The only function of the sandbox process that a context has; `false`: the question could not be handled. */
+/** The only function of the sandbox process that a context can call. `false`: the message could not be handled. */
 export type Host = (
   context: number,
   kind: 'log' | 'look' | 'uuid' | 'address' | 'request' | 'done',
   text: string,
   key?: string,
 ) => string | null | false
-/** A function that finds the called entry function by its name, in the scope of the scripts. */
+/** A function that finds an entry function by name, in the scope of the scripts. */
 export type FindEntry = () => unknown
 /** `findEntry` is passed with the first call of any entry function other than the one the context was started for. */
 export type Enter = (text: string, findEntry?: FindEntry) => string
 export type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
 export type ScriptText = { kind: 'script'; name: string }
-/** Sent with an object that has an accessor for each name of the script; `shared`: names for the global object too. */
+/**
+ * Sent with an object that has an accessor for each of the script's names. `shared`: the names that also become
+ * globals.
+ */
 export type ScopeText = { kind: 'scope'; name: string; shared: string[] }
 export type CallText = {
   kind: 'call'
   entry: string
   args: unknown[]
   state: Record<string, unknown>
-  /** In clients only: the call's own number, and that of the last call whose end the process accepted as a success. */
+  /** In clients only: the numbers of this call and of the last call that the process accepted as a success. */
   number?: number
   counted?: number
 }
@@ -32,9 +35,9 @@ export type Quota = { limit: string; allowed: number; used: number }
 
 export type Limits = Record<string, number>
 
-/** The state that the files of a context share. */
+/** The state shared by the files of the trusted part in a context. */
 export type ContextState = {
-  /** Sends this context's questions to the sandbox process; does nothing before the context is started. */
+  /** Sends this context's messages to the sandbox process; does nothing before the context is started. */
   host: (kind: Parameters<Host>[1], text: string, key?: string) => string | null
   findEntry: FindEntry
   running: boolean

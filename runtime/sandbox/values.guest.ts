@@ -10,7 +10,7 @@ import {
   stringify,
 } from './builtins.guest.ts'
 
-// Lists and records that no script can interfere with, and descriptions of any value.
+// Lists and objects that no script can interfere with, and descriptions of arbitrary values.
 
 export function list<T>(): T[] {
   const created: T[] = []
@@ -18,7 +18,7 @@ export function list<T>(): T[] {
   return created
 }
 
-/** The length of an array or of a Proxy around one, read once. */
+/** Reads the length of an array, or of a Proxy around one, only once. */
 export function lengthOf(array: readonly unknown[]): number {
   const length: unknown = array.length
   if (typeof length === 'number' && isFiniteNumber(length) && length >= 0) return length
@@ -29,7 +29,7 @@ export function record<T>(): Record<string, T> {
   return create(null)
 }
 
-/** A string for any value. Never throws. */
+/** Describes any value as a string. Never throws. */
 export function describe(value: unknown): string {
   try {
     if (typeof value === 'string') return value

@@ -5,12 +5,12 @@ function stripAddress(address: string): string {
   return address.replace(/^[\0-\x20]+|[\t\n\r]+/g, '')
 }
 
-/** @returns the scheme in lower case; null for a relative address, including one that starts with `//` */
+/** @returns the scheme in lower case; null for a relative URL, including one that starts with `//` */
 export function addressScheme(address: string): string | null {
   return /^([a-z][a-z0-9+.-]*):/i.exec(stripAddress(address))?.[1]?.toLowerCase() ?? null
 }
 
-/** Whether an address starts with `//`; browsers treat `\` as `/`. */
+/** Whether a URL starts with `//`; browsers treat `\` as `/`. */
 export function startsWithHost(address: string): boolean {
   return /^[/\\]{2}/.test(stripAddress(address))
 }

@@ -1,9 +1,7 @@
 import { html, type DefaultTreeAdapterTypes as Tree } from 'parse5'
 import { hasPlaceholder } from './placeholders.ts'
 
-/**
- * What may be inserted into an attribute: any text, one checked address, or nothing, with the reason for the author.
- */
+/** What may be inserted into an attribute: any text, one checked URL, or nothing, with the reason for the author. */
 export type AttributePlace =
   | { readonly kind: 'text' }
   | { readonly kind: 'address'; readonly ownOrigin: boolean }
@@ -15,7 +13,7 @@ const ADDRESSES: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Attributes that contain several addresses, or that change the meaning of other attributes or of the content. */
+/** Attributes that contain several URLs, or that change the meaning of other attributes or the content. */
 const UNCHECKED: ReadonlySet<string> = new Set(
   'srcset imagesrcset ping archive attributionsrc xml:base nonce srcdoc shadowrootmode'.split(' '),
 )
@@ -23,7 +21,7 @@ const UNCHECKED: ReadonlySet<string> = new Set(
 const ANIMATIONS: ReadonlySet<string> = new Set(['animate', 'animatemotion', 'animatetransform', 'set'])
 const ANIMATED: ReadonlySet<string> = new Set(['to', 'from', 'by', 'values', 'attributename'])
 
-/** Headers of a meta element that load a page or restrict what the page may do. */
+/** Values of `http-equiv` that load a page or restrict what the page may do. */
 const HEADERS: ReadonlySet<string> = new Set(['refresh', 'content-security-policy'])
 
 export function attributeValue(element: Tree.Element, name: string): string | null {
@@ -72,7 +70,7 @@ function none(reason: string): AttributePlace {
   return { kind: 'none', reason }
 }
 
-/** The type of an input in lower case, `text` if it has none; null if a value determines it. */
+/** The type of an input in lower case, `text` if it has none; null if it is set by a placeholder. */
 export function inputType(element: Tree.Element): string | null {
   const type = attributeValue(element, 'type')
   if (type === null) return 'text'

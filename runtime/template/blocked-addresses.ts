@@ -7,7 +7,7 @@ type Rule = { readonly blocks: (address: string) => boolean; readonly advice: st
 
 const MEDIA = 'put the file into media/ and use its relative address'
 
-/** Absolute addresses: the template cannot know the server's own name, so a relative one is right anyway. */
+/** Absolute URLs. A template can't know the server's own name, so its own files need relative URLs anyway. */
 const OTHER_ORIGIN: Rule = { blocks: isElsewhere, advice: MEDIA }
 const IMAGE: Rule = { blocks: (address) => isElsewhere(address) && addressScheme(address) !== 'data', advice: MEDIA }
 const ALWAYS: Rule = {
@@ -62,7 +62,7 @@ const LINKS: Readonly<Record<string, Rule>> = {
 const MAY_RUN: ReadonlySet<string> = new Set(['href', 'xlink:href', 'src', 'action', 'formaction', 'data'])
 
 /**
- * Why the page's Content-Security-Policy blocks an attribute's address, and what to do instead; null if it does not.
+ * Says why the page's Content-Security-Policy blocks an attribute's URL, and what to do instead; null if it does not.
  *
  * @see design section 8, "CSP"
  */
@@ -87,7 +87,7 @@ function linkRule(element: Tree.Element): Rule | undefined {
   return kind === undefined ? undefined : LINKS[kind]
 }
 
-/** The blocked addresses in a style sheet, with their offset in it. */
+/** Returns the blocked URLs in a style sheet, with their offsets. */
 export function blockedInStyle(css: string): { readonly offset: number; readonly message: string }[] {
   return Array.from(
     css.matchAll(/(?:@import\s{0,9}|url\(\s{0,9})["']?((?:https?:)?\/\/[^\s"')]{0,200})/gi),

@@ -15,7 +15,7 @@ export type Piece = string | Lookup
 /** The value of one option. `collapse`: it is the option's text, in which white space is collapsed. */
 export type OptionValue = { readonly pieces: readonly Piece[]; readonly collapse: boolean }
 
-/** A select whose choice is preserved; `selected` parts refer to its options by index. */
+/** A select whose selection is preserved; `selected` parts refer to its options by index. */
 export type KeptSelect = { readonly field: string; readonly options: readonly OptionValue[] }
 
 /**
@@ -40,7 +40,7 @@ export type Part =
   | { readonly at: 'checked'; readonly field: string; readonly value: readonly Piece[]; readonly otherwise: boolean }
   | { readonly at: 'selected'; readonly select: number; readonly option: number; readonly otherwise: boolean }
 
-/** A login template ready to be filled in: plain JSON, with nothing left to parse. */
+/** A login template ready to be filled in: plain JSON that needs no further parsing. */
 export type CompiledTemplate = { readonly parts: readonly Part[]; readonly selects: readonly KeptSelect[] }
 
 /** Counts values and characters over the whole template; limits per list could not bound the total. */

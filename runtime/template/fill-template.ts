@@ -2,16 +2,19 @@ import { isAllowedAddress } from './address.ts'
 import type { CompiledTemplate, KeptSelect, Lookup, Part, Piece } from './compiled-template.ts'
 import { escapeScript, escapeValue } from './escape.ts'
 
-/** Chosen here: otherwise, many placeholders with one long value would produce a page that fills the host's memory. */
+/**
+ * Maximum total characters. Chosen here: without it, many placeholders with one long value would produce a page that
+ * fills the host's memory.
+ */
 export const MAX_VALUES = 2_000_000
 
 /** The values of one request. */
 export type TemplateValues = {
-  /** From the page's Content-Security-Policy, for the template's own scripts and styles. */
+  /** The nonce from the page's Content-Security-Policy, for the template's own scripts and styles. */
   readonly nonce: string
   /** The value of the hidden input `csrf_token` of the login form. */
   readonly formToken: string
-  /** A script of the host for the end of `head`; inserted unchanged. */
+  /** A script from the host, inserted unchanged at the end of `head`. */
   readonly script?: string
   /** Whether to show the error label. */
   readonly failed: boolean
@@ -26,12 +29,12 @@ export type TemplateValues = {
   readonly fields: ReadonlyMap<string, string>
   /** A short message from the host, shown at the error label. */
   readonly notice?: string
-  /** A subdued line after it, such as "Reference: K7Q2M-9XD4A". */
+  /** A muted line after the message, such as "Reference: K7Q2M-9XD4A". */
   readonly reference?: string
 }
 
 /**
- * The page for one request. Takes linear time in the size of the page and its values; values beyond two million
+ * Returns the page for one request, in linear time in the size of the page and its values. Values beyond two million
  * characters in total are left empty.
  *
  * @see product guide 2.4
@@ -45,9 +48,9 @@ export function fillTemplate(template: CompiledTemplate, values: TemplateValues)
 }
 
 type Look = {
-  /** A value is inserted as it is: placeholders in it stay text. */
+  /** Values are inserted as they are: a placeholder in a value stays text. */
   readonly up: (lookup: Lookup) => string
-  /** The preserved value of a field; undefined if there is none. */
+  /** Returns a field's preserved value; undefined if there is none. */
   readonly kept: (field: string) => string | undefined
 }
 
@@ -129,7 +132,7 @@ function fillNotice({ notice, reference }: TemplateValues): string {
   return reference === undefined ? shown : `${shown}<p class="platform-reference">${escapeValue(reference)}</p>`
 }
 
-/** @returns null if the author's own choice applies: no value is preserved, or no option has it */
+/** @returns null if the author's own selection applies, because no value is preserved or no option has it */
 function chosenOption(select: KeptSelect, fields: ReadonlyMap<string, string>, look: Look): number | null {
   const kept = fields.get(select.field)
   if (kept === undefined) return null
@@ -145,7 +148,7 @@ function collapseSpaces(text: string): string {
   return text.replace(/[\t\n\f\r ]+/g, ' ').replace(/^ | $/g, '')
 }
 
-/** NUL and lone surrogates are replaced here already, so that the address is checked as the browser will see it. */
+/** NUL and lone surrogates are already replaced here, so that the URL is checked as the browser will see it. */
 function joinPieces(pieces: readonly Piece[], look: Look): string {
   let text = ''
   for (const piece of pieces) text += typeof piece === 'string' ? piece : look.up(piece)

@@ -6,7 +6,9 @@ import { isElement, isHtml } from './serialise.ts'
 
 const NEVER_KEPT: ReadonlySet<string> = new Set('password hidden submit button reset file image'.split(' '))
 
-/** How a field shows a preserved value: by its value attribute, its content, its `checked`, or a selected option. */
+/**
+ * How a field shows a preserved value: in its value attribute, in its content, with `checked`, or as a selected option.
+ */
 export type KeptField = { readonly field: string; readonly by: 'value' | 'text' | 'checked' | 'option' }
 
 /** @returns null for a field whose value is never preserved. @see design section 5.1 */

@@ -2,7 +2,7 @@ import type { DefaultTreeAdapterTypes as Tree } from 'parse5'
 import { attributeValue, inputType } from './attribute-places.ts'
 import { childrenOf, isElement, isEmptyTableForm, isHtml, isTablePart } from './serialise.ts'
 
-/** The elements that the guide requires, and what else the host needs to know about the form. */
+/** The elements that the guide requires, and other facts about the form that the host needs. */
 export type LoginForm = {
   readonly form: Tree.Element | null
   /** The first input of the form by name; the key is missing if there is none. */
@@ -10,7 +10,7 @@ export type LoginForm = {
   readonly errorLabel: Tree.Element | null
   /** The notice follows the end of this element; null: it is at the start of the form. */
   readonly noticeAfter: Tree.Element | null
-  /** Buttons and inputs that submit the form, or may. */
+  /** Buttons and inputs that submit the form, or might. */
   readonly owned: ReadonlySet<Tree.Element>
 }
 
@@ -37,7 +37,7 @@ export function findLoginForm(document: Tree.Document): LoginForm {
 
 type Listed = {
   readonly node: Tree.Element
-  /** The form that the parser assigns to the element: its nearest ancestor, or one inside the same table. */
+  /** Returns the form that the parser assigns to the element: its nearest ancestor, or one inside the same table. */
   readonly owner: Tree.Element | null
 }
 
@@ -62,7 +62,7 @@ function listElements(document: Tree.Document): Listed[] {
   return listed
 }
 
-/** The depth of the outermost table around a form, on the scale of the walk. */
+/** The depth, in this walk, of the outermost table around a form. */
 function tableDepth(depth: number, form: Tree.Element): number {
   let found = depth
   let at = depth
@@ -78,12 +78,12 @@ function isOwned({ node, owner }: Listed, form: Tree.Element, id: string | null)
   return named === null ? owner === form : named !== '' && named === id
 }
 
-/** Elements in which the parser does not allow a paragraph. */
+/** Elements that can't contain a paragraph. */
 const NO_PARAGRAPH: ReadonlySet<string> = new Set(
   'p select option optgroup head html title textarea frameset ruby rt rp dl dir menu ul ol button'.split(' '),
 )
 
-/** The error label, or the nearest element around it after which a paragraph is allowed. */
+/** Returns the error label, or the nearest ancestor after which a paragraph is allowed. */
 function findNoticePlace(form: Tree.Element | null, errorLabel: Tree.Element | null): Tree.Element | null {
   const start = errorLabel ?? (form && isInTable(form) ? form : null)
   let place = start
@@ -99,7 +99,7 @@ function isInTable(form: Tree.Element): boolean {
   return form.parentNode !== null && isElement(form.parentNode) && isTablePart(form.parentNode)
 }
 
-/** Required elements that are missing; empty if the page has all of them. */
+/** Returns the required elements that are missing; empty if the page has all of them. */
 export function missingEssentials({ form, inputs }: LoginForm): string[] {
   if (!form) return ['a form with name="login_form"']
   return ['username', 'password']
@@ -109,7 +109,7 @@ export function missingEssentials({ form, inputs }: LoginForm): string[] {
 
 export type MissingElement = { readonly element: Tree.Element | null; readonly message: string }
 
-/** Elements that the guide requires but the page works without. */
+/** Returns missing elements that the guide requires but that the page works without. */
 export function missingElements({ form, inputs, errorLabel }: LoginForm): MissingElement[] {
   const missing: MissingElement[] = []
   const need = (holds: boolean, element: Tree.Element | null, message: string) => {

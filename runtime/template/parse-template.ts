@@ -2,31 +2,34 @@ import { defaultTreeAdapter, parse, type DefaultTreeAdapterTypes as Tree } from 
 import { isElement, isHtml, serialiseDocument } from './serialise.ts'
 
 /**
- * Chosen here: the maximum that the parser may build from one template. HTML repeats formatting elements (`<b>` without
- * end, then many `<p>`), so the source's size alone limits neither time nor memory. 50,000 nested elements are
- * accepted.
+ * Chosen here: the maximum that the parser may build from one template. HTML parsers repeat formatting elements (an
+ * unclosed `<b>`, then many `<p>`), so limiting the source's size alone limits neither time nor memory. 50,000 nested
+ * elements are accepted.
  */
 const MAX_ELEMENTS = 60_000
 const MAX_ATTRIBUTES = 60_000
 const MAX_ATTRIBUTE_TEXT = 1_000_000
 
-/** Chosen here: how often the parser's output is written and parsed again until it no longer changes. */
+/**
+ * Chosen here: the maximum number of times that the parser's output is written and parsed again until it no longer
+ * changes.
+ */
 const MAX_ROUNDS = 4
 
 const DOCTYPE = '<!DOCTYPE html>'
 
 export type ParsedTemplate = {
-  /** As the author wrote it. `shift` is the number of characters added in front, to correct offsets. */
+  /** The source as the author wrote it. `shift` is the number of characters added in front, to correct offsets. */
   readonly authored: Tree.Document
   readonly shift: number
   /**
-   * What a browser parses from our own output: writing and parsing it again gives the same tree, so every position is
-   * reliable.
+   * The tree that a browser parses from our output. Writing and parsing it again gives the same tree, so every position
+   * is reliable.
    */
   readonly stable: Tree.Document
 }
 
-/** @returns the reason as text, if the template is too large or parses differently each time it is written */
+/** @returns the reason as a string, if the template is too large or parses differently each time it is written */
 export function parseTemplate(source: string): ParsedTemplate | { readonly refused: string } {
   try {
     return parseTwice(source)

@@ -1,7 +1,7 @@
 import type { Part, Piece } from './compiled-template.ts'
 import { escapeLiteralAttribute } from './escape.ts'
 
-/** Collects parts in order; adjacent texts are joined. */
+/** Collects parts in order; adjacent strings are joined. */
 export class PartList {
   private readonly list: Part[] = []
   private texts: string[] = []

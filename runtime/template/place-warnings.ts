@@ -6,7 +6,7 @@ import type { LoginForm } from './login-form.ts'
 import { type FoundPlaceholder, findPlaceholders, hasPlaceholder, splitPlaceholders } from './placeholders.ts'
 import { quoteText, type TemplateWarnings } from './template-warnings.ts'
 
-/** A range in the source, in the parser's offsets. */
+/** A range in the source, as offsets from the parser. */
 export type Span = readonly [start: number, end: number]
 
 const NAME_ADVICE =
@@ -15,7 +15,10 @@ const HANDLER_ADVICE = 'does not run under the Content-Security-Policy; use addE
 const STYLE_ADVICE =
   'the Content-Security-Policy blocks style attributes; give the element a class and write the rule in a <style>'
 
-/** Adds warnings for one place of a template: placeholders that stay empty, and what the policy blocks. */
+/**
+ * Adds warnings for one place in a template: placeholders that stay empty, and URLs that the Content-Security-Policy
+ * blocks.
+ */
 export class PlaceWarnings {
   private readonly login: LoginForm
   private readonly source: string
@@ -72,7 +75,7 @@ export class PlaceWarnings {
     this.warnFound(emptied, findPlaceholders(node.value), nodePlace(node), reason)
   }
 
-  /** Searches the source for all placeholders of a text in order, since the parser moves characters. */
+  /** Searches the source for all placeholders in a text, in order, since the parser moves characters. */
   private warnFound(
     emptied: readonly FoundPlaceholder[],
     all: readonly FoundPlaceholder[],

@@ -10,7 +10,7 @@ export type FoundPlaceholder = {
   readonly lookup: Lookup
 }
 
-/** Every placeholder of a text, from left to right. A `%%` that does not start one is text. */
+/** Finds every placeholder in a text, from left to right. A `%%` that does not start one is text. */
 export function findPlaceholders(text: string): FoundPlaceholder[] {
   if (!text.includes('%%')) return []
   return [...text.matchAll(PLACEHOLDER)].map((match) => ({
@@ -25,7 +25,7 @@ export function hasPlaceholder(text: string): boolean {
   return text.includes('%%') && text.search(PLACEHOLDER) >= 0
 }
 
-/** The text as a list of literal texts and lookups; no literal is empty. */
+/** Splits a text into literal strings and lookups; no literal is empty. */
 export function splitPlaceholders(text: string): Piece[] {
   const pieces: Piece[] = []
   let done = 0

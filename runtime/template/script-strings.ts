@@ -3,15 +3,15 @@ import { findPlaceholders } from './placeholders.ts'
 /** The text of one string literal, or of one section of a template literal between its `${}`; without quotes. */
 export type StringText = { readonly start: number; readonly end: number; readonly kind: 'string' | 'template' }
 
-/** What a `/` after the last token would mean. `unsure` if only a full parser could decide. */
+/** What a `/` after the last token would mean; `unsure` if only a full parser could decide. */
 type Before = 'operand' | 'operator' | 'unsure'
 
 const BEFORE_REGEX: ReadonlySet<string> = new Set(
   'return typeof instanceof in new delete void throw case do else default extends'.split(' '),
 )
-/** A statement follows their parentheses, so a `/` there starts a regular expression. */
+/** Keywords whose parentheses are followed by a statement, so a `/` there starts a regular expression. */
 const BEFORE_PARENTHESES: ReadonlySet<string> = new Set(['if', 'while', 'for', 'with'])
-/** Names that are keywords only in some places. */
+/** Names that are keywords only in some contexts. */
 const CONTEXTUAL: ReadonlySet<string> = new Set(['of', 'yield', 'await'])
 
 /** Chosen here: no script of a login page has more of them, and each may cost a scan of the whole line. */
@@ -28,7 +28,7 @@ export function findStrings(script: string, isModule: boolean): StringText[] {
   return new ScriptReader(script).read()
 }
 
-/** Finds the strings of JSON text; none from the first unterminated one on. */
+/** Finds the strings in a JSON text, up to the first unterminated one. */
 export function findJsonStrings(text: string): StringText[] {
   const found: StringText[] = []
   const string = /"((?:[^"\\\n]|\\[^\n])*)(")?/g
@@ -82,7 +82,7 @@ class ScriptReader {
     return this.punctuator(character)
   }
 
-  /** An empty placeholder next to a name or a number would change that token. */
+  /** Removing a placeholder next to a name or a number would change that token. */
   private placeholder(end: number): boolean {
     const touches = /[\w$\\\u0080-\uffff]/
     if (touches.test(this.script[this.at - 1] ?? '') || touches.test(this.script[end] ?? '')) return false
@@ -140,7 +140,8 @@ class ScriptReader {
   }
 
   /**
-   * After `)` and similar: continues only if a division and a regular expression leave the reader in the same state.
+   * After `)` and similar tokens, continues only if reading a division and reading a regular expression leave the
+   * reader in the same state.
    */
   private unsureSlash(regex: string | null): boolean {
     if (++this.unsureSlashes > MAX_UNSURE) return false

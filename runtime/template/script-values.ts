@@ -5,7 +5,7 @@ import { findJsonStrings, findStrings, type StringText } from './script-strings.
 /** How a browser treats a script element: it runs it, or it stores it as JSON or as data of an unknown kind. */
 export type ScriptKind = 'classic' | 'module' | 'json' | 'data'
 
-/** A script's text, with the lookups inside string literals; all others are removed and listed in `emptied`. */
+/** A script's text with the lookups inside string literals. All other lookups are removed and listed in `emptied`. */
 export type ScriptText = {
   readonly pieces: readonly (string | Lookup)[]
   readonly emptied: readonly FoundPlaceholder[]
@@ -64,7 +64,7 @@ class ScriptOutput {
     this.done = placeholder.end
   }
 
-  /** Writes a whole literal so that everything except the values is parsed as the author wrote it. */
+  /** Writes a whole literal in such a way that everything except the values is parsed as the author wrote it. */
   string(string: StringText, placeholders: readonly FoundPlaceholder[]): void {
     this.pieces.push(this.text.slice(this.done, string.start))
     this.done = string.start
@@ -85,7 +85,10 @@ class ScriptOutput {
   }
 }
 
-/** An escape sequence, whole or cut off by a placeholder, or a character with a meaning beyond the string. */
+/**
+ * Matches an escape sequence, complete or cut off by a placeholder, or a character that has a meaning outside the
+ * string.
+ */
 const TOKEN = /\\(?:u\{[0-9a-f]*\}?|u[0-9a-f]{0,4}|x[0-9a-f]{0,2}|[0-7]{1,3}|[\s\S]|$)|[<>$]/gi
 
 /**

@@ -6,7 +6,10 @@ const VOID: ReadonlySet<string> = new Set(
   'area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr'.split(' '),
 )
 
-/** Elements whose content no parser decodes. noscript is not one of them: it is parsed with scripting off. */
+/**
+ * Elements in whose content parsers don't decode character references. noscript is not one of them, since it is parsed
+ * with scripting off.
+ */
 const RAW_TEXT: ReadonlySet<string> = new Set('style script xmp iframe noembed noframes plaintext'.split(' '))
 
 /** The parser drops a newline after these start tags. */
@@ -26,7 +29,7 @@ export function skipsNewline(element: Tree.Element): boolean {
   return element.namespaceURI === html.NS.HTML && SKIPS_NEWLINE.has(element.tagName)
 }
 
-/** An element from which the parser would move text and most elements out, in front of the table. */
+/** An element out of which the parser moves text and most elements, to before the table. */
 export function isTablePart(element: Tree.Element): boolean {
   return element.namespaceURI === html.NS.HTML && TABLE_PARTS.has(element.tagName)
 }
@@ -49,7 +52,7 @@ export interface DocumentWriter {
   /** Called before the end tag. */
   closing(element: Tree.Element): void
   endTag(element: Tree.Element): void
-  /** Called after the end tag, and after everything else that belongs to the element. */
+  /** Called after the end tag and everything else that belongs to the element. */
   closed(element: Tree.Element): void
 }
 
@@ -106,13 +109,15 @@ export function isEmptyTableForm(element: Tree.Element): boolean {
   )
 }
 
-/** The name that is written. A placeholder in a name stays empty, and the rest must not become another element. */
+/**
+ * Returns the element name to write. A placeholder in a name stays empty, and the rest must not become another element.
+ */
 export function writtenName(element: Tree.Element): string {
   if (!hasPlaceholder(element.tagName)) return element.tagName
   return element.namespaceURI === html.NS.HTML ? 'span' : 'g'
 }
 
-/** The name of an attribute with its prefix, as in `xlink:href`. */
+/** An attribute's name with its prefix, as in `xlink:href`. */
 export function attributeName({ name, namespace, prefix }: Tree.Element['attrs'][number]): string {
   if (!namespace || (namespace === html.NS.XMLNS && name === 'xmlns')) return name
   return `${prefix || (namespace === html.NS.XML ? 'xml' : 'xlink')}:${name}`
@@ -123,12 +128,12 @@ export function writeDoctype(name: string, publicId: string, systemId: string): 
   return `<!DOCTYPE ${name}${ids}${systemId === '' ? '' : ` ${quote(systemId)}`}>`
 }
 
-/** An identifier that contains a double quote was written between single quotes. */
+/** If an identifier contains a double quote, it was written between single quotes. */
 function quote(id: string): string {
   return id.includes('"') ? `'${id.replaceAll("'", '')}'` : `"${id}"`
 }
 
-/** A document as HTML text: `parse` turns it into the same tree, unless no HTML text has that tree. */
+/** Writes a document as HTML. `parse` parses it into the same tree, unless no HTML produces that tree. */
 export function serialiseDocument(document: Tree.Document): string {
   const output: string[] = []
   walkDocument(document, {

@@ -1,7 +1,7 @@
 import { z } from '../zod.ts'
 import { type CompiledTemplate, isWithinBounds, MAX_PARTS, MAX_TEXT } from './compiled-template.ts'
 
-// For the host only: a sandbox process does not need the schema library.
+// Used only by the host, so that a sandbox process doesn't load the schema library.
 
 const Text = z.string().max(MAX_TEXT)
 const Name = z.string().min(1).max(262_144)

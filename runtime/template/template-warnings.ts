@@ -1,6 +1,6 @@
 import type { Warning, WarningCode } from '../bundle/faults.ts'
 
-/** Chosen here: as many as an upload lists; the last one counts the rest. */
+/** Chosen here: the number that an upload lists; the last one counts the rest. */
 const MAX_WARNINGS = 100
 
 /** How much of the author's own text a warning quotes, in characters. */
@@ -20,13 +20,13 @@ export class TemplateWarnings {
     this.lineStarts = [0, ...Array.from(source.matchAll(/\r\n|\n|\r/g), (match) => match.index + match[0].length)]
   }
 
-  /** @param offset in the parser's count; null: the file as a whole, listed first */
+  /** @param offset from the parser; null for the file as a whole, which is listed first */
   add(code: WarningCode, message: string, offset: number | null): void {
     const place = offset === null ? {} : this.place(Math.max(0, offset - this.shift))
     this.found.push({ file: this.file, ...place, code, message, offset: offset ?? -1 })
   }
 
-  /** In file order. */
+  /** Returns the warnings in file order. */
   listed(): Warning[] {
     const sorted = this.found.toSorted((a, b) => a.offset - b.offset).map(({ offset: _, ...warning }) => warning)
     if (sorted.length <= MAX_WARNINGS) return sorted

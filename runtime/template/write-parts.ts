@@ -22,7 +22,7 @@ import {
 import type { TemplateWarnings } from './template-warnings.ts'
 
 /**
- * Attributes of a button or input that could submit the login form to another address, or in a way that the host cannot
+ * Attributes of a button or input that could submit the login form to another URL, or in a form that the host can't
  * read.
  */
 const SENDS_ELSEWHERE: ReadonlySet<string> = new Set(['formaction', 'formmethod', 'formtarget', 'formenctype'])
@@ -45,7 +45,7 @@ class PartsWriter implements DocumentWriter {
   private readonly login: LoginForm
   private readonly warn: PlaceWarnings
   private select: OpenSelect | null = null
-  /** The open SVG script or style: its content is code, whatever it looks like. */
+  /** The SVG script or style that is open: its content is code, whatever it looks like. */
   private foreignCode: Tree.Element | null = null
   /** The textarea whose content was already added as a part. */
   private keptText: Tree.Element | null = null
@@ -126,7 +126,7 @@ class PartsWriter implements DocumentWriter {
     this.parts.literal(`<${name}`)
   }
 
-  /** Adds what follows directly after the start tag. */
+  /** Adds the parts that directly follow the start tag. */
   private inside(element: Tree.Element, kept: KeptField | null): void {
     if (element === this.login.form) {
       this.parts.add({ at: 'token' })
@@ -158,7 +158,7 @@ class PartsWriter implements DocumentWriter {
     this.insertedAttributes(element, kept)
   }
 
-  /** Whether the attribute is omitted, since the host writes it or since it would send the login elsewhere. */
+  /** Whether the attribute is omitted, because the host writes it or because it would send the login elsewhere. */
   private isDropped(element: Tree.Element, name: string, value: string): boolean {
     if (name.includes('%%') && hasPlaceholder(name)) return true
     if (name === 'nonce' && (isScript(element) || isStyle(element))) return true
@@ -230,7 +230,7 @@ class PartsWriter implements DocumentWriter {
     }
   }
 
-  /** Without its placeholders the text would end its element, or another one, so all of it is dropped. */
+  /** Without its placeholders, the text would close its own element or another one, so all of it is dropped. */
   private emptyRawText(element: Tree.Element, node: Tree.TextNode): void {
     const advice = `without it <${element.tagName}> would end elsewhere, so all of it stays empty; move it out of the tag`
     this.warn.emptied(node, findPlaceholders(node.value), advice)
@@ -249,7 +249,8 @@ class PartsWriter implements DocumentWriter {
 }
 
 /**
- * Whether to write a newline for the parser to drop, before content that starts with one, or with a value that might.
+ * Whether to write an extra newline, which the parser drops, before content that starts with a newline or with a value
+ * that might.
  */
 function startsWithNewline(element: Tree.Element, kept: KeptField | null): boolean {
   if (!skipsNewline(element)) return false
@@ -262,7 +263,7 @@ function joinLiterals(pieces: readonly (string | Lookup)[]): string {
   return pieces.filter((piece) => typeof piece === 'string').join('')
 }
 
-/** Whether a parser reads the text back as the whole content of the element. */
+/** Whether a parser reads the text back as the element's whole content. */
 function staysOneElement(element: Tree.Element, text: string): boolean {
   if (element.tagName === 'plaintext') return true
   const { childNodes } = parseFragment(`<${element.tagName}>${text}</${element.tagName}>`, { scriptingEnabled: false })

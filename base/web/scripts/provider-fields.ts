@@ -2,8 +2,8 @@ type SecretHost = { readonly host?: string; readonly setting?: string }
 
 /**
  * Shows how to register at the chosen provider, and enables its fields; the fields of others are hidden and not sent.
- * The placeholder is the value that applies if the field is empty: the manifest's if it uses this provider, else the
- * provider's default.
+ * The placeholder shows the value used if the field is empty: the manifest's value if it uses this provider, otherwise
+ * the provider's default.
  */
 export function showProviderFields(form: HTMLFormElement): void {
   const ofManifest = form.dataset.apiOfManifest ?? ''
