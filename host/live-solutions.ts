@@ -22,7 +22,9 @@ export interface LiveSolutions {
   remove(name: string): Promise<void>
   /** Calls `listener` for each new line of the solution's log. @returns a function that unsubscribes */
   follow(name: string, listener: (line: LogLine) => void): () => void
-  /** Replaces what open pages of the solution, and those that open later, show above their forms. */
+  /**
+   * Replaces the report that the solution's pages show above their forms, both on open pages and on those opened later.
+   */
   report(name: string, report: DevReport): void
   /** Creates a user in the default users table with all permissions of the solution, or adds the missing ones. */
   keepUser(username: string, password: string, solution: string): Promise<void>

@@ -18,7 +18,7 @@ export function showOpened(ctx: Context, path: string, heading: string, said: st
   sendPage(ctx, { template: 'link-opened', heading, model: { path, said } }, null)
 }
 
-/** The look of the solution that the user belongs to; null: the control center's. */
+/** The appearance of the solution that the user belongs to; null: the control center's. */
 type PageBrand = NonNullable<ShownPage['brand']> | null
 
 export type Said = {

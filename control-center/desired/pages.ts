@@ -20,7 +20,7 @@ export type DesiredPageParts = {
   readonly bundleChecks: Pick<BundleChecks, 'manifestOf'>
 }
 
-/** The pages with an environment's desired state, the reports of its nodes, and its settings. */
+/** The pages for an environment's desired state, which also show the reports of its nodes, and its settings. */
 export function addDesiredPages(pages: PageRouter, parts: DesiredPageParts): void {
   const { environments, desiredStates, reports, packages, bundleChecks } = parts
 
@@ -39,7 +39,7 @@ export function addDesiredPages(pages: PageRouter, parts: DesiredPageParts): voi
     const heading = `${text('center.desired')} · ${environment.name}`
     return { template: 'desired', heading, part: 'environments', model }
   })
-  // The wizard of the host's admin pages, with the settings that a desired state can have.
+  // The same wizard as on the host's admin pages, with the settings that a desired state can contain.
   pages.ofOrganisation(
     '/environments/:environment/oauth/:solution',
     'rollouts',
@@ -62,13 +62,13 @@ export function addDesiredPages(pages: PageRouter, parts: DesiredPageParts): voi
     },
   )
 
-  /** Solutions in the desired state, with settings, or that the environment's token may read. */
+  /** Solutions that are in the desired state, have settings, or may be read with the environment's token. */
   async function namesIn(environment: string, { solutions, settings }: Desired): Promise<readonly string[]> {
     const others = await environments.solutions(environment)
     return [...new Set([...Object.keys(solutions), ...Object.keys(settings.oauth ?? {}), ...others])].sort()
   }
 
-  /** The manifest of the desired version; null: there is none, or it can't be read now. */
+  /** The manifest of the desired version; null if there is none, or if it can't be read now. */
   async function manifestOf(organisation: string, solution: string, desired: Desired): Promise<Manifest | null> {
     const version = Object.hasOwn(desired.solutions, solution) ? desired.solutions[solution] : undefined
     if (version === undefined) return null

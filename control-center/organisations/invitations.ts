@@ -41,7 +41,7 @@ export interface Invitations {
   find(token: string): Promise<OpenInvitation | null>
   /**
    * Deletes the invitation and adds the person as a member; existing members keep their role.
-   * @returns null as `find`
+   * @returns null in the same cases as `find`
    */
   accept(token: string, uid: string): Promise<OpenInvitation | null>
   /** Removes expired invitations. */

@@ -162,7 +162,7 @@ function showVoid(ctx: Context): void {
 }
 
 /**
- * Any valid pair of names: without a signature, the page is the same whether or not the solution exists.
+ * Accepts any valid pair of names. Without a signature, the page is the same whether or not the solution exists.
  * @throws ERR_NOT_FOUND for invalid names
  */
 function namesOf(ctx: Context): NamedSolution {

@@ -49,7 +49,7 @@ export type CenterFrame = PageFrame & {
   readonly script: string
   /** The URL of the guide that explains the page, or null. */
   readonly guide: string | null
-  /** Replaces the control center's header, for users of solutions; null: not replaced. */
+  /** Replaces the control center's header on pages for users of solutions; null to keep it. */
   readonly brand: Brand | null
   /** The user who is signed in; null: nobody. */
   readonly person: string | null

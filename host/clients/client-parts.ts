@@ -44,7 +44,7 @@ export type ClientsParts = {
 export type Live = {
   /** The address of a version's style sheet, which changes with its content; null if the version has none. */
   readonly styleHref: (solution: ActiveSolution) => Promise<string | null>
-  /** What pages of the solution show above the form, by its name. */
+  /** The reports that pages of a solution show above the form, by the solution's name. */
   readonly reports: Map<string, DevReport>
 }
 

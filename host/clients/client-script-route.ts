@@ -25,12 +25,12 @@ function needDevScript(): BrowserScript {
   return devScript
 }
 
-/** The address of the script that shows what `solhost dev` found. */
+/** The address of the script that shows the report of `solhost dev`. */
 export function devScriptPath(solution: string): string {
   return `/solution/${solution}/dev.js?${needDevScript().hash}`
 }
 
-/** Only live hosts have a route for it. */
+/** Only live hosts have a route for this script. */
 export function sendDevScript(ctx: Context): void {
   sendScript(ctx, needDevScript())
 }

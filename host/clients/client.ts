@@ -33,7 +33,7 @@ export interface Client {
   receive(connection: Connection, frame: BrowserFrame): void
   /** On a live host: switches to the active version, with the same form and the user's work in it. */
   renew(): Promise<void>
-  /** On a live host: replaces what the page shows above the form. */
+  /** On a live host: replaces the report that the page shows above the form. */
   report(report: DevReport): void
   /** Ends the client after `onUnload` of its forms and `onSolutionClose`. @returns once these have run */
   end(why: ClosedWhy | null): Promise<void>

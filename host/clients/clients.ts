@@ -28,7 +28,10 @@ export interface Clients {
    * @returns how many, once all have moved
    */
   renew(solution: string): Promise<number>
-  /** On a live host: what the solution's pages show above their forms, now and when they open. */
+  /**
+   * On a live host: sets the report that the solution's pages show above their forms, both on open pages and on those
+   * opened later.
+   */
   report(solution: string, report: DevReport): void
   /** A browser sent frames that no page sends. */
   noteRefused(visitor: Visitor, frames: number): void

@@ -27,8 +27,8 @@ export type LogoutToken = {
 
 const WHAT = 'the logout token'
 /**
- * The type alone does not distinguish it from an ID token: many providers send `JWT` here too, or nothing. The claims
- * do.
+ * The type alone does not distinguish it from an ID token: many providers also send `JWT` here, or nothing. The claims
+ * distinguish them.
  */
 const TYPES = ['jwt', 'logout+jwt']
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'

@@ -44,7 +44,7 @@ type OAuthProblemOptions = ErrorOptions & { readonly detail?: OAuthProblemDetail
  */
 export class OAuthProblem extends Error {
   readonly code: OAuthProblemCode
-  /** What else is known, which the page then says; null: no more than the code. */
+  /** A more specific cause, for which the page has a separate text; null if only the code is known. */
   readonly detail: OAuthProblemDetail | null
 
   constructor(code: OAuthProblemCode, message: string, options: OAuthProblemOptions = {}) {

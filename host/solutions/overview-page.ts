@@ -14,12 +14,15 @@ export type OverviewPageParts = SolutionHeadParts & {
   readonly limits: Limits
 }
 
-/** The newest errors and sign-ins that the page shows. */
+/** How many of the newest errors and sign-ins the page shows. */
 const SHOWN = 5
 const HOUR = 3_600_000
 const DAY = 86_400_000
 
-/** The first page of a solution: where it is, what runs, who signed in, what failed, and deleting it. */
+/**
+ * The overview page of a solution: its address, its active version, recent sign-ins and errors, and a form to delete
+ * it.
+ */
 export function addOverviewPage(pages: PageRouter, parts: OverviewPageParts): void {
   const { store, sites, limits } = parts
 
@@ -43,7 +46,7 @@ export function addOverviewPage(pages: PageRouter, parts: OverviewPageParts): vo
     return { template: 'solution', heading: title, part: 'solutions', model }
   })
 
-  /** Errors of the last hour: how many, and the newest of them, newest first. */
+  /** Errors of the last hour: the number of errors, and the latest ones, newest first. */
   async function lastErrors(name: string) {
     const since = Date.now() - HOUR
     const counted = await parts.solutionLog.countErrors(name, since)

@@ -46,8 +46,8 @@ export interface SolutionLog {
     options: LogFilter & { readonly limit: number; readonly before?: number | undefined },
   ): Promise<{ items: LogLine[]; next?: string }>
   /**
-   * Counts the errors since a time, in epoch ms, among the newest `COUNTED` lines. `isLeast`: older lines, which were
-   * not counted, are also from that time.
+   * Counts the errors since a time in epoch ms, among the newest `COUNTED` lines. `isLeast` means that older lines,
+   * which were not counted, are also from that period.
    */
   countErrors(solution: string, since: number): Promise<{ readonly count: number; readonly isLeast: boolean }>
   /**
@@ -74,7 +74,7 @@ const ROWS_OF_INSERT = 150
 /** Lines scanned per call, and lines read together: the host does other work between reads. */
 const LOOKED_AT = 20_000
 const READ_AT_ONCE = 1000
-/** Limits the database load of a solution that writes many lines. */
+/** Limits the load that a solution that writes many lines causes on the database. */
 export const COUNTED = 5000
 
 type Row = ReturnType<typeof rowOf>

@@ -13,7 +13,7 @@ export type VersionsPageParts = SolutionHeadParts & {
   readonly limits: Limits
 }
 
-/** Adds the pages of a solution's versions, and of the differences between two of them. */
+/** Adds the pages for a solution's versions and for the differences between two of them. */
 export function addVersionsPages(pages: PageRouter, parts: VersionsPageParts): void {
   const { store, sites, limits } = parts
 

@@ -92,7 +92,7 @@ export type HostFrame =
    * form follows. `style`: the address of the version's style sheet, or null.
    */
   | { readonly kind: 'renewed'; readonly style: string | null }
-  /** Only on a live host: replaces what `solhost dev` shows above the page. */
+  /** Only on a live host: replaces the report of `solhost dev` above the page. */
   | { readonly kind: 'dev'; readonly report: DevReport }
   /** Changed elements. `seq`: the last event whose effects are included. */
   | { readonly kind: 'patch'; readonly seq: number; readonly changes: readonly Change[] }
@@ -114,15 +114,15 @@ export type HostFrame =
   /** The client ended. The browser shows why and does not reconnect. */
   | { readonly kind: 'closed'; readonly why: ClosedWhy }
 
-/** What `solhost dev` shows above the page. The sender bounds the number and length of all texts. */
+/** The report that `solhost dev` shows above the page. The sender limits the number and length of all texts. */
 export type DevReport = {
   readonly faults: readonly DevFinding[]
   readonly warnings: readonly DevFinding[]
-  /** Of the solution's log, oldest first. */
+  /** Lines of the solution's log, oldest first. */
   readonly lines: readonly DevLine[]
 }
 export type DevFinding = {
-  /** `file:line:column`, as far as known. */
+  /** `file:line:column`, or the parts of it that are known. */
   readonly place: string
   readonly code: string
   readonly message: string
@@ -130,7 +130,7 @@ export type DevFinding = {
     readonly lines: readonly { readonly number: number; readonly text: string }[]
     /** The number of the line with the error. */
     readonly line: number
-    /** Characters before the error in that line. */
+    /** Number of characters before the error in that line. */
     readonly caret: number | null
   }
   readonly advice: string | null

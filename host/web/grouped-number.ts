@@ -1,20 +1,20 @@
-// Used by the host and, in pages, by the script of the forms.
+// Used by the host, and by the form script on pages.
 
-/** `minimumFractionDigits` may be at most this. */
+/** The maximum that Intl allows for `minimumFractionDigits`. */
 const MOST_DIGITS = 20
 
 /**
- * A number as it is read: `1234.5` -> '1,234.50' with two decimals. Formats the digits as they are written, so nothing
- * is rounded.
+ * Formats a number for display: with two decimals, `1234.5` becomes '1,234.50'. The digits are formatted as they are
+ * written, so nothing is rounded.
  * @param written as in the value of `input type=number`
  * @param locale a valid BCP 47 tag
- * @returns '' for an exponent, or for anything that is not a number: then the input shows what was typed
+ * @returns '' for an exponent, or for anything that is not a number, in which case the input shows what was typed
  */
 export function groupedNumber(written: string, locale: string, decimals = 0): string {
   const found = /^-?\d{1,100}(?:\.(\d{1,20}))?$/.exec(written)
   if (found === null) return ''
   const digits = Math.min(MOST_DIGITS, Math.max(decimals, found[1]?.length ?? 0))
   const format = new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits })
-  // A number would have only 15 to 17 of the digits.
+  // Pass the text: a number would keep only 15 to 17 of the digits.
   return format.format(written as `${number}`)
 }

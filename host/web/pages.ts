@@ -33,7 +33,7 @@ export type OAuthProblemPage =
   | 'busy'
   | 'expired'
 
-/** More that is known about some of them, with texts below `platform.oauth.{page}.{detail}`. */
+/** More specific causes of some of these problems, with texts below `platform.oauth.{page}.{detail}`. */
 export type OAuthProblemDetail =
   /** The provider sent no response. */
   | 'unreachable'

@@ -7,7 +7,7 @@ export function makeClientScript(): BrowserScript {
   return makeScript(new URL('client/main.ts', import.meta.url), idiomorphText())
 }
 
-/** The further script on those pages, only of `solhost dev`. */
+/** An additional script on those pages, only in `solhost dev`. */
 export function makeDevScript(): BrowserScript {
   return makeScript(new URL('dev/main.ts', import.meta.url))
 }

@@ -10,9 +10,9 @@ type Settings = Readonly<Record<string, unknown>> & { readonly oauth?: Readonly<
 type DesiredState = { readonly number: number; readonly settings: Settings }
 
 /**
- * The forms for an environment's settings, with the URL of its desired state in `data-desired`. Each changes a part of
- * the current settings: those of a solution's sign-in (`data-solution`; `data-removes` removes them, after the
- * question in `data-sure`), or all others.
+ * The forms for an environment's settings, with the URL of its desired state in `data-desired`. Each form changes a
+ * part of the current settings: either the sign-in settings of a solution (`data-solution`; `data-removes` removes them
+ * after asking the question in `data-sure`), or all other settings.
  */
 export function takeOverDesiredSettings(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>('[data-desired]')) {
@@ -41,7 +41,7 @@ async function saveDesired(form: HTMLFormElement): Promise<void> {
   else location.assign(then)
 }
 
-/** The number makes the API refuse the change if someone else changed the state since it was read. */
+/** With the sequence number, the API can refuse the change if someone else has changed the state since it was read. */
 async function changeDesired(url: string, change: (settings: Settings) => Settings): Promise<Answer> {
   const current = await askApi('GET', url)
   if (!current.ok) return current
@@ -61,7 +61,7 @@ function withOAuth(oauth: NonNullable<Settings['oauth']>): Pick<Settings, 'oauth
   return Object.keys(oauth).length === 0 ? {} : { oauth }
 }
 
-/** The settings refer to a secret by name only: its value stays on the Satellite. */
+/** The settings contain only the secret's name: its value stays on the Satellite. */
 function writtenDesiredOAuth(form: HTMLFormElement): OAuthSettings {
   const name = form.querySelector<HTMLInputElement>('#oauth-secret')?.value.trim() ?? ''
   return { ...bodyOf(form), ...(name === '' ? {} : { apiSecret: `%%${name}%%` }) }

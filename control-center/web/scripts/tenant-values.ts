@@ -1,6 +1,6 @@
 /**
- * The fields for a user's tenant values: one row per value, with its type. They are written as JSON into the hidden
- * field, in the API's format; without rows it is empty.
+ * The fields for a user's tenant values, with one row per value and its type. The values are written as JSON to the
+ * hidden field, in the API's format. Without rows, the field is empty.
  */
 export function takeOverTenantValues(): void {
   for (const group of document.querySelectorAll<HTMLElement>('[data-tenant]')) {
@@ -10,7 +10,7 @@ export function takeOverTenantValues(): void {
       if (button?.dataset.add !== undefined) addTenantValue(group)
       else if (button?.dataset.remove !== undefined) removeTenantValue(group, button)
     })
-    // When the user navigates back to the page, the browser restores the fields.
+    // When the user navigates back to the page, the browser restores the fields, so update the hidden field.
     writeTenantValues(group)
   }
 }

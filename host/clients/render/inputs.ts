@@ -67,8 +67,8 @@ export function renderNumber(shown: Shown<NumberElement>): Markup {
 }
 
 /**
- * Covers the input with the grouped number while it is not edited. Chosen here: only amounts by default, since a year or
- * a house number has no groups.
+ * Covers the input with the grouped number while it is not being edited. Chosen here: by default only for amounts,
+ * since years and house numbers are written without grouping.
  */
 function grouped(shown: Shown<NumberElement>, input: Markup): Markup {
   const { element, context } = shown

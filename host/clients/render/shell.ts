@@ -12,7 +12,7 @@ export interface ShellModel {
   readonly nonce: string
   readonly title: string
   readonly scriptHref: string
-  /** Only on a live host: the script that shows what `solhost dev` found. */
+  /** Only on a live host: the script that shows the report of `solhost dev`. */
   readonly devScriptHref?: string | null
   /** The address of the WebSocket, a path of the same server. */
   readonly socketHref: string
@@ -42,7 +42,7 @@ const styles = new Markup(
     .join(''),
 )
 
-/** Read only for pages of `solhost dev`. */
+/** Loaded only for pages of `solhost dev`. */
 let devStyles: Markup | undefined
 
 function needDevStyles(): Markup {

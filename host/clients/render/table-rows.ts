@@ -65,7 +65,7 @@ function sorted(
   kept.set(rows, { key, rows: result })
   return result
 
-  /** Values without a badge come after those with one. */
+  /** Sort values without a badge after those with one. */
   function rankOf(cell: NonNullable<Cell>): number {
     return ranks.get(String(cell)) ?? ranks.size
   }

@@ -13,7 +13,7 @@ const KeptState = z.object({
   key: z.string(),
   /** The last accepted statement. */
   state: DesiredState,
-  /** The result of the last statement that was fully processed. Its `number` can be lower than that of `state`. */
+  /** The result of the last statement that was fully processed. Its `number` can be lower than the one in `state`. */
   done: z
     .object({
       number: z.int(),

@@ -2,8 +2,8 @@ import { groupedNumber } from '../grouped-number.ts'
 import type { Control } from './controls.ts'
 
 /**
- * Updates the text that covers a number input while it is not edited. The input keeps what was typed, so forms send the
- * exact value, and screen readers read the input.
+ * Updates the text that covers a number input while it is not being edited. The input keeps what was typed, so that
+ * forms send the exact value and screen readers read the input.
  */
 export function showGrouped(control: Control): void {
   const box = control.parentElement

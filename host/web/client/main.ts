@@ -97,7 +97,7 @@ function start(root: HTMLElement): void {
         leaveBy(signOutForm(frame.token))
         return
       case 'dev':
-        // For the script that only pages of `solhost dev` load.
+        // For the script that is loaded only on pages of `solhost dev`.
         dispatchEvent(new CustomEvent('solhost-frame', { detail: frame }))
         return
       case 'closed':

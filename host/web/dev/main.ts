@@ -1,12 +1,12 @@
 import type { DevFinding, DevLine, DevReport, HostFrame } from '../frames.ts'
 
-// Shows developers what `solhost dev` found: errors in a dialog above the page, warnings and the log in a strip below
-// it. Only pages of `solhost dev` load this script. All texts come from scripts and files, so they are only ever set as
-// text. Chosen here: in English, like the messages of `solhost dev` in the terminal.
+// Shows developers the report of `solhost dev`: errors in a dialog above the page, warnings and the log in a strip
+// below it. Only pages of `solhost dev` load this script. All texts come from scripts and files, so they are only ever
+// set as text. Chosen here: the texts are in English, like the messages of `solhost dev` in the terminal.
 
 const dialog = createDialog()
 const strip = createStrip()
-/** The errors that the user closed, or that are shown: the same ones are not opened again. */
+/** The errors that are shown or that the user has closed. These are not opened again. */
 let seen = ''
 
 addEventListener('solhost-frame', ({ detail }: CustomEventInit<HostFrame>) => {
@@ -37,7 +37,7 @@ function createDialog() {
   const head = make('div', 'dev-head')
   head.append(title, close)
   const list = make('div', 'dev-list')
-  // A Tab stop, so that the keyboard can scroll it.
+  // Makes it a Tab stop, so that users can scroll it with the keyboard.
   list.tabIndex = 0
   list.role = 'group'
   list.setAttribute('aria-labelledby', title.id)
