@@ -50,7 +50,7 @@ export function takeRequest(
 export function timedOut({ limit, clock }: ServedCall): Failed {
   const { allowed } = clock
   const used = clock.elapsed()
-  const message = `the call took longer than ${allowed} ms and its process was ended`
+  const message = `the call took longer than ${allowed} ms and its process was terminated`
   return { code: 'script_timeout', message, limit: { name: limit, allowed, used }, milliseconds: used }
 }
 

@@ -303,6 +303,6 @@ function nameExists(username: string): PlatformError {
   const name = tidyName(username)
   return new PlatformError(
     'ERR_NAME_EXISTS',
-    `A user named ${JSON.stringify(name)} already exists. User names are not case-sensitive.`,
+    `A user named ${JSON.stringify(name)} already exists. Usernames are not case-sensitive.`,
   )
 }

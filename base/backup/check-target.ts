@@ -17,7 +17,7 @@ export function refuseTargetInside(home: string, { folders }: Pick<Saved, 'folde
   if (folder === undefined) return
   throw new PlatformError(
     'ERR_BACKUP_FAILED',
-    `Cannot create ${file} in ${join(home, folder)}: the backup includes that folder. Choose a file outside of it.`,
+    `Cannot create ${file} in ${join(home, folder)}: the backup includes that folder. Choose a file outside it.`,
   )
 }
 

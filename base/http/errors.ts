@@ -277,7 +277,7 @@ export const ERRORS = {
     fixedBy: 'operator',
     page: 'busy',
     advice:
-      'Retry after the time in `Retry-After`. If it keeps happening, someone may be guessing passwords: check the audit.',
+      'Retry after the time in `Retry-After`. If it keeps happening, someone may be guessing passwords: check the audit log.',
   },
   ERR_MAIL_UNAVAILABLE: {
     status: 503,

@@ -162,7 +162,7 @@ export function createSender(parts: SenderParts): Sender {
 }
 
 const AWAY =
-  'the telemetry collector is unreachable or does not accept data now: telemetry waits in PLATFORM_HOME and is retried'
+  'the telemetry collector is unreachable or temporarily rejects data: telemetry is queued in PLATFORM_HOME and retried'
 const REFUSED = 'the telemetry collector rejected a batch permanently: the batch was dropped'
 const DROPPED = 'telemetry was dropped while the collector was unreachable: the queue was full (TELEMETRY_QUEUE)'
 
@@ -178,5 +178,5 @@ function barredText(target: Target, status: number): string {
   const what = isAboutHeaders(status)
     ? 'the telemetry collector rejects the credentials of this host'
     : 'no telemetry collector responds at that URL'
-  return `${what}: fix ${toBeCorrected(target, status)} and restart. Sign-ins keep working, and telemetry waits in PLATFORM_HOME`
+  return `${what}: fix ${toBeCorrected(target, status)} and restart. Sign-ins keep working, and telemetry is queued in PLATFORM_HOME`
 }

@@ -63,7 +63,7 @@ function tableOf(folders: readonly URL[], locale: string): ReadonlyMap<string, s
   )
   const table = new Map(entries)
   const twice = entries.map(([key]) => key).filter((key, index, all) => all.indexOf(key) !== index)
-  if (twice.length > 0) throw new TypeError(`texts are there twice: ${twice.join(', ')}`)
+  if (twice.length > 0) throw new TypeError(`texts are defined twice: ${twice.join(', ')}`)
   return table
 }
 

@@ -12,6 +12,6 @@ export function keepSweeping(
   return repeat(
     EVERY,
     () => Promise.all(parts.map((one) => one.sweep())),
-    (error) => log.error({ stack: error.stack }, 'old rows could not be removed'),
+    (error) => log.error({ stack: error.stack }, 'expired rows could not be deleted'),
   )
 }

@@ -101,7 +101,7 @@ export default function application(api: GuestApi<Settings, string>) {
       if (method !== undefined && method !== null) {
         api.log(
           'warn',
-          'application.closeSolution does not call the method; onSolutionOpen of the solution gets the argument',
+          'application.closeSolution does not call the method; the solution’s onSolutionOpen gets the argument',
         )
       }
       api.command('closeSolution', [target, given])

@@ -18,20 +18,20 @@ export function checkEndRecord(zip: Buffer, file: ZipFile, start: number, end: n
   const at = zip.length - END_RECORD_SIZE - Buffer.byteLength(file.comment as string | Buffer)
   const locator = at - ZIP64_LOCATOR_SIZE
   const hasZip64 = locator >= 0 && zip.readUInt32LE(locator) === ZIP64_LOCATOR_SIGNATURE
-  if (end > at) return 'the directory overlaps the end record'
+  if (end > at) return 'the central directory overlaps the end of central directory record'
   if (end + 4 <= zip.length && zip.readUInt32LE(end) === RECORD_SIGNATURE)
-    return 'the central directory has more entries than its end record states'
+    return 'the central directory has more entries than its end of central directory record states'
   const says = (offset: number, bytes: 2 | 4, truth: number) => {
     const value = zip.readUIntLE(at + offset, bytes)
     return value === truth || (hasZip64 && value === 2 ** (8 * bytes) - 1)
   }
-  if (!says(4, 2, 0) || !says(6, 2, 0)) return 'the zip is one part of a multi-part archive'
+  if (!says(4, 2, 0) || !says(6, 2, 0)) return 'the ZIP file is one part of a multi-part archive'
   if (!says(8, 2, file.entryCount) || !says(10, 2, file.entryCount))
-    return 'the end records differ in the number of entries'
-  if (!says(12, 4, end - start)) return 'the size of the directory differs from the size in the end record'
-  if (!says(16, 4, start)) return 'the end records differ in the position of the directory'
+    return 'the end of central directory records differ in the number of entries'
+  if (!says(12, 4, end - start)) return 'the size of the central directory differs from the size in its end record'
+  if (!says(16, 4, start)) return 'the end of central directory records differ in the position of the directory'
   if (hasZip64) return checkZip64Records(zip, file, { start, end, locator })
-  return end === at ? null : 'there are bytes between the directory and the end record'
+  return end === at ? null : 'there are bytes between the central directory and its end record'
 }
 
 type Directory = { readonly start: number; readonly end: number; readonly locator: number }
@@ -39,16 +39,17 @@ type Directory = { readonly start: number; readonly end: number; readonly locato
 /** yauzl uses the record's count and position of the directory; other programs may use the other numbers. */
 function checkZip64Records(zip: Buffer, file: ZipFile, { start, end, locator }: Directory): string | null {
   const record = readNumber(zip, locator + 8)
-  if (end !== record) return 'there are bytes between the directory and the end record'
+  if (end !== record) return 'there are bytes between the central directory and its end record'
   if (record + ZIP64_LENGTH_END + readNumber(zip, record + 4) !== locator)
-    return 'the length of the zip64 end record differs from its length field'
+    return 'the length of the ZIP64 end record differs from its length field'
   const disks = [zip.readUInt32LE(record + 16), zip.readUInt32LE(record + 20), zip.readUInt32LE(locator + 4)]
   // The number of disks should be 1, but some programs count from 0.
   if (disks.some((disk) => disk !== 0) || zip.readUInt32LE(locator + 16) > 1)
-    return 'the zip is one part of a multi-part archive'
-  if (readNumber(zip, record + 24) !== file.entryCount) return 'the end records differ in the number of entries'
+    return 'the ZIP file is one part of a multi-part archive'
+  if (readNumber(zip, record + 24) !== file.entryCount)
+    return 'the end of central directory records differ in the number of entries'
   if (readNumber(zip, record + 40) !== end - start)
-    return 'the size of the directory differs from the size in the end record'
+    return 'the size of the central directory differs from the size in its end record'
   return null
 }
 

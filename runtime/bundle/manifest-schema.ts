@@ -63,10 +63,10 @@ const PlaceOrAddress = z
 const EventArgument = z
   .strictObject(
     {
-      name: Identifier.meta({ title: 'Name', description: 'Name of the argument, for editors.' }),
+      name: Identifier.meta({ title: 'Name', description: 'Name of the argument, shown by code editors.' }),
       type: text(100).meta({
         title: 'Type',
-        description: 'Type of the argument, such as string or Date, for editors.',
+        description: 'Type of the argument, such as string or Date, shown by code editors.',
       }),
     },
     { error: orUnknownKey('must be an object with name and type') },
@@ -165,7 +165,9 @@ export const OAUTH_SETTINGS = {
     title: 'User info address',
     description: 'For Custom: the URL that returns more claims about the user.',
   }),
-  defaultScope: text(1000).optional().meta({ title: 'Scope', description: 'Such as "openid email profile".' }),
+  defaultScope: text(1000)
+    .optional()
+    .meta({ title: 'Scope', description: 'The scopes to request, for example "openid email profile".' }),
   code_challenge_method: z
     .enum(['S256', 'plain'], { error: 'must be S256 or plain' })
     .optional()
@@ -291,7 +293,7 @@ export const OAUTH_SETTING_NAMES: ReadonlySet<string> = new Set(Object.keys(OAUT
 export const ManifestSchema = z
   .strictObject(
     {
-      $schema: text(500).optional().meta({ title: 'Schema', description: 'URL of this schema, for editors.' }),
+      $schema: text(500).optional().meta({ title: 'Schema', description: 'URL of this schema, used by code editors.' }),
       name: Name.meta({
         title: 'Name',
         description: 'The solution’s name, which is part of its URL; a valid host label.',

@@ -66,7 +66,7 @@ function liesInFolder(directory: ZipDirectory, found: Findings): boolean {
   const inFolder = names.find((name) => name.endsWith(`/${MANIFEST}`) && name.split('/').length === 2)
   if (inFolder === undefined) return false
   const folder = inFolder.slice(0, -MANIFEST.length - 1)
-  const advice = `zip the content of the folder "${folder}", not the folder itself: ${MANIFEST} must be at the top`
+  const advice = `zip the contents of the folder "${folder}", not the folder itself: ${MANIFEST} must be at the top`
   found.fault(inFolder, 'manifest_in_folder', advice)
   return true
 }

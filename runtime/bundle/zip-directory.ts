@@ -115,7 +115,7 @@ function isSkipped({ name, entry }: ListedEntry, found: Findings): boolean {
   if (name.startsWith('__MACOSX/') || name === '.DS_Store' || name.endsWith('/.DS_Store')) return true
   if (!name.endsWith('/')) return false
   if (entry.uncompressedSize > 0) {
-    found.fault(showName(name), 'zip_entry_kind', `the entry of the folder "${showName(name)}" has content`)
+    found.fault(showName(name), 'zip_entry_kind', `the entry for the folder "${showName(name)}" has content`)
   }
   return true
 }

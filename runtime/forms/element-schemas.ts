@@ -61,7 +61,7 @@ export function element<Type extends string, Shape extends z.ZodRawShape>(type: 
         visible: whether(true, 'Visible', 'Whether it is shown.'),
         enabled: whether(true, 'Enabled', 'Whether the user can use it.'),
         permission: Permission,
-        hint: ShownText.optional().meta({ title: 'Hint', description: 'A line of help, or "i18n:" and a key.' }),
+        hint: ShownText.optional().meta({ title: 'Hint', description: 'A line of help text, or "i18n:" and a key.' }),
         ...shape,
       },
       { error: orUnknownKey('must be an object with type and name') },
@@ -247,19 +247,19 @@ const Button = element('button', 'A button.', {
   onAction: Handler.meta({ title: 'On action', description: 'Function (event) when the user presses it.' }),
 })
 
-const Link = element('link', 'A link to an address, or one that calls a function.', {
+const Link = element('link', 'A link to a URL, or one that calls a function.', {
   href: z
     .string({ error: 'must be a string' })
     .max(2048, { error: 'must have at most 2048 characters' })
     .refine(isAllowedAddress, { error: 'must be an http, https or mailto URL or a path that starts with "/"' })
     .optional()
-    .meta({ title: 'Address', description: 'http, https, mailto, or a path of the same server.' }),
+    .meta({ title: 'Address', description: 'An http, https or mailto URL, or a path on the same server.' }),
   onAction: Handler.meta({ title: 'On action', description: 'Function (event) when the user follows it.' }),
 }).superRefine(({ href, onAction }, found) => {
   if ((href === undefined) === (onAction === undefined)) refuse(found, [], 'must have either href or onAction', {})
 })
 
-const Image = element('image', 'An image of the solution’s media.', {
+const Image = element('image', 'An image from the solution’s media.', {
   src: pattern(
     /^(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)*$/,
     240,
@@ -275,7 +275,7 @@ const Password = textInput('password', 'An input for secrets, which are not show
 const Email = textInput('email', 'An e-mail address.', LINE, { value: OneLine }).superRefine(checkLength)
 const Textarea = textInput(
   'textarea',
-  'A text of several lines.',
+  'A multi-line text.',
   { usual: 10_000, most: 100_000 },
   {
     value: Lines,
@@ -324,7 +324,7 @@ const Select = input('select', 'One of several values, in a drop-down list.', {
 
 const Radio = input('radio', 'One of several values, all visible.', CHOICE).superRefine(checkChoice)
 
-const Table = element('table', 'Rows that can be sorted, selected and opened. Its label is its caption.', {
+const Table = element('table', 'A table whose rows can be sorted, selected and opened. Its label is the caption.', {
   columns: list(TableColumn, MAX_TABLE_COLUMNS)
     .min(1, { error: 'must have at least one column' })
     .meta({ title: 'Columns', description: 'What the table shows of each row.' }),

@@ -103,14 +103,14 @@ const HANDLERS = {
     description: 'Function (event) before another form is shown; false keeps this one.',
   }),
   onHide: Handler.meta({ title: 'On hide', description: 'Function (event) when another form is shown.' }),
-  onUnload: Handler.meta({ title: 'On unload', description: 'Function (event) when the client ends.' }),
+  onUnload: Handler.meta({ title: 'On unload', description: 'Function (event) when the client closes.' }),
   onResize: Handler.meta({ title: 'On resize', description: 'Function (event) when the window is resized.' }),
 } satisfies Record<(typeof FORM_HANDLERS)[number], unknown>
 
 const WrittenForm = z
   .strictObject(
     {
-      $schema: text(500).optional().meta({ title: 'Schema', description: 'URL of this schema, for editors.' }),
+      $schema: text(500).optional().meta({ title: 'Schema', description: 'URL of this schema, used by code editors.' }),
       title: ShownText.optional().meta({
         title: 'Title',
         description: 'The heading of the form and its page, a text or "i18n:" and a key.',

@@ -48,11 +48,11 @@ export function attributePlace(element: Tree.Element, name: string): AttributePl
   if (lower === 'style') return none('a style attribute is code; use class names and a <style> element')
   if (UNCHECKED.has(lower))
     return none(`a value in ${lower} cannot be checked; write the attribute without placeholders`)
-  if (tag === 'base') return none('the address of <base> affects all others; write it without placeholders')
+  if (tag === 'base') return none('the URL in <base> affects all others; write it without placeholders')
   if (isScript(element) && lower === 'type')
     return none('the type of a script decides whether it runs; write it without placeholders')
   if (tag === 'meta' && lower === 'http-equiv')
-    return none('it decides what content means; write it without placeholders')
+    return none('it determines how browsers interpret the "content" attribute; write it without placeholders')
   if (
     tag === 'meta' &&
     lower === 'content' &&
@@ -61,7 +61,7 @@ export function attributePlace(element: Tree.Element, name: string): AttributePl
     return none('it loads another page or sets a policy; write it without placeholders, or use a link')
   if (tag === 'annotation-xml' && lower === 'encoding')
     return none('it decides how its content is parsed; write it without placeholders')
-  if (ANIMATIONS.has(tag) && ANIMATED.has(lower)) return none('it may become an address; write it without placeholders')
+  if (ANIMATIONS.has(tag) && ANIMATED.has(lower)) return none('it may become a URL; write it without placeholders')
   if (ADDRESSES.has(lower)) return { kind: 'address', ownOrigin: isScript(element) }
   return { kind: 'text' }
 }

@@ -5,18 +5,18 @@ import { quoteText } from './template-warnings.ts'
 
 type Rule = { readonly blocks: (address: string) => boolean; readonly advice: string }
 
-const MEDIA = 'put the file into media/ and use its relative address'
+const MEDIA = 'put the file into media/ and use its relative URL'
 
 /** Absolute URLs. A template can't know the server's own name, so its own files need relative URLs anyway. */
 const OTHER_ORIGIN: Rule = { blocks: isElsewhere, advice: MEDIA }
 const IMAGE: Rule = { blocks: (address) => isElsewhere(address) && addressScheme(address) !== 'data', advice: MEDIA }
 const ALWAYS: Rule = {
   blocks: (address) => address.trim() !== '',
-  advice: 'remove the element, or link to the address with <a>',
+  advice: 'remove the element, or link to the URL with <a>',
 }
 const MANIFEST: Rule = { blocks: () => true, advice: 'remove it' }
 const PING: Rule = { blocks: () => true, advice: 'remove the attribute' }
-const BASE: Rule = { blocks: () => true, advice: 'remove it and write each address in full' }
+const BASE: Rule = { blocks: () => true, advice: 'remove it and write each URL in full' }
 const FORM: Rule = { blocks: isElsewhere, advice: 'post to this server only, or use a link' }
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -69,7 +69,7 @@ const MAY_RUN: ReadonlySet<string> = new Set(['href', 'xlink:href', 'src', 'acti
 export function blockedAddress(element: Tree.Element, name: string, value: string): string | null {
   const lower = name.toLowerCase()
   if (MAY_RUN.has(lower) && addressScheme(value) === 'javascript') {
-    return `${quoteText(value)} does not run, because the Content-Security-Policy blocks javascript: addresses; use addEventListener in a <script>`
+    return `${quoteText(value)} does not run, because the Content-Security-Policy blocks javascript: URLs; use addEventListener in a <script>`
   }
   const rule =
     element.tagName === 'link' && lower === 'href'

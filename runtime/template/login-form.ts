@@ -135,7 +135,7 @@ export function missingElements({ form, inputs, errorLabel }: LoginForm): Missin
   input('remember', 'checkbox', 'users cannot choose to be remembered')
   input('id_token', 'hidden', 'automatic sign-in does not work')
   const example = '<p id="errorlabel" class="errorlabel">'
-  need(errorLabel !== null, form, `users do not see that a sign-in was refused; add ${example}`)
+  need(errorLabel !== null, form, `users do not see that a sign-in failed; add ${example}`)
   const classes = (errorLabel && attributeValue(errorLabel, 'class'))?.split(/\s+/) ?? []
   need(
     !errorLabel || classes.includes('errorlabel'),

@@ -195,7 +195,7 @@ describe('behavior of a collector', () => {
     const times = exportTimes(collector, 'solhost_memory_limit_bytes')
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0))
     expect(Math.max(...gaps)).toBeLessThan(1000)
-    expect(host.logged().match(/does not accept data now/g)?.length).toBeLessThanOrEqual(3)
+    expect(host.logged().match(/temporarily rejects data/g)?.length).toBeLessThanOrEqual(3)
     await waitUntil(() => expect(host.logged()).toContain('accepts telemetry again'), OFTEN)
   })
 

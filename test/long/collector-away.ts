@@ -63,7 +63,7 @@ export async function collectorAway(rows: Rows): Promise<void> {
     rows.atMost(
       'lines in the log that it is away (one for each signal)',
       3,
-      count(hosts[0].output(), 'does not accept data now'),
+      count(hosts[0].output(), 'temporarily rejects data'),
     )
     rows.atMost('sign-ins that failed', 0, hosts[0].failed() + hosts[1].failed())
     const { times: took } = hosts[0]

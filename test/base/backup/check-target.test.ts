@@ -59,7 +59,7 @@ test('target: a backup into the plugins folder reports the reason and leaves not
   const file = at('plugins', 'a.zip')
   await expect(backUpPlatform({ settings, file, withKey: true, version: 'test' })).rejects.toMatchObject({
     code: 'ERR_BACKUP_FAILED',
-    message: `Cannot create ${file} in ${at('plugins')}: the backup includes that folder. Choose a file outside of it.`,
+    message: `Cannot create ${file} in ${at('plugins')}: the backup includes that folder. Choose a file outside it.`,
   })
   expect(readdirSync(at('plugins')).sort()).toEqual(['away', 'mine'])
 })

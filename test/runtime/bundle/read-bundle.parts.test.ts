@@ -130,7 +130,7 @@ test('bundle: a zipped folder is refused with the advice to zip its contents', a
     {
       file: 'app/solution.json',
       code: 'manifest_in_folder',
-      message: 'zip the content of the folder "app", not the folder itself: solution.json must be at the top',
+      message: 'zip the contents of the folder "app", not the folder itself: solution.json must be at the top',
     },
   ])
 })

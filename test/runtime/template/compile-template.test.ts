@@ -163,7 +163,7 @@ test('compileTemplate: warnings name what the guide requires and the template la
       [2, 1, 'the login form has no role="form"; add it'],
       [2, 1, 'users cannot choose to be remembered; add <input type="checkbox" name="remember"> to the login form'],
       [2, 1, 'automatic sign-in does not work; add <input type="hidden" name="id_token"> to the login form'],
-      [2, 1, 'users do not see that a sign-in was refused; add <p id="errorlabel" class="errorlabel">'],
+      [2, 1, 'users do not see that a sign-in failed; add <p id="errorlabel" class="errorlabel">'],
       [2, 23, 'the input "username" is not of type text; add <input type="text" name="username"> to the login form'],
       [
         2,
