@@ -47,7 +47,7 @@ export type CenterApiParts = AreaParts & RouteParts & { readonly version: string
 
 const PREFIX = '/api'
 
-/** The API under `/api`: for the pages' own script, and for tools with an API token. */
+/** The API under `/api`, for the script on the pages and for tools with an API token. */
 export function centerApi(parts: CenterApiParts): Router {
   const router = new Router({ prefix: PREFIX, sensitive: true })
   addDescription(router, () => describeCenterApi(parts.version))

@@ -26,7 +26,10 @@ export interface LiveSolutions {
    * Replaces the report that the solution's pages show above their forms, both on open pages and on those opened later.
    */
   report(name: string, report: DevReport): void
-  /** Creates a user in the default users table with all permissions of the solution, or adds the missing ones. */
+  /**
+   * Creates a user in the default users table with all permissions of the solution, or adds the permissions that are
+   * missing.
+   */
   keepUser(username: string, password: string, solution: string): Promise<void>
   /** Checks a user's current password. */
   isPassword(username: string, password: string): Promise<boolean>

@@ -62,14 +62,14 @@ export type HostOptions = {
   readonly terminal: boolean
   /**
    * Development mode (`solhost dev`): open clients switch to the next version of their solution automatically, and
-   * error pages reload. Examples and operator plugins are off: PLATFORM_HOME is in the solution's folder, which may
-   * come from a stranger, and plugins run with all privileges of the host.
+   * error pages reload. Examples and operator plugins are disabled: PLATFORM_HOME is in the solution's folder, which
+   * may come from a stranger, and plugins run with all privileges of the host.
    */
   readonly isLive?: boolean
   /**
-   * Opens a debugger for scripts on a port of 127.0.0.1 (0: any free port); absent: no debugger. Anyone who can connect
-   * to it can run arbitrary code in the sandbox processes, so only a command can enable it, never an environment
-   * property or a bundle.
+   * Opens a debugger for scripts on this port of 127.0.0.1 (0: any free port). If absent, there is no debugger. Anyone
+   * who can connect to it can run arbitrary code in the sandbox processes. So only a command can enable it, never an
+   * environment property or a bundle.
    */
   readonly inspect?: { readonly port: number; readonly node: DebugNode } | undefined
 }

@@ -179,7 +179,10 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   return router
 }
 
-/** Signs in through the provider or a remember-me cookie. @returns null if another response was sent instead */
+/**
+ * Signs the user in through the provider or a remember-me cookie.
+ * @returns null if another response was sent instead
+ */
 async function signInByItself(
   ctx: Context,
   solution: ActiveSolution,

@@ -34,7 +34,7 @@ export interface Access {
   /**
    * The caller's identity in the organisation that the address names (`:organisation`).
    * @throws ERR_NOT_FOUND if they are not a member
-   * @throws ERR_FORBIDDEN when the role lacks the right
+   * @throws ERR_FORBIDDEN if their role lacks the right
    */
   need(ctx: Context, right: Right): Promise<Member>
   /**
@@ -53,7 +53,10 @@ export function callerOf(ctx: Context): Caller | null {
   return (ctx.state as State).caller ?? null
 }
 
-/** The caller's identity in the organisation that the address names; null: not determined yet, or not a member. */
+/**
+ * The caller's identity in the organisation that the address names; null if it has not been determined yet, or the
+ * caller is not a member.
+ */
 export function memberOf(ctx: Context): Member | null {
   return (ctx.state as State).member ?? null
 }

@@ -38,7 +38,7 @@ export interface Audit {
     readonly action?: string | undefined
     readonly outcome?: string | undefined
   }): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
-  /** Actions and outcomes of the organisation's newest 10,000 entries, for the filters of a page. */
+  /** Actions and outcomes in the organisation's newest 10,000 entries, for the filters on a page. */
   recentValues(organisation: string): Promise<{
     readonly actions: readonly string[]
     readonly outcomes: readonly string[]
@@ -72,7 +72,10 @@ export function createAudit(db: CenterDatabase, kept: number, now: () => number 
 /** The actor of an action, and the organisation, if it belongs to one. */
 export type Actor = { readonly name: string; readonly organisation?: { readonly id: string } }
 
-/** Runs `work` and records the action, even if it is refused. `work` may set `named.target` once it knows it. */
+/**
+ * Runs `work` and records the action, even if it is refused. `work` may set `named.target` as soon as the target is
+ * known.
+ */
 export function recorded<T>(
   ctx: Context,
   audit: Audit,

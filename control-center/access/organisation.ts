@@ -4,7 +4,7 @@ export type Organisation = { readonly id: string; readonly name: string; readonl
 
 /** Looks up a person's membership in an organisation. */
 export interface Memberships {
-  /** Null when there is no organisation of this name, or the person is not a member. */
+  /** Null if there is no organisation with this name, or the person is not a member. */
   membership(name: string, uid: string): Promise<{ readonly organisation: Organisation; readonly role: Role } | null>
   find(name: string): Promise<Organisation | null>
 }

@@ -38,7 +38,7 @@ const DesiredQuery = z.strictObject({
  */
 const MOST_REPORTED = 8 * 1024 * 1024
 
-/** Routes for managed Satellites: the public key, the desired state, the bundles in it, and reports. */
+/** Routes for managed Satellites: the public key, the desired state, the bundles in it, and the Satellite's reports. */
 export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteRoute[] {
   const { signing, desiredStates, waiting, packages, reports, limits } = parts
   const reported = new RateLimiterMemory({ points: MOST_REPORTED, duration: REPORT_EVERY / 1000 })

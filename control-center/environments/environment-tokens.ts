@@ -14,14 +14,16 @@ export interface EnvironmentTokens {
   create(environment: string, name: string): Promise<EnvironmentToken & { readonly token: string }>
   /** Oldest first. */
   list(environment: string): Promise<readonly EnvironmentToken[]>
-  /** The tokens of all environments of an organisation, sorted by the environment's name, then oldest first. */
+  /**
+   * The tokens of all environments in an organisation, sorted by the environment's name and then by age, oldest first.
+   */
   ofOrganisation(organisation: string): Promise<readonly (EnvironmentToken & { readonly environmentName: string })[]>
   /**
    * Revokes the token; this applies from the next request.
    * @returns false if there is no such token
    */
   remove(environment: string, id: string): Promise<boolean>
-  /** Called for every request of a Satellite; null for an unknown or revoked token. */
+  /** Called for every request from a Satellite; null if the token is unknown or revoked. */
   find(token: string): Promise<EnvironmentToken | null>
 }
 

@@ -98,7 +98,10 @@ function stylesOf(design: Design): string {
 .field select { display: block; width: 100%; min-height: 2.75rem; padding: 0.5rem 0.75rem; border: 1px solid var(--edge); border-radius: 10px; background: var(--surface); color: var(--ink); font: inherit; }`
 }
 
-/** CSS variables. All other colours are derived from the three given ones, with the contrast that WCAG AA requires. */
+/**
+ * CSS variables. All other colours are derived from the three colours of the design, with the contrast that WCAG AA
+ * requires.
+ */
 function variablesOf({ background, text, accent }: Palette): string {
   const onAccent = readableOn(accent)
   const values = {

@@ -6,7 +6,10 @@ import { MailAddress } from './mail-address.ts'
 export type MailSettings = {
   readonly host: string
   readonly port: number
-  /** `implicit`: TLS from the first byte; `required`: STARTTLS, or no mail is sent; `none`: only on loopback. */
+  /**
+   * `implicit`: TLS from the first byte. `required`: STARTTLS; without it, no mail is sent. `none`: unencrypted, only
+   * on loopback.
+   */
   readonly tls: 'implicit' | 'required' | 'none'
   readonly account: { readonly user: string; readonly password: string } | null
   readonly from: { readonly name: string; readonly address: string }

@@ -6,7 +6,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Role } from '../access/roles.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** A person who was invited and has not answered yet. Times are epoch ms. */
+/** An invited person who has not responded yet. Times are epoch milliseconds. */
 export type Invitation = {
   readonly id: string
   /** In lower case. It becomes the user name of the account that accepting creates. */

@@ -39,7 +39,7 @@ export interface PageRouter {
   /** A page outside any organisation. */
   get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>): void
   /**
-   * A page of an organisation, for members with a right.
+   * A page in an organisation, for members who have the right.
    * @param path below `/o/:organisation`, in the router's syntax: `/environments/:environment`
    */
   ofOrganisation(

@@ -2,7 +2,9 @@ import type { Logger } from 'pino'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { RunLine, RunStep } from './run-states.ts'
 
-/** The log of a running run: buffered in memory for followers, and written to the database as lines arrive. */
+/**
+ * The log of a run in progress. It is buffered in memory for followers, and written to the database as lines arrive.
+ */
 export interface RunLog {
   say(step: RunStep, text: string): void
   /** Sends all lines after number `after`, then each new line, until the returned function is called. */

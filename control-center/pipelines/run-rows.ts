@@ -48,9 +48,9 @@ export interface RunRows {
   end(id: string, state: RunState, steps: readonly Step[]): Promise<void>
   /** Marks running runs without a valid lease as interrupted. */
   interruptLost(): Promise<void>
-  /** Whether a run of the pipeline is running. */
+  /** Whether a run of the pipeline is in progress. */
   isGoingOn(pipeline: string): Promise<boolean>
-  /** Whether a run of this version is running. `db` may be a transaction. */
+  /** Whether a run for this version is in progress. `db` may be a transaction. */
   uses(db: CenterDatabase, organisation: string, name: string, sha256: string): Promise<boolean>
 }
 

@@ -10,7 +10,7 @@ export interface RunWaits {
 const WAIT_EVERY = 500
 
 export function createRunWaits(): RunWaits {
-  /** The resolve functions of the waits. */
+  /** The resolve functions of pending waits. */
   const waiting = new Set<() => void>()
   return {
     async wait(signal) {

@@ -14,8 +14,8 @@ export const ROLLOUT_STATES = ['running', 'halted', 'done', 'cancelled', 'rollin
 export type RolloutState = (typeof ROLLOUT_STATES)[number]
 
 /**
- * `undoing`, `undone` and `not-undone` are `running`, `done` and `failed` during a rollback. `left`: the environment is
- * not changed.
+ * `undoing`, `undone` and `not-undone` correspond to `running`, `done` and `failed`, but during a rollback. `left`: the
+ * environment is not changed.
  */
 export const STEP_STATES = ['waiting', 'running', 'done', 'failed', 'left', 'undoing', 'undone', 'not-undone'] as const
 export type StepState = (typeof STEP_STATES)[number]

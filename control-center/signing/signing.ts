@@ -61,7 +61,7 @@ async function kept(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeo
   )
 }
 
-/** If several processes start at the same time, only one of their keys is stored. */
+/** If several processes start at the same time, only the key of one of them is stored. */
 async function make(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeof PrivateKey>> {
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
   const value = key.encrypt(PLACE, JSON.stringify(await exportJWK(privateKey)))

@@ -121,7 +121,7 @@ export function addSolutionUserPages(pages: PageRouter, parts: SolutionUserPageP
   }
 }
 
-/** A user who was invited but has not chosen a password yet is shown as invited. */
+/** Users who were invited but have not chosen a password yet are shown as invited. */
 function stateOf({ enabled, passwordChangedAt, mustVerifyEmail, emailVerifiedAt }: SolutionUser) {
   if (!enabled) return 'disabled'
   if (passwordChangedAt === null) return 'invited'

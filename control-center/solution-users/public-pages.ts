@@ -72,7 +72,7 @@ export function addPublicUserPages(router: Router, parts: PublicUserPageParts): 
   })
 
   async function confirm(ctx: Context, token: string, found: FoundLink, fields: Fields): Promise<void> {
-    // Opening a link confirms nothing: mail scanners open links too, and some run scripts.
+    // Opening a link must not confirm anything: mail scanners also open links, and some run scripts.
     if (fields.get('confirm') !== 'yes') return showConfirm(ctx, token, found, await brandFor(ctx, found))
     if (!(await userLinks.confirmAddress(token))) return showVoid(ctx)
     await note(ctx, found, 'solution-user-verified')

@@ -4,7 +4,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Place } from '../access/of-solution.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** A named set of permissions. `users`: the number of users who have the role. */
+/** A named set of permissions. `users` is the number of users who have the role. */
 export type SolutionRole = {
   readonly name: string
   readonly permissions: readonly string[]

@@ -24,7 +24,7 @@ import {
 import { createUserSignIns, type UserSignIns } from './user-sign-ins.ts'
 
 /**
- * Users of solutions, who sign in at Satellites with PLATFORM_CLOUD. Each solution of each organisation has its own
+ * Users of solutions, who sign in at Satellites with PLATFORM_CLOUD. Every solution in every organisation has its own
  * users.
  */
 export interface SolutionUsers extends UserSignIns {

@@ -11,7 +11,8 @@ export type SignedIn =
 /** Decides whether a user may sign in, and which permissions they get. */
 export interface UserSignIns {
   /**
-   * Unknown users, disabled users and users without a password take as long as a wrong password.
+   * Checks a password. For unknown users, disabled users and users without a password, this takes as long as for a
+   * wrong password.
    * @throws ERR_PASSWORDS_BUSY
    */
   authenticate(place: Place, username: string, password: string): Promise<SignedIn>

@@ -6,7 +6,8 @@ import type { Attributes } from './otlp/values.ts'
 import type { Slots } from './ranges.ts'
 
 /**
- * A counter or histogram with these attributes, summed over all environments. `values` and `buckets` are by slot start.
+ * A counter or histogram with these attributes, summed over all environments. `values` and `buckets` are keyed by the
+ * start of the slot.
  */
 export type Counted = {
   readonly attributes: Attributes

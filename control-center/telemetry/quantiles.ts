@@ -2,9 +2,9 @@
 export type Buckets = ReadonlyMap<number, number>
 
 /**
- * Estimates a quantile by linear interpolation within a bucket; in the overflow bucket it returns the last edge.
- * @param part 0.5 is the median
- * @param edges all upper edges in ascending order: each is also the next bucket's lower edge
+ * Estimates a quantile by linear interpolation within a bucket. In the overflow bucket, it returns the last edge.
+ * @param part 0.5 for the median
+ * @param edges all upper edges in ascending order; each is also the lower edge of the next bucket
  * @returns null if the histogram is empty
  */
 export function quantileOf(part: number, buckets: Buckets, edges: readonly number[]): number | null {

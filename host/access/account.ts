@@ -51,7 +51,7 @@ export async function openAdminAccount(
   return { account: accountOf(name, passwordHash), newPassword: { keep } }
 }
 
-/** Returns the same hash at every start and on every node while the configured password is unchanged. */
+/** Returns the same hash at every start and on every node, as long as the configured password stays the same. */
 async function hashOfSet(db: HostDatabase, password: string): Promise<string> {
   const key = 'admin_password_of_settings'
   const kept = await db.selectFrom('platform').select('value').where('key', '=', key).executeTakeFirst()

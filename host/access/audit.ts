@@ -72,7 +72,7 @@ export interface Audit {
    * `LOOKED_AT`. So a short page can still have a `next`.
    */
   read(options: AuditQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
-  /** Outcomes and solutions of the newest 10,000 entries, for the filters of a page. */
+  /** Outcomes and solutions in the newest 10,000 entries, for the filters on a page. */
   recentValues(): Promise<{ readonly outcomes: readonly string[]; readonly solutions: readonly string[] }>
   /** Counts the outcomes of the actions per time step. Steps are in epoch ms; empty ones are left out. */
   countOutcomes(asked: OutcomesAsked): Promise<readonly OutcomeCount[]>

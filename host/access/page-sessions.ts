@@ -17,7 +17,8 @@ export interface PageSessions {
   start(address: string): Promise<string>
   /**
    * Null if the session is unknown, ended, idle, too old, or was started with an earlier password. Extends the idle
-   * timeout unless `isUse` is false, so that automatic requests of a page do not keep the session alive.
+   * timeout unless `isUse` is false. Automatic requests by a page set it to false, so that they don't keep the session
+   * alive.
    */
   find(cookie: string, options?: { readonly isUse?: boolean }): Promise<PageSession | null>
   end(cookie: string): Promise<void>

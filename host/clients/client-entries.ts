@@ -5,7 +5,7 @@ import type { ClientState } from './client-state.ts'
 
 export type EntryResult = ClientCallResult & { readonly correlationId: string }
 
-/** Calls an entry function in a client's context, for its user and in its language. */
+/** Calls an entry function in a client's context, as the client's user and in its language. */
 export type CallEntry = (entry: string, args: readonly Json[], kind?: 'open' | 'login') => Promise<EntryResult>
 
 export function createCallEntry(state: ClientState): CallEntry {

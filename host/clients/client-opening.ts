@@ -70,7 +70,7 @@ export function createClientOpening(
     secrets.opened(visitor.url)
     const result = await call('onSolutionOpen', args)
     if (result.failure?.code === 'client_gone') return false
-    // `onSolutionOpen` may decide who gets access, so the solution must not open if it fails.
+    // `onSolutionOpen` may decide who gets access, so if it fails, the solution must not open.
     if (result.failure !== null) couldNotOpen('platform.client.notopened', result.correlationId)
     else await effects.apply(result)
     return !state.isOver && result.failure === null

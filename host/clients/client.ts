@@ -38,8 +38,9 @@ export interface Client {
   /** Ends the client after `onUnload` of its forms and `onSolutionClose`. @returns once these have run */
   end(why: ClosedWhy | null): Promise<void>
   /**
-   * The host is stopping. Running calls finish and are answered, then the connection closes with this code and the
-   * client ends. The page opens a new client on another host. @returns once everything has run
+   * Call this when the host stops. Running calls finish and are answered. Then the connection is closed with this code,
+   * and the client ends. The page opens a new client on another host.
+   * @returns once everything has run
    */
   move(code: number): Promise<void>
   /** What the client currently shows. Solution tests read this, since they have no browser. */

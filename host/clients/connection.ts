@@ -26,7 +26,7 @@ export type ConnectionEvents = {
   readonly closed: (refused: number) => void
 }
 
-/** Burst of frames that a browser may send, and the refill per second. Nobody clicks or types this fast. */
+/** How many frames a browser may send in a burst, and the refill per second. Nobody clicks or types this fast. */
 const BURST = 300
 const PER_SECOND = 60
 /** A frame counts as one more for each further block of this many bytes. */

@@ -1,6 +1,9 @@
 /** Runs a client's tasks sequentially. */
 export interface Lane {
-  /** Queues a task. @returns once it is done; its errors are reported to `onError` only */
+  /**
+   * Queues a task. Errors in it are reported only to `onError`.
+   * @returns once the task is done
+   */
   enqueue(task: () => Promise<void>): Promise<void>
   /** Resolves when all currently queued tasks are done. */
   done(): Promise<void>

@@ -33,7 +33,7 @@ export interface Screen {
   whole(seq: number): HostFrame
   /** Updates for the named elements of the shown form. */
   patch(names: readonly string[], seq: number): HostFrame[]
-  /** The parts of the page outside the form, in the language that a script chose. */
+  /** The parts of the page around the form, in the language that a script chose. */
   language(seq: number): HostFrame
 }
 

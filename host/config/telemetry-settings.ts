@@ -12,7 +12,7 @@ import type { CloudSettings } from './cloud-settings.ts'
 export type TelemetrySettings = ExportSettings & {
   /** Interval between two exports of metrics, in ms. */
   readonly interval: number
-  /** The fraction of requests that is traced, 0 to 1, unless a trusted proxy decides. */
+  /** The fraction of requests that are traced, from 0 to 1, unless a trusted proxy decides. */
   readonly sampled: number
   /** Whether to export log lines written by scripts. */
   readonly solutionLogs: boolean

@@ -4,7 +4,7 @@ import type { HostDatabase, HostTables } from './tables.ts'
 
 /**
  * Opens a host's database and migrates its schema.
- * @param where a string is the home of an embedded database
+ * @param where if a string, the home folder of an embedded database
  * @throws as `openDatabase`
  */
 export async function openHostDatabase(where: DatabaseSettings | string, watch?: QueryWatch): Promise<HostDatabase> {

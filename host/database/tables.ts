@@ -2,9 +2,9 @@ import type { Generated, Kysely } from 'kysely'
 import type { Tables } from '../../base/database/tables.ts'
 
 /**
- * The tables of a host's database: those that both services use, and its own. Times are epoch milliseconds; JSON is
- * stored as text. The migrations of all of them are in base/database/migrations.ts, because the control center's database
- * has these tables too, unused.
+ * The tables of a host's database: those that the control center also has, and the host's own. Times are epoch
+ * milliseconds; JSON is stored as text. All migrations are in base/database/migrations.ts, because the control center's
+ * database also contains the host's own tables, unused.
  */
 export interface HostTables extends Tables {
   solutions: { name: string; active_sha256: string | null; created_at: number; deleted_at: number | null }
@@ -41,7 +41,7 @@ export interface HostTables extends Tables {
   }
   /** Single-use tokens that have been used, stored until they expire. */
   used_tokens: { id: string; expires_at: number }
-  /** What the operator granted to a solution, as JSON; passwords in it are encrypted. */
+  /** What the operator has granted to a solution, as JSON, in which passwords are encrypted. */
   grants: { solution: string; value: string }
   /** Encrypted with the platform's key. `hosts` is JSON. */
   secrets: { solution: string; name: string; value: string; hosts: string; updated_at: number }
@@ -107,7 +107,7 @@ export interface HostTables extends Tables {
     created_at: number
     last_seen_at: number
   }
-  /** Login pages of PLATFORM_CLOUD as received from the control center; `content` is a `LoginPageAnswer` as JSON. */
+  /** Login pages for PLATFORM_CLOUD as received from the control center; `content` is a `LoginPageAnswer` as JSON. */
   cloud_login_pages: { solution: string; content: string; tag: string | null; source: string; checked_at: number }
 }
 

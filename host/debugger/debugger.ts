@@ -8,7 +8,7 @@ import { httpServer } from '../../base/tls/server.ts'
 import type { DebugSession, Supervisor } from '../../runtime/supervisor.ts'
 import type { DebugTarget, DebugTargets } from './targets.ts'
 
-/** Serves the scripts of this host to Chrome DevTools, with the HTTP and WebSocket protocol of Node's inspector. */
+/** Makes this host's scripts available to Chrome DevTools, with the HTTP and WebSocket protocol of Node's inspector. */
 export interface Debugger {
   /** For example `127.0.0.1:9229`. */
   readonly address: string
@@ -29,7 +29,7 @@ export type DebuggerParts = {
 const ADDRESS = '127.0.0.1'
 /** Allowed `Host` headers. A page that uses DNS rebinding sends its own host name, which is not listed. */
 const OWN_NAMES = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i
-/** Maximum size of a debugger message in bytes; it may contain a changed script. */
+/** Maximum size of a debugger message in bytes. A message may contain a whole changed script. */
 const LONGEST_MESSAGE = 8 * 1024 ** 2
 /** Maximum unread data in bytes; above it, the session is closed. */
 const MOST_UNREAD = 128 * 1024 ** 2

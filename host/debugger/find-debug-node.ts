@@ -32,9 +32,9 @@ const PACKAGE = SOURCE === null ? null : SOURCE.replace('node-', 'node-24-')
 const ANSWER_TIME = 10_000
 
 /**
- * Finds a Node.js 24. Uses `given` if set; otherwise searches the project's packages (a development dependency), the
- * running binary, PATH, then the nvm versions, newest first.
- * @returns problem: what is wrong and what to do
+ * Finds a Node.js 24. Uses `given` if set. Otherwise, it searches the project's packages (a development dependency),
+ * the running binary, PATH, and then the nvm versions, newest first.
+ * @returns the binary, or the problem: what is wrong and what to do
  */
 export async function findDebugNode(
   given: string | undefined,

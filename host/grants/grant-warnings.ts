@@ -2,7 +2,7 @@ import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import type { Settings } from '../config/settings.ts'
 import type { DatabaseGrant, Grants } from './grants.ts'
 
-/** A database as named in grants: the server and the database name on it. */
+/** A database as specified in a grant: the server, and the name of the database on it. */
 export type DatabasePlace = { readonly server: 'embedded' | DatabaseGrant['server']; readonly database: string }
 
 /** The platform's own database and its account there; `embedded` has no account. */

@@ -20,7 +20,7 @@ const MEMORY_FULL = 0.9
 /** Maximum number of entry functions and handlers on the page. */
 const SHOWN_ENTRIES = 15
 
-/** The health page. Its script reloads the content from the same address with `.json`. */
+/** The health page. Its script reloads the content from the same address, with `.json`. */
 export function addHealthPages(pages: PageRouter, router: Router, parts: HealthPageParts): void {
   pages.get('/health', async (ctx, text) => {
     return { template: 'health', heading: text('admin.part.health'), part: 'health', model: await modelOf(ctx, parts) }
@@ -40,7 +40,7 @@ async function modelOf(ctx: Context, { health, maintenance }: HealthPageParts) {
   return {
     ...facts,
     span,
-    // The maintenance state is unknown while the database is down; the page reports the outage instead.
+    // While the database is down, the maintenance state is unknown, and the page reports the outage instead.
     findings: allFindings(report, report.database.ok && (await maintenance.isOn())),
     charts: healthCharts(report, span),
     entries: entries.slice(0, SHOWN_ENTRIES),

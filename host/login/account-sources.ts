@@ -72,7 +72,10 @@ function usersTable(users: Users): FormSource {
     return { kind: 'accepted', login, effects: { ...noEffects(), login }, user }
   }
 
-  /** True if the user is still enabled and has the same password and at least the same permissions as when checked. */
+  /**
+   * True if the user is still enabled, has the same password, and has at least the permissions that they had at the
+   * check.
+   */
   async function isAsBefore(asking: Asking, { login, user: before }: Accepted): Promise<boolean> {
     const user = await users.get(login.uid)
     if (!user?.enabled || user.passwordChangedAt !== before?.passwordChangedAt) return false
@@ -103,7 +106,7 @@ function authenticatorModule(ask: AuthenticatorQuestion): FormSource {
     check: (asking, fields) => ask(asking, queryParams(asking.url, fields), fields),
     recheck: (asking, series) =>
       askAgain(ask, asking, series, { last_login: series.lastLoginAt, ...earlierOf(asking, series) }),
-    // The platform does not know the authenticator's users, so it cannot end their access.
+    // The platform does not know the authenticator's users, so it can't end their access.
     stillHolds: async () => true,
   }
 }

@@ -68,8 +68,9 @@ export function lookOf(
 }
 
 /**
- * Signs in with a login token from the fragment, `index.html#id_token=…`, which browsers don't send to servers (design
- * section 8). A button named `submit` would hide the form's own method.
+ * Signs in with a login token in the fragment of the address, `index.html#id_token=…`, which browsers don't send to
+ * servers (design section 8). It calls the method of the prototype, because a button named `submit` would hide the
+ * form's own.
  */
 const USE_LOGIN_TOKEN = `addEventListener('DOMContentLoaded', () => {
   const [, token] = /^#id_token=([A-Za-z0-9._-]+)$/.exec(location.hash) ?? []

@@ -22,7 +22,7 @@ export type ClientSignIn = {
  */
 export interface ClientSignIns {
   /**
-   * @param signIn `browser`: as `FormTokens.browserOf` returns it for the connection's handshake
+   * @param signIn `browser` is the result of `FormTokens.browserOf` for the connection's handshake
    * @throws ERR_REQUEST_INVALID if user and permissions are too long for a token
    */
   issue(signIn: ClientSignIn & { readonly solution: string; readonly browser: string }): string

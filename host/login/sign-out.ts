@@ -53,7 +53,10 @@ export async function signOut(
   return address
 }
 
-/** Ends the browser's session and remembered login. @returns the id of their sign-in at a provider, or null */
+/**
+ * Ends the browser's session and remembered login.
+ * @returns the id of the session's sign-in at a provider, or null
+ */
 async function endHere(
   ctx: Context,
   solution: string,

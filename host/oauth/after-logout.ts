@@ -7,7 +7,7 @@ export type AfterLogout = {
   readonly target: string | null
   /** A provider at which the user is still signed in, shown on the signed-out page. */
   readonly provider: string | null
-  /** Path and query of the page to sign in again; null for the start page. */
+  /** Path and query of the page on which to sign in again; null for the start page. */
   readonly page: string | null
 }
 

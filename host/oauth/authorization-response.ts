@@ -84,7 +84,7 @@ function checkIssuer(
   throw new OAuthProblem('oauth_token', `the response is from the issuer ${quote(issuer)}, not from ${quote(expected)}`)
 }
 
-/** Accepts any tenant: the ID token names it, and is checked to be consistent. */
+/** Accept any tenant here: the ID token contains the tenant, and is checked for consistency. */
 function isOfTenant(issuer: string, template: string): boolean {
   const [before = '', after = ''] = template.split('{tenantid}')
   const tenant = issuer.slice(before.length, issuer.length - after.length)
@@ -104,7 +104,7 @@ const DENIED = [
   'user_cancelled_login',
   'user_cancelled_authorize',
 ]
-/** Errors in the provider itself, in any of its responses (RFC 6749 section 4.1.2.1). */
+/** Errors within the provider itself, in any of its responses (RFC 6749 section 4.1.2.1). */
 export const PROVIDER_DOWN = ['temporarily_unavailable', 'server_error']
 
 function problemOfError(error: string, description: string | null, { title }: Provider): OAuthProblem {

@@ -26,7 +26,7 @@ export type AuthorizeParts = {
 const OTHER_ACCOUNT = 'other-account'
 
 /**
- * Redirects the browser to the provider, and stores a transaction for its return.
+ * Redirects the browser to the provider, and stores a transaction for the browser's return.
  * @throws OAuthProblem
  */
 export async function authorize(

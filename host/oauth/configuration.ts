@@ -216,7 +216,7 @@ function responseModeOf(
   return mode
 }
 
-/** Without `openid` there is no ID token, so it is added (OpenID Connect Core 3.1.2.1). */
+/** Without `openid` in the scope, the provider sends no ID token, so add it (OpenID Connect Core 3.1.2.1). */
 function scopeOf({ defaultScope }: Settings, row: ProviderRow, refuse: Refuse): string {
   const names = (defaultScope ?? row.scope).split(' ').filter((name) => name !== '')
   if (names.some((name) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name))) {

@@ -32,9 +32,9 @@ const BELIEVED = 10 * 60_000
 /** In ms: the minimum interval between requests for a key set because of unknown keys. */
 const COOL_DOWN = 5000
 /**
- * Rate limit of requests because of unknown keys, for each key set: a burst of `most`, and one more per `regainedEach`
- * ms. Anyone can send tokens with unknown keys. Requests that find the key don't count, so a provider may rotate keys
- * often.
+ * Limits requests that are sent because of unknown keys, for each key set: a burst of `most`, and one more per
+ * `regainedEach` ms. Anyone can send tokens with unknown keys. Requests that find the key don't count, so a provider
+ * may rotate keys often.
  */
 const BUDGET = { most: 2, regainedEach: 60_000 }
 /** Maximum number of cached key sets, for all solutions together. */

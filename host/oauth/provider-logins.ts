@@ -222,7 +222,7 @@ export function createProviderLogins(
   }
 }
 
-/** Looks up logouts in `used_tokens`. The time of the logout is `expires_at` minus `SIGNED_OUT_KEPT`. */
+/** Selects logouts in `used_tokens`. The time of a logout is `expires_at` minus `SIGNED_OUT_KEPT`. */
 async function wasSignedOut(
   db: HostDatabase,
   solution: string,

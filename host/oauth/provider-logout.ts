@@ -91,7 +91,10 @@ export function createProviderLogout(parts: ProviderLogoutParts): ProviderLogout
   }
 }
 
-/** Its query may decide which provider is used (`getOAuthConfig`). Without a query it is the start page. */
+/**
+ * The page's query may determine which provider is used (`getOAuthConfig`). Null for a page without a query, because
+ * the start page does as well.
+ */
 function pageToSignInAgain({ page }: ProviderLoginContent): string | null {
   return page.includes('?') && page.length <= LONGEST_PAGE ? page : null
 }

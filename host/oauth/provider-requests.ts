@@ -22,7 +22,7 @@ export interface ProviderRequests {
    * @throws OAuthProblem `oauth_provider`; `oauth_configuration` if the operator must list the host
    */
   getJson(address: string, seen?: (headers: Readonly<Record<string, string>>) => void): Promise<Record<string, unknown>>
-  /** `fetch` for openid-client. Throws the same errors as `getJson` if there is no response. */
+  /** The `fetch` function for openid-client. Throws the same errors as `getJson` if there is no response. */
   readonly fetch: (address: string, options: ProviderFetch) => Promise<Response>
 }
 

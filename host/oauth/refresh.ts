@@ -30,7 +30,9 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
 
   const isFresh = ({ refreshedAt }: ProviderLogin) => refreshedAt + limits.REMEMBER_GRACE > now()
 
-  /** Providers that rotate refresh tokens treat a second use as theft, so only one of several tabs may ask. */
+  /**
+   * Providers that rotate refresh tokens treat a second use as theft, so only one of several tabs may ask the provider.
+   */
   async function claim(id: string): Promise<ProviderLogin | null> {
     for (;;) {
       const login = await logins.find(id)
@@ -80,7 +82,7 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
     return content?.claims ?? null
   }
 
-  /** Concurrent requests share the result, also a failure; otherwise each would wait for it in turn. */
+  /** Concurrent requests share the result, including a failure. Otherwise, each would wait for it in turn. */
   const underWay = new Map<string, Promise<Claims | null>>()
   return (id) => {
     const known = underWay.get(id)

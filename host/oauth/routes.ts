@@ -113,7 +113,8 @@ export function addOAuthRoutes(
     const marks = parameters.getAll('from')
     const source = sourceOfPost(ctx, arrival.serverUrl)
     // Only forms from our own pages are used, since browsers send our cookies with them. If the browser does not send
-    // the form's origin, `from` marks our own forms; a forged mark is harmless without the transaction's cookie.
+    // the form's origin, the field `from` marks our own forms. A forged mark is harmless without the transaction's
+    // cookie.
     const isOwn = source === 'same-origin' || (source === 'unknown' && marks.length > 0)
     if (!isOwn) {
       const nonce = createNonce()

@@ -11,11 +11,14 @@ import type { ProviderRequests } from './provider-requests.ts'
 
 /**
  * The steps of a test, in order: the settings are complete, the discovery document is valid, the endpoints are known,
- * the keys can be fetched, the secret may go to the provider, the clocks agree.
+ * the keys can be fetched, the secret may be sent to the provider, and the clocks agree.
  */
 export type TestStepName = 'settings' | 'discovery' | 'endpoints' | 'keys' | 'secret' | 'clock'
 
-/** `skipped`: it does not apply, or an earlier step failed; `message` says which, and never contains a secret. */
+/**
+ * `skipped` means that the step does not apply, or that an earlier step failed. `message` says which, and never
+ * contains a secret.
+ */
 export type TestStep = {
   readonly step: TestStepName
   readonly result: 'ok' | 'failed' | 'skipped'

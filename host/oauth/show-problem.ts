@@ -58,8 +58,8 @@ export async function showProblem(
   }
   const failedUrl = configuration === null ? await chooser.fallbackOf(solution) : configuration.loginFailedUrl
   const target = failedUrl === null ? null : new URL(failedUrl, serverUrl)
-  // If this browser did not start the sign-in, it is not redirected, so that a forged link can't send users elsewhere.
-  // The solution's own page would start the sign-in again, in an endless loop.
+  // Don't redirect a browser that did not start the sign-in, so that a forged link can't send users elsewhere. Also,
+  // the solution's own page would start the sign-in again, in an endless loop.
   const isLoop = target?.href.startsWith(`${serverUrl}/solution/${solution.name}/index.html`)
   if (target !== null && !isLoop && problem.code !== 'oauth_expired') {
     target.searchParams.set('error', problem.code)

@@ -36,7 +36,7 @@ const LONGEST_TOKEN = 32 * 1024
 const LONGEST_KID = 200
 /**
  * Header parameters that contain or link to a key, or change how the token is parsed (RFC 7515 section 4.1, RFC 7797).
- * `crit` is always refused, since no extension is supported here.
+ * `crit` is always rejected, since no extension is supported here.
  */
 const REFUSED_PARAMETERS = ['jwk', 'jku', 'x5u', 'crit', 'b64']
 

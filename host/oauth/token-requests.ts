@@ -190,7 +190,7 @@ async function withProblems<T>(registration: Registration, ask: () => Promise<T>
   }
 }
 
-/** RFC 6749 section 5.2, and GitHub's own. */
+/** Error codes from RFC 6749 section 5.2, and GitHub's own codes. */
 const REFRESH_REFUSED = ['invalid_grant', 'bad_refresh_token']
 
 /** Errors in the registration, and so in the settings (RFC 6749 section 5.2). */

@@ -8,7 +8,7 @@ import type { HostDatabase } from '../database/tables.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import type { Provider } from './provider.ts'
 
-/** A sign-in in progress: what the host needs when the browser returns from the provider. */
+/** A sign-in in progress: the data that the host needs when the browser returns from the provider. */
 export type Transaction = {
   /** This id is also sent as the parameter `state`. A cookie binds the transaction to the browser. */
   readonly id: string

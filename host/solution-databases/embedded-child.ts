@@ -32,8 +32,8 @@ export const EMBEDDED_MAIN = new URL('./embedded-process.ts', import.meta.url)
 /** Startup timeout in ms. A process that has not opened its file by then never will. */
 export const READY_TIME = 10_000
 /**
- * CPU time in ms after which a process is replaced between two queries. The kernel kills it after this time plus
- * one query. If the host is killed during an endless query, only this limit stops the process.
+ * CPU time in ms after which a process is replaced, between two queries. The kernel kills it after this time plus the
+ * time of one query. If the host is killed during an endless query, only the kernel's limit stops the process.
  */
 export const CPU_TIME = 60_000
 /**

@@ -114,7 +114,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     const before = now() - IDLE_TIME
     for (const [solution, one] of embedded) {
       if ((one.idleSince() ?? Number.POSITIVE_INFINITY) >= before) continue
-      // Removed only when its process has exited, so that no two processes ever open one file.
+      // Remove the file only after its process has exited, so that no two processes ever open the same file.
       if (one.pid() === null) embedded.delete(solution)
       else one.close()
     }

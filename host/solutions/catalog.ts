@@ -22,7 +22,10 @@ export interface Catalog {
 const BELIEVED = 500
 /** Timeout in ms for checking the active version in the database. It is short, because the login page waits for it. */
 const PATIENCE = 2000
-/** Maximum size of cached solutions, in characters of their JSON. Idle solutions cost only their row. */
+/**
+ * Maximum size of cached solutions, in characters of their JSON. Solutions that are evicted from the cache remain in
+ * the database.
+ */
 const KEPT_SIZE = 64 * 1024 ** 2
 
 export function createCatalog(
@@ -34,7 +37,7 @@ export function createCatalog(
   /** Least recently used first. */
   const kept = new Map<string, Kept>()
   let keptSize = 0
-  /** Loads in progress, shared by waiting requests. `changed` makes the next request load again. */
+  /** Loads in progress, shared by waiting requests. After a call of `changed`, the next request loads again. */
   const loading = new Map<string, Promise<ActiveSolution | null>>()
 
   function load(name: string): Promise<ActiveSolution | null> {

@@ -38,7 +38,7 @@ export async function sendMedia(
   if (ctx.method === 'HEAD') return
   const pieces = store.mediaContent(solution.name, solution.facts.sha256, path, file.size)
   const content = Readable.from(pieces, { objectMode: true, highWaterMark: 1 })
-  // Wait for the first piece: its errors can still be answered with an error status.
+  // Wait for the first piece, because its errors can still be reported with an error status.
   await once(content, 'readable')
   ctx.body = content
 }

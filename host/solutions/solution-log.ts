@@ -71,10 +71,10 @@ const MAX_WAITING = 20_000
 /** SQL Server allows at most 2,100 parameters in a statement. */
 const ROWS_OF_INSERT = 150
 
-/** Lines scanned per call, and lines read together: the host does other work between reads. */
+/** Maximum lines scanned per call, and lines read per query. Between queries, the host does other work. */
 const LOOKED_AT = 20_000
 const READ_AT_ONCE = 1000
-/** Limits the load that a solution that writes many lines causes on the database. */
+/** Maximum lines to scan when counting errors, which limits the load on the database. */
 export const COUNTED = 5000
 
 type Row = ReturnType<typeof rowOf>
@@ -101,7 +101,7 @@ export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => n
     return writing
   }
 
-  /** The database write failed: requeues the rows for the next batch, as far as there is room. */
+  /** If the database write failed, puts the rows back in the queue for the next batch, as far as there is room. */
   function keepForLater(rows: Row[]): void {
     const room = Math.max(0, MAX_WAITING - waiting.length)
     dropped += Math.max(0, rows.length - room)

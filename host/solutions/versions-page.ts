@@ -41,7 +41,7 @@ export function addVersionsPages(pages: PageRouter, parts: VersionsPageParts): v
   })
 }
 
-/** The versions named in the address; by default the active version and the newest other one, older first. */
+/** The versions named in the address, older first. By default, they are the active version and the newest other one. */
 function chosenVersions(ctx: Context, versions: readonly VersionSummary[], active: string | null) {
   const named = (parameter: 'from' | 'to') => Sha256.safeParse(queryText(ctx, parameter)).data
   const other = versions.find(({ sha256 }) => sha256 !== active)

@@ -15,7 +15,7 @@ export interface LogRecords {
 
 /** @see https://opentelemetry.io/docs/specs/otel/logs/data-model/#field-severitynumber */
 const SEVERITIES = { debug: 5, info: 9, warn: 13, error: 17, fatal: 21 } as const
-/** By pino's level numbers. */
+/** Keyed by pino's level numbers. */
 const LEVELS: Readonly<Record<number, keyof typeof SEVERITIES>> = {
   20: 'debug',
   30: 'info',

@@ -62,7 +62,10 @@ export type RequestFacts = {
  * is passed to sandbox processes or sent with outbound requests.
  */
 export interface Spans {
-  /** Runs the work of one request; `work` calls its parameter to set the span's route and further attributes. */
+  /**
+   * Runs the work of one request. `work` calls the function that it receives to set the span's route and further
+   * attributes.
+   */
   request<T>(
     facts: RequestFacts,
     work: (

@@ -29,7 +29,7 @@ const event = <Type extends string, Value extends z.ZodType>(type: Type, value: 
 
 /** User actions. They are also checked against the client's view: see `isShown` and `isEnabled`. */
 const BrowserEvent = z.discriminatedUnion('type', [
-  /** A button or link was pressed (null), or a table row was opened (its id). */
+  /** A button or link was pressed (the value is null), or a table row was opened (the value is its id). */
   event('onAction', RowId.nullable()),
   /** An input's new value; null if it is empty, or not a valid number or date. */
   event('onElementDataChange', z.union([z.string().max(MAX_VALUE), z.number(), z.boolean(), z.null()])),
@@ -80,16 +80,16 @@ export type NumberedFrame = Exclude<BrowserFrame, { kind: 'hello' }>
 
 export type HostFrame =
   /**
-   * The answer to the browser's hello. `seq`: the highest event number of this page that was handled, 0 for none.
-   * `isNew`: the named client no longer exists and a new one was opened, so earlier work is lost and not resent. True
-   * for a new tab too, but not for a duplicated tab, whose original client continues.
+   * The answer to the browser's hello. `seq` is the highest event number of this page that was handled; 0 for none.
+   * `isNew` means that the named client no longer exists and a new one was opened, so earlier work is lost and not
+   * resent. It is also true for a new tab, but not for a duplicated tab, whose original client continues.
    */
   | { readonly kind: 'hello'; readonly client: string; readonly seq: number; readonly isNew: boolean }
   /** The client's sandbox process ended and the client was reopened. Unhandled events are lost. A form follows. */
   | { readonly kind: 'reopened' }
   /**
    * Only on a live host: the client switched to another version of the solution, which handles the pending events. A
-   * form follows. `style`: the address of the version's style sheet, or null.
+   * form follows. `style` is the address of the version's style sheet, or null.
    */
   | { readonly kind: 'renewed'; readonly style: string | null }
   /** Only on a live host: replaces the report of `solhost dev` above the page. */
@@ -99,13 +99,15 @@ export type HostFrame =
   /** The shown form; sent again after a reconnect or a language change. */
   | { readonly kind: 'form'; readonly seq: number; readonly html: string; readonly title: string }
   | { readonly kind: 'message'; readonly text: string; readonly level: MessageLevel }
-  /** Focuses the element's control: the first one to correct before the form can be submitted. */
+  /** Focuses the control of an element, namely the first one to correct before the form can be submitted. */
   | { readonly kind: 'focus'; readonly element: string }
   /** Work is running that no event from this browser started. */
   | { readonly kind: 'busy' }
   /** All events up to `seq` are handled, and nothing is running. */
   | { readonly kind: 'idle'; readonly seq: number }
-  /** Navigates to another address, already checked (http, https, mailto or a path on the same server). */
+  /**
+   * Navigates to another address, which has already been checked (http, https, mailto or a path on the same server).
+   */
   | { readonly kind: 'go'; readonly href: string; readonly target?: string }
   /** A login form signed a user in: the page posts the token to its own address, which creates the session. */
   | { readonly kind: 'sign-in'; readonly token: string }

@@ -17,7 +17,7 @@ export type SolutionListModel = {
 export type SignedOutModel = {
   readonly solution: { readonly title: string }
   readonly signInHref: string
-  /** The provider where the user may still be signed in, because it has no sign-out. */
+  /** The provider at which the user may still be signed in, because it offers no sign-out. */
   readonly provider?: string | null | undefined
 }
 
@@ -178,8 +178,8 @@ export function fragmentPage(frame: PageFrame, model: FragmentModel): string {
 }
 
 /**
- * Answers a POST from a provider's page, which lacks our SameSite=Lax cookies: posts the same fields again from our own
- * origin, with the field `from=form_post`. Without script the user presses the button.
+ * Responds to a POST from a provider's page, which lacks our SameSite=Lax cookies: the page posts the same fields again
+ * from our own origin, with the field `from=form_post`. Without scripts, the user presses the button.
  * @see design section 7
  */
 export function repostPage(frame: PageFrame, model: RepostModel): string {

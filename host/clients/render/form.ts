@@ -123,8 +123,8 @@ function renderPlace(place: Place, parts: Parts): Markup {
   const one = shown(place, parts.view, parts.context)
   const { type } = place.element
   const isSeen = isVisible(place.element, parts.view)
-  // Scripts show results in labels. Screen readers don't announce text that appears in a hidden element, so labels
-  // stay.
+  // Never hide labels: scripts show results in them, and screen readers don't announce text that appears in a hidden
+  // element.
   const own = attributes(type === 'label' ? { 'aria-live': 'polite' } : { hidden: !isSeen })
   return html`<div class="element is-${type}" id="${one.id}"${own}>${isSeen && renderContent(one, parts)}</div>`
 }
@@ -177,8 +177,8 @@ function renderPanel(one: Shown<PanelElement>, parts: Parts): Markup {
 }
 
 /**
- * The tabs pattern of WAI-ARIA: one Tab stop, arrow keys move between tabs. Closed tabs are in the page but hidden, so
- * they open immediately and keep what was typed.
+ * The tabs pattern of WAI-ARIA: there is one Tab stop, and arrow keys move between tabs. Closed tabs are on the page
+ * but hidden, so they open immediately and keep what the user typed.
  */
 function renderTabs(one: Shown<TabsElement>, parts: Parts): Markup {
   const { id, element, context, isEnabled } = one

@@ -46,7 +46,7 @@ type Asking = { readonly begun: number; readonly read: Promise<void>; readonly d
 const ASK_EVERY = 60_000
 /** In ms: how long a visitor waits for a newer page if there is an older one. */
 const PATIENCE = 1000
-/** In ms: how long a visitor waits for the first page. It takes a request, and a process that compiles the page. */
+/** In ms: how long a visitor waits for the first page, which requires a request and a process to compile the page. */
 const FIRST_PATIENCE = 8000
 /** Maximum pages cached in memory; the others are in the database. */
 const MOST_HELD = 200

@@ -8,7 +8,9 @@ import type { TakenFile } from './taken-file.ts'
 
 const KeptState = z.object({
   environment: z.uuid(),
-  /** `storedHash` of the token in use when it was accepted, and the key that signed it. */
+  /**
+   * `storedHash` of the token that was in use when the statement was accepted, and the key that signed the statement.
+   */
   token: z.string(),
   key: z.string(),
   /** The last accepted statement. */
@@ -35,7 +37,7 @@ export type KeptState = z.infer<typeof KeptState>
 export interface KeptStates {
   /** @returns null if no statement was ever accepted, or the stored one is unreadable; `taken` is stored separately */
   get(): Promise<KeptState | null>
-  /** The same, cached for at most 1 s; changes on this node apply immediately. */
+  /** The same state, cached for at most 1 s; changes on this node apply immediately. */
   getBriefly(): Promise<KeptState | null>
   put(state: KeptState): Promise<void>
   /**

@@ -77,7 +77,10 @@ async function saveOAuth(form: HTMLFormElement): Promise<void> {
   location.reload()
 }
 
-/** Stored before the settings refer to it: users who sign in meanwhile get either both or the old ones. */
+/**
+ * Store the secret before the settings that refer to it, so that users who sign in in the meantime get either both or
+ * the old ones.
+ */
 async function putSecret(form: HTMLFormElement, secret: WrittenSecret | null): Promise<Problem | null> {
   if (secret === null) return null
   const { name, value, hosts } = secret
