@@ -12,7 +12,7 @@ const CLIENTS = Number(process.env.BENCH_CLIENTS ?? 500)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 6)
 /** Duration of each part of a round, in ms. */
 const PART = 4000
-/** Interval between clicks in ms, over all open clients, whether or not the previous click was answered. */
+/** Interval between clicks in ms, over all open clients, whether or not the previous click got a response. */
 const DUE_EVERY = 20
 /** Number of clients that sign in and open concurrently. */
 const AT_ONCE = 8
@@ -132,7 +132,7 @@ async function open(host: RealHost, username: string): Promise<ClientPage> {
   return openClient(host.url, NAME, visitor)
 }
 
-/** Response times in ms. @throws Error if a click is not answered */
+/** Response times in ms. @throws Error if a click gets no response */
 async function clicks(pages: readonly ClientPage[], milliseconds: number): Promise<number[]> {
   const times: number[] = []
   const running: Promise<void>[] = []

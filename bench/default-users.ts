@@ -7,7 +7,7 @@ export const PASSWORD = 'seven green tractors'
 /** Rows per INSERT. */
 const AT_ONCE = 100
 
-/** A user name; users of kind `strange` do not exist. All names have the same length. */
+/** A username; users of kind `strange` do not exist. All names have the same length. */
 export function nameOf(kind: 'member' | 'strange', number: number): string {
   return `${kind === 'member' ? 'member  ' : 'stranger'} ${String(number).padStart(6, '0')}`.replaceAll(' ', '-')
 }

@@ -5,7 +5,7 @@ import { openLoginPage, type RealHost, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, pause, percentile } from './rounds.ts'
 
-/** What the hostile solutions do at each login. The third crashes V8, which terminates its process. */
+/** The scripts that the hostile solutions run at each login. The third crashes V8, which terminates its process. */
 const HOSTILE = {
   spins: 'for (;;);',
   allocates: "const kept = []; for (;;) kept.push({ n: kept.length, s: 'x' + kept.length })",
@@ -22,7 +22,7 @@ const EVER_NEW: Numbers = { spins: 4, allocates: 20, crashes: 30 }
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 4)
 /** Duration of each half of a round, in ms. */
 const HALF = 5000
-/** Interval between the neighbour's logins in ms, whether or not the previous one was answered. */
+/** Interval between the neighbour's logins in ms, whether or not the previous one got a response. */
 const DUE_EVERY = 20
 
 /** Number of responses per kind and status. */
@@ -33,7 +33,7 @@ type Form = { readonly url: string; readonly headers: Record<string, string>; re
 /**
  * Measures logins of a healthy solution, alone and beside three hostile solutions on the same host (a separate process
  * with default settings). Each hostile solution always has a call running. A login's time counts from when it was due,
- * so slow answers do not reduce the number of measurements. Percentiles are over the logins of all rounds, since a
+ * so slow responses don't reduce the number of measurements. Percentiles are over the logins of all rounds, since a
  * median of rounds would hide the worst one. The client runs at a higher priority where the system allows it: it
  * represents browsers on other machines, which hostile scripts cannot slow down.
  */
@@ -62,7 +62,7 @@ async function measureBeside(numbers: Numbers, work: string, atMost: number | nu
       const hostility = startHostility(host, numbers, ends)
       beside.push(...(await logins(good, HALF)))
       await hostility.stop()
-      // Let the hostile calls' aftermath finish before the next round.
+      // Waits until work left by the hostile calls has finished, before the next round.
       await pause(1000)
     }
     return rowsOf({ work, atMost }, alone, beside, ends)

@@ -25,7 +25,7 @@ export type RealHost = {
     manifest: { readonly name: string; readonly authenticator: string },
     files?: Readonly<Record<string, string>>,
   ) => Promise<void>
-  /** The response to a GET request of the admin API; the path is below `/admin/api/`. */
+  /** Returns the response to a GET request to the admin API; the path is relative to `/admin/api/`. */
   readonly askAdmin: (path: string) => Promise<unknown>
   readonly signal: (signal: 'SIGUSR2') => void
   readonly stop: () => Promise<void>

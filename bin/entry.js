@@ -7,7 +7,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /**
  * @param {string} name path without extension, such as `cli/entry`
- * @returns {string} absolute path; Node.js does not strip types below `node_modules`, so packages have JavaScript
+ * @returns {string} absolute path; Node.js does not strip types in `node_modules`, so packages contain JavaScript
  */
 export function entry(name) {
   const source = join(root, `${name}.ts`)

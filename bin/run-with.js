@@ -43,9 +43,8 @@ export function runWithFittingNode(args, options = {}) {
 /**
  * A child may take long to exit, but it still responds (base/terminal/launcher.ts).
  * @param {import('node:child_process').ChildProcess} child
- * @param {number} patience in ms void} asks the child once, and kills it if it does not answer =>
- * @returns {() => void} pings the child once, and kills it if it doesn't respond => void} asks the child once, and
- * kills it if it does not answer
+ * @param {number} patience in ms
+ * @returns {() => void} pings the child once, and kills it if it doesn't respond
  */
 function watchChild(child, patience) {
   let timer

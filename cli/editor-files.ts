@@ -13,7 +13,7 @@ const TEST_TYPES = new URL('../host/solution-tests/api.d.ts', import.meta.url)
 
 /**
  * Files that enable completion and type checks in an editor. They are not part of the bundle.
- * @param files those of the solution, by path
+ * @param files the solution's files, by path
  */
 export function editorFiles(files: ReadonlyMap<string, Buffer>): Map<string, string> {
   return new Map(Object.entries(MAKERS).map(([name, make]) => [name, make(files)]))

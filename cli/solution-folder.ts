@@ -111,7 +111,7 @@ function namesBelow(path: string): string[] {
 }
 
 /**
- * Chosen here: links are refused, even within the folder. A bundle contains only regular files, and a link in a
+ * Chosen here: links are rejected, even within the folder. A bundle contains only regular files, and a link in a
  * stranger's folder could send one of the reader's files to a host.
  */
 function nameOf(entry: Dirent, folder: string): string {

@@ -216,7 +216,7 @@ function formTypes({ place, path, text }: FileOf<'form'>, scripts: readonly File
   ]
 }
 
-/** Name and type of each element. An unfinished form can have any shape. */
+/** Returns each element's name and type. An unfinished form can have any shape. */
 function elementsIn(form: unknown): [string, string][] {
   if (!hasBoundedDepth(form)) return []
   try {

@@ -75,7 +75,8 @@ export async function openUserDirectory(
     list,
     async find(username) {
       const key = usernameKey(username)
-      // A user with exactly this name is usually the first with this prefix; sort orders of databases can differ.
+      // The user with exactly this name is usually the first with this prefix, but databases can have different sort
+      // orders.
       for await (const user of list(username)) if (usernameKey(user.username) === key) return user
       const text = `The host has no user "${printable(username)}".`
       throw new CommandError('failed', `${text} Run "${SOLHOST} users list ${url.origin}" to see the users.`)

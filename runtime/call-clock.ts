@@ -24,7 +24,7 @@ export interface CallClock {
 
 /**
  * @param allowed in ms
- * @param now a clock in ms; where scripts are debugged, it stops while a debugger pauses them
+ * @param now a clock in ms; if scripts are debugged, it stops while a debugger pauses them
  */
 export function createCallClock(allowed: number, now: () => number = () => performance.now()): CallClock {
   let startedAt: number | null = null

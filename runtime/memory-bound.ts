@@ -20,7 +20,7 @@ export type MemoryState = {
 
 /** Measures how much memory the host and all its processes may use in total, and how much they use. */
 export interface MemoryBound {
-  /** @param processes those of the pool that count as more or less than they use, see there */
+  /** @param processes the pool's processes, including those that count as more or less than they currently use */
   measure(processes: PoolProcesses): MemoryState
   /**
    * Whether the host's own heap is nearly full. Ending processes does not free any of it, and Node exits when it is

@@ -13,7 +13,7 @@ export type SolutionFacts = {
   /** Texts by locale (`default`, `nl`, `nl-BE`), of main and its modules combined. */
   readonly texts: Tables
   readonly forms: readonly string[]
-  /** The forms of main and its modules by name, as available in a client: without those of authenticators. */
+  /** The forms of main and its modules by name, as available in a client: without forms of authenticators. */
   readonly definitions: ReadonlyMap<string, FormDefinition>
 }
 

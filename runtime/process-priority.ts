@@ -10,8 +10,8 @@ const BEHIND = 10
 const AGAIN_AFTER = 150
 
 // If the kernel groups processes by session (sched_autogroup), each group has a niceness, and only that one counts
-// relative to other sessions. Each sandbox process is a session. A group's niceness can be lowered again; that of a
-// process only by root.
+// relative to other sessions. Each sandbox process is a session. Any user can lower a group's niceness again, but only
+// root can lower a process's.
 
 /** Runs a starting process at a low priority until `bringForward`, so that it doesn't slow down those in use. */
 export function startBehind(pid: number): void {
@@ -32,7 +32,7 @@ export function setBack(pid: number): void {
   }
 }
 
-/** @returns false if the process has exited, or the system has no such groups or refuses for now */
+/** @returns false if the process has exited, the system has no such groups, or it temporarily refuses the change */
 function setGroup(pid: number, niceness: number): boolean {
   try {
     writeFileSync(`/proc/${pid}/autogroup`, `${niceness}`)

@@ -91,7 +91,7 @@ export type UploadFiles = {
     readonly source: string
   }[]
   readonly loginTemplate: { readonly file: string; readonly source: string } | null
-  /** Paths below `media/`. */
+  /** Paths in `media/`. */
   readonly media: readonly string[]
   /** The permissions that the manifests list; null if none lists any. */
   readonly permissions: readonly string[] | null

@@ -212,7 +212,7 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): Sandbo
     try {
       if (!reader.push(chunk)) kill()
     } catch (error) {
-      // A message of a compromised process must not crash the host.
+      // A message from a compromised process must not crash the host.
       const place = (error as Error).stack?.split('\n').find((line) => line.startsWith('    at '))
       process.emitWarning(
         `a sandbox process was terminated because its message could not be handled (${place?.trim()})`,

@@ -20,7 +20,7 @@ export type AccountRows<Row extends AccountRow> = {
   readonly replaceHash: (row: Row, stronger: string) => Promise<unknown>
 }
 
-/** Checks the passwords of one kind of account: the users of a host, or those of a solution. */
+/** Checks the passwords for one kind of account: a host's users or a solution's users. */
 export interface PasswordCheck<Row extends AccountRow> {
   /**
    * Checks a sign-in and records the result. Unknown (undefined), disabled and password-less accounts take as long as a

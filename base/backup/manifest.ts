@@ -19,7 +19,7 @@ const Part = z.strictObject({
 
 const Manifest = z.strictObject({
   format: z.literal(FORMAT),
-  /** What was backed up; absent: a platform. */
+  /** The service that was backed up; absent: a platform. */
   of: z.literal('control center').optional(),
   /** The version of Solhost that wrote the backup. */
   solhost: z.string().max(100),

@@ -3,7 +3,7 @@ import type { Loadable } from '../../runtime/supervisor.ts'
 import { clientForms, type PreparedSolution } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 
-/** The active version of a solution, ready to answer requests. */
+/** The active version of a solution, ready to serve requests. */
 export type ActiveSolution = PreparedSolution & {
   readonly name: string
   readonly title: string

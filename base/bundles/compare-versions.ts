@@ -19,7 +19,7 @@ export type ChangedFile = {
   /** Size in bytes; null if the file does not exist in that version. */
   readonly fromBytes: number | null
   readonly toBytes: number | null
-  /** The changes of a text file; null if it is not text, or `isTooMuch`. */
+  /** The changes in a text file; null if it is not text, or if `isTooMuch`. */
   readonly hunks: readonly Hunk[] | null
   /** Too many changes: the lines were not compared, or some hunks are missing. */
   readonly isTooMuch: boolean

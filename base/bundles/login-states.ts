@@ -4,10 +4,10 @@ import type { LoginPage } from './login-page.ts'
 type LoginState = Pick<LoginPage, 'status' | 'failed'> & { readonly notice?: { readonly key: string } }
 
 /**
- * Every state of the login page, at sign-in and in the preview of the admin pages.
+ * Every state of the login page, at sign-in and in the preview on the admin pages.
  *
  * - `first`: before the first attempt; `passwordChanged`: the same, after a password change.
- * - `refused`: the credentials were refused; `outcome`: the script failed to return a result.
+ * - `refused`: the credentials were rejected; `outcome`: the script failed to return a result.
  * - `throttled`, `busy`, `unavailable`: too many attempts, the host is busy, the database is unreachable.
  * - `expired`: the hidden token was missing or wrong.
  * - `cloudAway`, `cloudRefused`, `verify`: for PLATFORM_CLOUD; the control center is unreachable, does not know the

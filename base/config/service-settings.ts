@@ -2,7 +2,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { DatabaseSettings } from '../database/open.ts'
 import type { LogLevel } from './properties.ts'
 
-/** The files of a certificate, and the password of its key. */
+/** A certificate's files, and the password for its key. */
 export type CertificateSource = {
   readonly file: string
   readonly passphrase: string

@@ -7,8 +7,8 @@ export const SHORT_ANSWER = 4000
 const RETRY_AFTER = 5
 
 /**
- * Rejects if the database does not answer in time: a hung server, or one that the network lost, returns no error. The
- * query is not cancelled and keeps running, so running it twice must be harmless.
+ * Rejects if the database does not respond in time: a hung server, or one that is no longer reachable, returns no
+ * error. The query is not cancelled and keeps running, so running it twice must be harmless.
  * @throws ERR_DATABASE_UNREACHABLE
  */
 export async function answeredWithin<T>(milliseconds: number, answer: Promise<T>): Promise<T> {

@@ -137,7 +137,7 @@ type Listener = (...values: unknown[]) => void
 
 /**
  * Kysely prints connection errors. They are suppressed here because the caller gets them, and the pool validates each
- * connection before use. For a refused login the driver reports only the last message, so the error numbers that the
+ * connection before use. For a failed login, the driver reports only the last message, so the error numbers that the
  * server sent are added.
  */
 function tellingConnection(connection: Connection): Connection {

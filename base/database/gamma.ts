@@ -106,7 +106,7 @@ function tlsOf(verify: boolean): { rejectUnauthorized: boolean; verifyIdentity: 
 const PREPARE =
   "set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', " +
   "session transaction_isolation = 'READ-COMMITTED', session time_zone = '+00:00'"
-/** MariaDB before 11.1 uses another variable name. */
+/** MariaDB versions before 11.1 use a different variable name. */
 const PREPARE_OLDER = PREPARE.replace('transaction_isolation', 'tx_isolation')
 
 type Callback<T> = (error: unknown, result: T) => void

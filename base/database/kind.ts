@@ -33,7 +33,7 @@ export type ColumnTypes = {
 }
 
 /**
- * Why a server cannot be used: it is unreachable, it refuses the account, the database is missing, the account lacks
+ * Why a server cannot be used: it is unreachable, it rejects the account, the database is missing, the account lacks
  * permissions, or TLS is not offered or its certificate cannot be trusted.
  */
 export type Failure = 'away' | 'account' | 'no-database' | 'rights' | 'tls'
@@ -120,7 +120,10 @@ export function isNetworkError(error: unknown): boolean {
   return AWAY.has((error as { code?: unknown } | null)?.code)
 }
 
-/** Node.js error codes for a certificate that cannot be trusted: those of OpenSSL's checks, and a wrong host name. */
+/**
+ * Node.js error codes for a certificate that cannot be trusted: the codes from OpenSSL's checks, and the one for a
+ * wrong host name.
+ */
 const CERTIFICATE = /_CERT|CERT_|^ERR_TLS_|UNABLE_TO_VERIFY|^ERR_SSL_/
 
 /** Whether the certificate or the encryption failed. */

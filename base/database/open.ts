@@ -43,8 +43,8 @@ export function serverFor({ databaseServers }: Pick<DatabaseSettings, 'databaseS
  * Opens the platform's database and migrates its schema. On a server, creates the database if it is missing and the
  * account may do so. Hosts that start at the same time wait for each other.
  * @param where a string is the home of an embedded database
- * @param migrations of the tables it contains; the platform's come first
- * @throws ERR_DATABASE_UNREACHABLE if the server is unreachable or refuses the account, or the database is missing
+ * @param migrations for the tables it contains; the platform's come first
+ * @throws ERR_DATABASE_UNREACHABLE if the server is unreachable or rejects the account, or the database is missing
  * @throws ERR_DATABASE_VERSION if a newer version of the platform wrote it
  */
 export async function openDatabase(

@@ -15,7 +15,7 @@ import { createNonce, stateOf } from './request.ts'
 export type ErrorOptions = {
   /** See `HostOptions`: error pages that a new version of the solution may fix reload every second. */
   readonly isLive?: boolean | undefined
-  /** Renders the error page; the default doesn't know the user. */
+  /** Renders the error page. The default page doesn't depend on the user. */
   readonly page?: (ctx: Context, frame: PageFrame, model: ErrorModel) => string
 }
 

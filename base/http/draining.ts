@@ -55,7 +55,7 @@ export function endKeptConnections({ isReady }: Pick<Draining, 'isReady'>): Midd
   return (ctx, next) => {
     if (isReady()) return next()
     if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
-    // Announces that no further requests are accepted (RFC 9113, section 6.8); those in progress are answered.
+    // Announces that no further requests are accepted (RFC 9113, section 6.8); those in progress still get a response.
     else (ctx.req as typeof ctx.req & Pick<Http2ServerRequest, 'stream'>).stream.session?.close()
     return next()
   }

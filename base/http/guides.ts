@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '': 'text/plain; charset=utf-8',
 }
 
-/** Serves the docs below `/guides/`, without sign-in: they are the same on every host. */
+/** Serves the docs under `/guides/`, without sign-in, since they are the same on every host. */
 export function addGuideRoutes(router: Router, site: string = SITE): void {
   const files = filesOf(site)
   router.get('/guides/*path', async (ctx, next) => {

@@ -17,7 +17,7 @@ const refused = new WeakMap<IncomingMessage, string>()
 const openRequests = new WeakMap<Socket, number>()
 
 /**
- * Whether the request is for a WebSocket. Any other upgrade, such as h2c, is ignored and answered as a plain request.
+ * Whether the request is for a WebSocket. Any other upgrade, such as h2c, is ignored and handled as a plain request.
  */
 export function asksForWebSocket(request: IncomingMessage): boolean {
   return request.method === 'GET' && /^websocket$/i.test(request.headers.upgrade ?? '')
@@ -46,7 +46,7 @@ function whyRefused({ headers, socket }: IncomingMessage): string | null {
   return null
 }
 
-/** Handles every request that is not a handshake. Those that `takesUpgrade` refused get a 400. */
+/** Handles every request that is not a handshake. Those that `takesUpgrade` rejected get a 400. */
 export function requestListener(app: Koa): RequestListener {
   const handle = app.callback()
   return (request, response) => {

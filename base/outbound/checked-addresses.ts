@@ -74,7 +74,7 @@ function addressesOfMachine(): readonly string[] {
   return Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address))
 }
 
-/** @throws TypeError for entries that the settings' validation would have refused */
+/** @throws TypeError for entries that the settings' validation would have rejected */
 function listedPlace(entry: string): string {
   const read = readHostPort(entry)
   if (read === null || read.port === null) throw new TypeError(`"${entry}" is not host:port`)

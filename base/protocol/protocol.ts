@@ -122,7 +122,10 @@ const ReportedFault = z.object({
   column: z.int().min(0).optional(),
 })
 
-/** The result for one solution of a desired state. `code` and `faults` are those of an upload (design section 7). */
+/**
+ * The result for one solution of a desired state. `code` and `faults` have the same form as for an upload (design
+ * section 7).
+ */
 export const SolutionResult = z.object({
   name: SolutionName,
   sha256: Sha256,

@@ -44,7 +44,9 @@ export function namesNotCovered(x509: X509Certificate, names: readonly string[])
   })
 }
 
-/** The host names of `PUBLIC_URL` and `SOLUTION_ORIGIN`; for the latter, that of a solution called "name". */
+/**
+ * Returns the host names in `PUBLIC_URL` and `SOLUTION_ORIGIN`; for the latter, the one for a solution called "name".
+ */
 export function publicNames(settings: {
   readonly publicUrl: URL | null
   readonly solutionOrigin: { readonly suffix: string } | null

@@ -69,8 +69,8 @@ async function newest({ api, url, name, path }: Log, count: number): Promise<Log
 }
 
 /**
- * Never returns: reconnects when the host becomes unreachable. Throws if the first connection fails or the host
- * refuses.
+ * Never returns: reconnects when the host becomes unreachable. Throws if the first connection fails or the host denies
+ * access.
  */
 async function follow(log: Log, count: number, show: (line: LogLine) => void, terminal: Terminal): Promise<never> {
   let last = 0

@@ -111,14 +111,14 @@ function needTestFiles({ path, shown }: SolutionFolder): ReadonlyMap<string, Buf
   throw new CommandError('usage', `"${shown}" has no tests. ${advice}`)
 }
 
-/** Fails if no test ran: with a filter, the filter is wrong. */
+/** Fails if no test ran. If there is a filter, it matches nothing. */
 function needAny(results: readonly FileResult[], filter: string | undefined): void {
   const isAny = results.some(({ tests, failure }) => tests.length > 0 || failure !== null)
   if (!isAny)
     throw new CommandError('usage', `No test name or file contains ${JSON.stringify(filter)}. Change --filter.`)
 }
 
-/** Reports errors that a host would refuse too, so there is nothing to test. */
+/** Reports errors for which a host would also reject the solution, so there is nothing to test. */
 function refuseSolution(
   folder: SolutionFolder,
   findings: Findings,

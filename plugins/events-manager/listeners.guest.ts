@@ -1,6 +1,6 @@
 import type { Api, EventType, Listener } from './types.guest.ts'
 
-/** Adds and removes listeners, and counts those of all event types. */
+/** Adds and removes listeners, and counts the listeners for all event types together. */
 export function createListeners(api: Api) {
   let listenerCount = 0
 

@@ -8,7 +8,7 @@ import type { SoundEntry, ZipDirectory } from './zip-directory.ts'
 const MAX_MANIFEST_SIZE = 256 * 1024
 
 export type PartFile = {
-  /** The name in the zip: `modules/crm/forms/login.json`. */
+  /** The file's name in the ZIP file, such as `modules/crm/forms/login.json`. */
   readonly file: string
   readonly place: Place
   /** Null if the file was rejected or is unused. */

@@ -93,7 +93,7 @@ async function listEntries(zip: Buffer, limits: Limits, found: Findings): Promis
   return null
 }
 
-/** The offset at which yauzl reads its next directory record; its type declarations wrongly say boolean. */
+/** The offset at which yauzl reads its next directory record; yauzl's type declarations wrongly say boolean. */
 function cursor(file: ZipFile): number {
   return Number(file.readEntryCursor)
 }

@@ -86,7 +86,7 @@ export type ButtonStyle = 'primary' | 'secondary' | 'danger'
 /** Has `href` or `onAction`, never both. */
 export type LinkElement = AnyElement<'link'> & Handlers<'onAction'> & { readonly href?: string | undefined }
 export type ImageElement = AnyElement<'image'> & {
-  /** The path below `media/`. */
+  /** The path in `media/`. */
   readonly src: string
   /** Empty for a decorative image. */
   readonly alt: string

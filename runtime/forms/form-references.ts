@@ -15,7 +15,7 @@ export type FormSurroundings = {
   readonly hasScript: boolean
   /** Keys of all i18n tables. */
   readonly texts: ReadonlySet<string>
-  /** Paths below `media/`. */
+  /** Paths in `media/`. */
   readonly media: ReadonlySet<string>
   /** Null if no manifest lists any; then any name may be granted. */
   readonly permissions: ReadonlySet<string> | null

@@ -46,7 +46,7 @@ export function createClientLoader(options: ClientLoaderOptions) {
   const { watched, isLost } = options.calls
   /** The scripts, compiled once. */
   let compiled: Compiled | null = null
-  /** The file whose top level ran last, for a probe that ends with the isolate. */
+  /** The file whose top-level code ran last, in case a probe crashes the isolate. */
   let loading = ''
   let reportLoading: Loading | null = null
 

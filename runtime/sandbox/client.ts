@@ -21,9 +21,7 @@ export type LoadedClient = {
   readonly finders: Set<string>
 }
 
-/**
- * A call of a client, from its first step on. The clock stops while an answer is queued behind other clients' steps.
- */
+/** A client's call, from its first step on. The clock stops while a response is queued behind other clients' steps. */
 export type OpenCall = {
   readonly id: number
   readonly limitName: string

@@ -1,5 +1,6 @@
-// The entry point of a sandbox process. It reads frames from file descriptor 3 and answers on it. It has no network, no
-// files except the code, and no children (see sandbox-process.ts), and exits when the host closes the descriptor.
+// The entry point of a sandbox process. It reads frames from file descriptor 3 and writes its responses to it. It has
+// no network, no files except the code, and no children (see sandbox-process.ts), and exits when the host closes the
+// descriptor.
 import { Socket } from 'node:net'
 import type { Fault } from '../bundle/faults.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'

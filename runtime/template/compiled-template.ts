@@ -43,7 +43,7 @@ export type Part =
 /** A login template ready to be filled in: plain JSON that needs no further parsing. */
 export type CompiledTemplate = { readonly parts: readonly Part[]; readonly selects: readonly KeptSelect[] }
 
-/** Counts values and characters over the whole template; limits per list could not bound the total. */
+/** Counts values and characters in the whole template, since limits per list would not limit the total. */
 export function isWithinBounds(template: CompiledTemplate): boolean {
   let lookups = 0
   let characters = 0
