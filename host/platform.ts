@@ -16,7 +16,7 @@ export type Platform = {
   readonly telemetry: Telemetry
   /** Settles once telemetry export has started; settles immediately if no telemetry is configured. */
   readonly telemetryStarted: Promise<void>
-  /** Its lines are sent to the telemetry collector too. */
+  /** The platform's log, whose lines are also sent to the telemetry collector. */
   readonly log: Logger
   /** Null if TLS is off. */
   readonly certificate: HostCertificate | null

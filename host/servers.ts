@@ -36,7 +36,7 @@ export type Addresses = {
   readonly metricsUrl: string | null
 }
 
-/** @param certificate null: without TLS */
+/** @param certificate null to serve without TLS */
 export function createServers(settings: Settings, certificate: HostCertificate | null): Servers {
   const servers: WebServer[] = []
   // Chosen here: the admin port also uses TLS, except on loopback, where no traffic leaves the machine and no

@@ -18,7 +18,7 @@ export interface ApiTokens {
   ): Promise<ApiToken & { readonly token: string }>
   /** Oldest first, including expired tokens. */
   list(organisation: string): Promise<readonly ApiToken[]>
-  /** @returns false when there is no such token */
+  /** @returns false if there is no such token */
   remove(organisation: string, id: string): Promise<boolean>
   /** @returns null for an unknown or expired token */
   find(token: string): Promise<ApiToken | null>

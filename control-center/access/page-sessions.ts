@@ -19,7 +19,7 @@ export type PageSession = {
 
 /** Sessions of users on the pages of the control center. */
 export interface PageSessions {
-  /** Sets the cookie. */
+  /** Starts a session and sets its cookie. */
   start(ctx: Context, user: Pick<User, 'uid' | 'username'>): Promise<void>
   find(ctx: Context): Promise<PageSession | null>
   end(ctx: Context): Promise<void>

@@ -10,7 +10,7 @@ export type AccessPageParts = { readonly apiTokens: ApiTokens; readonly audit: A
 const DAY = 86_400_000
 /** API token lifetimes that the page offers, in days. */
 const LIFETIMES = [30, 90, 365]
-/** Entries per page. */
+/** Maximum audit entries per page. */
 const SHOWN = 100
 
 /** @param now the clock, in epoch milliseconds */

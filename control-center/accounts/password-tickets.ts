@@ -9,7 +9,7 @@ export interface PasswordTickets {
 }
 
 const PURPOSE = 'center-change-password'
-/** How long users have to choose a password, in ms. */
+/** How long users have to choose a new password, in ms. */
 const LIFETIME = 15 * 60_000
 
 /** @param now the clock, in epoch milliseconds */

@@ -13,8 +13,8 @@ import { CONTROL_CENTER, WITHOUT_TELEMETRY } from './saved.ts'
 const OPTIONS = { 'without-key': { type: 'boolean' }, 'without-telemetry': { type: 'boolean' } } as const
 
 /**
- * `backup <file> [--without-key] [--without-telemetry]`; works while the control center runs. @returns null: invalid
- * arguments
+ * `backup <file> [--without-key] [--without-telemetry]`; works while the control center is running.
+ * @returns null if the arguments are invalid
  */
 export async function runBackup(words: readonly string[], terminal: Terminal): Promise<Exit | null> {
   const given = read(words, OPTIONS)
@@ -46,7 +46,7 @@ const KEY_TEXTS = {
 
 /**
  * `restore <file>`; requires an empty folder and an empty database.
- * @returns null: invalid arguments
+ * @returns null if the arguments are invalid
  */
 export async function runRestore(words: readonly string[], terminal: Terminal): Promise<Exit | null> {
   const given = read(words, {})

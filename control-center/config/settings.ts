@@ -16,7 +16,7 @@ export type CenterSettings = ServiceSettings &
     readonly databaseServers: Pick<DatabaseServers, 'alpha'>
     readonly mail: MailSettings | null
     readonly telemetry: CenterTelemetrySettings
-    /** `ORGANISATION_STORAGE`, in bytes. */
+    /** The value of `ORGANISATION_STORAGE`, in bytes. */
     readonly organisationStorage: number
   }
 

@@ -12,7 +12,7 @@ export type EnvironmentState = {
 }
 
 export interface EnvironmentStates {
-  /** Null: none of its Satellites ever connected. */
+  /** Null if none of its Satellites has ever connected. */
   find(environment: string): Promise<EnvironmentState | null>
   /** All environments of an organisation, by the environment's id. */
   ofOrganisation(organisation: string): Promise<ReadonlyMap<string, EnvironmentState>>
@@ -24,7 +24,7 @@ export interface EnvironmentStates {
  */
 const CONNECTED = 120_000
 
-/** As written by the route `report`. */
+/** The report in the format that the route `report` stores. */
 const Health = z.object({ health: z.enum(['good', 'warning', 'bad']), findings: z.array(z.string()) })
 
 /** @param now the clock, in epoch milliseconds */

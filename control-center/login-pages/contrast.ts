@@ -1,10 +1,10 @@
-/** A colour as `#rrggbb`. */
+/** A colour in the format `#rrggbb`. */
 export type Colour = string
 
 const WHITE = '#ffffff'
 const BLACK = '#000000'
 
-/** WCAG 2.2, "contrast ratio": 1 to 21. */
+/** The "contrast ratio" in WCAG 2.2, from 1 to 21. */
 export function contrastOf(one: Colour, other: Colour): number {
   const [light, dark] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => b - a) as [number, number]
   return (light + 0.05) / (dark + 0.05)
@@ -37,7 +37,7 @@ export function quietest(background: Colour, text: Colour, ratio: number): Colou
   return text
 }
 
-/** WCAG 2.2, "relative luminance", for sRGB. */
+/** The "relative luminance" in WCAG 2.2, for sRGB. */
 function luminanceOf(colour: Colour): number {
   const [red = 0, green = 0, blue = 0] = channelsOf(colour).map((value) => {
     const part = value / 255

@@ -7,7 +7,7 @@ import { contrastOf } from './contrast.ts'
  * three bytes, and a whole template is limited to 256 kB (design section 3).
  */
 export const LARGEST_LOGO = 160_000
-/** WCAG 2.2, 1.4.3 (AA), for text of any size. */
+/** The minimum contrast in WCAG 2.2, 1.4.3 (AA), for text of any size. */
 const LEAST_CONTRAST = 4.5
 
 /** The keys of the text tables: `default`, for languages without a text, and one per language. */

@@ -26,7 +26,7 @@ export interface LoginPages {
    * @throws ERR_CHANGED_MEANWHILE
    */
   publish(place: Place, design: Design, by: string, base?: number): Promise<LoginPageVersion>
-  /** A person's unpublished draft; null: none. */
+  /** A person's unpublished draft; null if there is none. */
   draft(place: Place, person: string): Promise<Design | null>
   keepDraft(place: Place, person: string, design: Design): Promise<void>
   dropDraft(place: Place, person: string): Promise<void>

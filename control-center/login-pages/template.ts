@@ -60,7 +60,7 @@ export function renderDesign(design: Design, forgot: string | null): LoginPageAn
   return { template, texts: textsOf(design) }
 }
 
-/** The serialised answer to a Satellite, and its ETag. */
+/** The serialised response to a Satellite, and its ETag. */
 export function renderForSatellite(design: Design, forgot: string | null): { body: string; etag: string } {
   const body = JSON.stringify(renderDesign(design, forgot))
   return { body, etag: createHash('sha256').update(body).digest('base64url') }

@@ -23,7 +23,7 @@ type Server = Omit<MailSettings, 'from' | 'hourly'>
 /** Chosen here: enough to invite a whole company in one morning, but too few for spam. */
 export const MAILS_HOURLY = 500
 
-/** RFC 8314, section 3.3: submission with implicit TLS, and with STARTTLS. */
+/** The ports for submission with implicit TLS and with STARTTLS (RFC 8314, section 3.3). */
 const PORTS = { 'smtps:': 465, 'smtp:': 587 } as const
 
 export const MAIL_PROPERTIES = {

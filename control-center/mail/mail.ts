@@ -75,7 +75,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
 
   const purposeOf = (id: string) => `mail ${id}`
 
-  /** @returns false when another node took it */
+  /** @returns false if another node has reserved the mail */
   async function take({ id, next_at }: Row): Promise<boolean> {
     const mail = db.updateTable('mails').where('id', '=', id).where('next_at', '=', next_at)
     return (await mail.set({ next_at: now() + TAKEN }).executeTakeFirst()).numUpdatedRows > 0n

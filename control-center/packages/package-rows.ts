@@ -4,7 +4,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 import { type BuildStamp, readStamp } from './build-stamp.ts'
 import { lockPackage } from './version-lock.ts'
 
-/** A version of a package without its bytes. Times are epoch ms. */
+/** A version of a package, without its bytes. Times are epoch milliseconds. */
 export type PackageVersion = {
   readonly sha256: string
   readonly version: string

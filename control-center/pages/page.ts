@@ -13,7 +13,7 @@ import { CENTER_PARTS, CENTER_TEXTS, type CenterFrame, type CenterPart, centerPa
 import { CENTER_GUIDES, type CenterTemplate } from './guides.ts'
 import { centerScriptPath } from './script.ts'
 
-/** A page: a template of `control-center/web/pages/center/` and its data. */
+/** A page: a template in `control-center/web/pages/center/` and its data. */
 export type ShownPage = {
   readonly template: CenterTemplate
   readonly heading: string

@@ -237,7 +237,7 @@ function end(socket: Duplex, status: number): void {
   socket.end(`HTTP/1.1 ${status} ${REASONS[status]}\r\n${challenge}content-length: 0\r\nconnection: close\r\n\r\n`)
 }
 
-/** Whether a request has the run's password. */
+/** Whether a request contains the run's password. */
 function isOurs(request: IncomingMessage, login: string): boolean {
   const given = request.headers['proxy-authorization'] ?? ''
   const digest = (text: string) => createHash('sha256').update(text).digest()

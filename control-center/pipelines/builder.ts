@@ -77,7 +77,7 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
     clearTimeout(timer)
     clearTimeout(killing)
     signal.removeEventListener('abort', end)
-    // Kill any child processes it left behind.
+    // Kill any child processes that the builder left behind.
     endGroup(child.pid, 'SIGKILL')
   }
 }

@@ -36,11 +36,11 @@ export interface RunRows {
   add(pipeline: Pipeline, version: PackageVersion, stamp: GivenStamp, by: string): Promise<Run>
   /** Newest first, at most `MOST_KEPT`. */
   list(pipeline: string): Promise<readonly Run[]>
-  /** The last run of each pipeline of an organisation, by pipeline id. */
+  /** The last run of each pipeline in an organisation, by pipeline id. */
   last(organisation: string): Promise<ReadonlyMap<string, Run>>
   /** @throws ERR_NOT_FOUND */
   need(pipeline: string, number: number): Promise<Run>
-  /** By id; null if it was deleted, for example with its pipeline. */
+  /** Finds a run by id; null if it was deleted, for example with its pipeline. */
   find(id: string): Promise<Run | null>
   /** Stores a run's progress, so that other processes can show it. */
   note(id: string, steps: readonly Step[]): Promise<void>

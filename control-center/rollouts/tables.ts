@@ -33,7 +33,7 @@ type RolloutTables = {
     ended_at: number | null
     /** The previous version, as JSON; null if the environment was not changed. */
     before: string | null
-    /** Why it failed: a `StepFailure` as JSON. */
+    /** Why the step failed: a `StepFailure` as JSON. */
     failure: string | null
   }
 }

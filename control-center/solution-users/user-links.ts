@@ -46,7 +46,7 @@ export interface UserLinks {
    * @throws ERR_PASSWORDS_BUSY
    */
   choosePassword(token: string, password: string): Promise<boolean>
-  /** @returns false as `choosePassword` */
+  /** @returns false in the same case as above */
   confirmAddress(token: string): Promise<boolean>
   /** Removes expired links. */
   sweep(): Promise<void>

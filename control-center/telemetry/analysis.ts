@@ -33,7 +33,7 @@ export type FiguresAsked = {
 
 export interface Analysis {
   figures(asked: FiguresAsked): Promise<Figures>
-  /** Sorted names of the solutions that appear in these environments' metrics. */
+  /** The names of the solutions that appear in these environments' metrics, sorted. */
   solutions(environments: readonly string[]): Promise<readonly string[]>
 }
 

@@ -12,7 +12,7 @@ import type { Slots } from './ranges.ts'
 export type Counted = {
   readonly attributes: Attributes
   readonly values: Map<number, number>
-  /** A histogram's counts by upper edge. */
+  /** A histogram's counts, by upper edge. */
   readonly buckets: Map<number, Map<number, number>>
   /** The histogram's upper edges. */
   readonly bounds: readonly number[]

@@ -114,7 +114,7 @@ type ReportedRow = {
   readonly mean: number
 }
 
-/** By series and slot start. */
+/** Keyed by series and slot start. */
 async function readReported(
   reading: TelemetryDatabase,
   environments: readonly string[],

@@ -26,7 +26,10 @@ const RATE = 4096
 const GRACE = 10_000
 /** `Retry-After` in seconds. */
 const AGAIN = 5
-/** gRPC codes by HTTP status. @see https://grpc.io/docs/guides/status-codes/ */
+/**
+ * The gRPC code for each HTTP status.
+ * @see https://grpc.io/docs/guides/status-codes/
+ */
 const CODES: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,

@@ -10,7 +10,7 @@ export type Kept = {
   readonly steps: KeptSteps
   readonly logs: number
   readonly traces: number
-  /** Log lines per environment, in bytes. */
+  /** Maximum log lines per environment, in bytes. */
   readonly logSize: number
   readonly spans: number
 }
@@ -121,7 +121,7 @@ function oldLines(db: TelemetryDatabase, before: number): Promise<readonly Line[
   return db.selectFrom('log_lines').select(columns).where('time', '<', before).orderBy('time').limit(AT_ONCE).execute()
 }
 
-/** The oldest lines that exceed the limit. */
+/** Selects the oldest lines, which exceed the limit. */
 async function linesOver(db: TelemetryDatabase, environment: string, bound: number): Promise<readonly Line[]> {
   const usage = await db
     .selectFrom('telemetry_usage')

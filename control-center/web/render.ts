@@ -51,7 +51,7 @@ export type CenterFrame = PageFrame & {
   readonly guide: string | null
   /** Replaces the control center's header on pages for users of solutions; null to keep it. */
   readonly brand: Brand | null
-  /** The user who is signed in; null: nobody. */
+  /** The user who is signed in; null if nobody is signed in. */
   readonly person: string | null
   /** The page's organisation, with the parts of it that this user may see; null for pages outside any organisation. */
   readonly organisation: { readonly name: string; readonly title: string; readonly parts: readonly CenterPart[] } | null

@@ -18,7 +18,7 @@ export interface ClientEnding {
   giveUp(why: ClosedWhy): void
 }
 
-/** Close codes (RFC 6455, section 7.4.2) by the reason why a client ended. */
+/** The close code (RFC 6455, section 7.4.2) for each reason why a client ends. */
 export const CLOSE_CODES: Readonly<Record<ClosedWhy, number>> = {
   'signed-out': 4401,
   gone: 4410,

@@ -14,7 +14,7 @@ import { tryOf } from './visitor.ts'
 /** Receives the frames of a client's browser. */
 export type ReceiveFrame = (from: Connection, frame: BrowserFrame) => void
 
-/** Queued frames per browser. No person types this fast. */
+/** Maximum queued frames per browser. No person types this fast. */
 const MOST_WAITING = 300
 
 /** Handles the user's actions: checks each event against the form as it is shown, then runs its handlers. */
@@ -30,7 +30,7 @@ export function createReceiveFrame(
 
   async function take(from: Connection, frame: NumberedFrame): Promise<void> {
     if (!(await isStillSignedIn())) return
-    // The version failed to open: keep the event for the next version.
+    // If the version failed to open, keep the event for the next version.
     if (work !== null && !state.isOpen && frame.kind === 'event') work.note(frame)
     if (state.isLost && isPress(frame)) sayUndone()
     if (state.sandbox === null || !state.isOpen) return

@@ -24,7 +24,7 @@ export type ClientRouteParts = Omit<ClientPageParts, 'store'> & {
 
 /** The page's session has ended (design section 7). */
 const SIGNED_OUT = 4401
-/** RFC 6455, section 7.4.1. The page reconnects. */
+/** RFC 6455, section 7.4.1: the page reconnects after this code. */
 const INTERNAL_ERROR = 1011
 
 /**

@@ -21,7 +21,9 @@ const PER_SECOND = 10
  */
 export function createTimers(run: (id: number) => void, now: () => number = () => performance.now()): Timers {
   const timers = new Map<number, NodeJS.Timeout>()
-  /** If negative: the number of functions waiting for their turn. */
+  /**
+   * How many functions may run immediately. If negative, it is the number of functions that are waiting for their turn.
+   */
   let allowance = BURST
   let last = now()
 

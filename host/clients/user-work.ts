@@ -88,7 +88,7 @@ function isKept(event: BrowserEvent): event is Kept {
   return Object.hasOwn(PROPERTIES, event.type)
 }
 
-/** Row selections accumulate; any other event replaces the one before. */
+/** Row selections accumulate; any other event replaces the previous one. */
 function joined(before: Kept, event: Kept): Kept {
   if (event.type !== 'onRecordSelection' || before.type !== 'onRecordSelection') return event
   const others = before.value.rows.filter((id) => !event.value.rows.includes(id))
@@ -104,7 +104,7 @@ function isWhatWasDone(event: Kept, now: unknown): boolean {
     case 'onRecordSelection':
       return Array.isArray(now) && now.length > 0
     default:
-      // Browsers send option values as strings.
+      // Convert the values, because browsers send option values as strings.
       return String(event.value ?? '') === String(now ?? '')
   }
 }

@@ -16,7 +16,7 @@ import { createTakenFile } from './managed/taken-file.ts'
 /** The parts that connect a host to its control center. */
 export type CloudParts = {
   readonly managedSettings: ManagedSettings
-  /** Null, like `managed`, if the host is not connected to a control center. */
+  /** Null if the host is not connected to a control center, as is `managed`. */
   readonly cloudLogin: CloudLogin | null
   /** Not started yet. */
   readonly managed: Managed | null

@@ -19,7 +19,7 @@ export type Settings = ServiceSettings & {
   readonly solutionOrigin: SolutionOrigin | null
   readonly defaultSolution: string | null
   readonly startPage: 'list' | 'none'
-  /** `PASSWORD_HELP`; empty: none. */
+  /** `PASSWORD_HELP`; empty if not set. */
   readonly passwordHelp: string
   /** `host:port` entries. */
   readonly httpAllowedHosts: readonly string[]

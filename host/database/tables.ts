@@ -62,7 +62,7 @@ export interface HostTables extends Tables {
     solution: string | null
     outcome: string
     address: string
-    /** Written by older hosts; see `correlation`. */
+    /** Only written by older hosts; see `correlation`. */
     correlation_id: string | null
     correlation: string | null
   }

@@ -21,7 +21,7 @@ export interface Debugger {
 export type DebuggerParts = {
   readonly targets: DebugTargets
   readonly attach: NonNullable<Supervisor['debug']>
-  /** Version of the Node.js that runs the scripts. */
+  /** The version of Node.js that runs the scripts. */
   readonly nodeVersion: string
 }
 
@@ -36,7 +36,11 @@ const MOST_UNREAD = 128 * 1024 ** 2
 /** Maximum number of concurrent debuggers. */
 const MOST_SESSIONS = 16
 
-/** Starts listening. @param port 0: any free port. @throws EADDRINUSE and similar errors */
+/**
+ * Starts listening.
+ * @param port 0 for any free port
+ * @throws EADDRINUSE and similar errors
+ */
 export async function startDebugger(parts: DebuggerParts, port: number): Promise<Debugger> {
   const { targets, attach, nodeVersion } = parts
   const sockets = createWebSocketServer(LONGEST_MESSAGE)

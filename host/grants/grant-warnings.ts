@@ -23,7 +23,7 @@ export type GrantWarning = {
   readonly message: string
 }
 
-/** What the manifests of a solution and its modules request. */
+/** The resources that the manifests of a solution and its modules request. */
 export type Asked = Pick<Manifest, 'databases' | 'http'>
 
 export function requestsOf(manifests: readonly Asked[]): Asked {

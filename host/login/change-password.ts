@@ -112,7 +112,7 @@ export function createChangePasswordPages(
     return user === null ? null : { user, ticket: null }
   }
 
-  /** @returns the reason for refusing; null if the password was changed */
+  /** @returns why the password was refused; null if it was changed */
   async function change(
     ctx: Context,
     locale: string,

@@ -36,7 +36,7 @@ function isCustom(name: string): boolean {
   return name.startsWith('custom_')
 }
 
-/** `arg` of `onSolutionOpen`: the URL's parameter `argument`, or null. */
+/** The value of `arg` for `onSolutionOpen`: the URL's parameter `argument`, or null. */
 export function argumentOf(url: ReadonlyMap<string, string>): string | null {
   return url.get('argument') ?? null
 }

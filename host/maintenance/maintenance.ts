@@ -18,7 +18,7 @@ export interface Maintenance {
   refuseNewWork(): Promise<void>
 }
 
-/** The key in the table `platform`. */
+/** The key of the row in the table `platform`. */
 const KEY = 'maintenance'
 /** Timeout of the database query in ms. It is short, because the login page waits for the query. */
 const PATIENCE = 2000

@@ -3,7 +3,7 @@ import { decodeUtf8, parseStrictJson } from '../../runtime/bundle/strict-json.ts
 import { algorithmOf, type SignatureAlgorithm } from './algorithms.ts'
 import { OAuthProblem, quote } from './problems.ts'
 
-/** The header parameters that name the key. */
+/** The header parameters that identify the key. */
 export type TokenHeader = { readonly alg: string; readonly kid: string | null }
 
 /**
@@ -31,7 +31,7 @@ export type SignedToken = {
   readonly claims: Readonly<Record<string, unknown>>
 }
 
-/** In characters: 32 KiB. */
+/** In characters: tokens may have up to 32 KiB. */
 const LONGEST_TOKEN = 32 * 1024
 const LONGEST_KID = 200
 /**

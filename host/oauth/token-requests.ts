@@ -133,7 +133,7 @@ function faultOf({ token_type: type, access_token: token, refresh_token: refresh
   return refresh.length > LONGEST_REFRESH_TOKEN ? `the refresh token has ${refresh.length} characters` : null
 }
 
-/** RFC 9110 section 5.5. */
+/** Characters that are not allowed in a header (RFC 9110 section 5.5). */
 const NOT_IN_HEADERS = /[^\t\x20-\x7e\x80-\xff]/
 
 function authentication({ clientAuthentication }: Provider, secret: string | null): client.ClientAuth {

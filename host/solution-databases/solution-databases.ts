@@ -19,7 +19,7 @@ export interface SolutionDatabases extends DatabasePorts {
   retire(solution: string): void
   /** Removes the file of a solution's embedded database. */
   erase(solution: string): Promise<void>
-  /** The processes of embedded databases, for health and tests. */
+  /** The processes of embedded databases, for the health page and tests. */
   processes(): readonly { readonly solution: string; readonly pid: number }[]
   stop(): Promise<void>
 }
@@ -97,7 +97,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     const solution = call.solution.name
     const { databases } = await grants.get(solution)
     const grant = Object.hasOwn(databases, name) ? databases[name] : undefined
-    // A grant that an earlier version accepted is checked again.
+    // Check the grant again, because an earlier version may have accepted it without this check.
     const danger = grant === undefined ? null : refusalOf(grant, platform)
     if (danger !== null) onError(`the grant of the database "${name}" is refused. ${danger}`, solution)
     if (grant === undefined || danger !== null) {

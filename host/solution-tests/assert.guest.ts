@@ -53,7 +53,7 @@ export function createAssert(safe: SafeBuiltins) {
         return thrown === null ? fail('nothing was thrown', undefined) : expectedError(thrown.error, pattern)
       },
       async rejects(promise: Promise<unknown>, pattern?: unknown): Promise<unknown> {
-        // Created now: after the await, nothing of the test is on the stack.
+        // Create the error now: after the await, the test is no longer on the stack.
         const at = new safe.Error()
         let thrown: { readonly error: unknown } | null = null
         try {

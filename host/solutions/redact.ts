@@ -11,7 +11,7 @@ const LONGEST_NAME = 40
  * scanned again.
  */
 export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
-  // Created lazily: most logins log nothing.
+  // Create it lazily, because most logins log nothing.
   let redact: Redact | null = null
   return (text) => {
     redact ??= makeRedact(secrets)

@@ -210,7 +210,10 @@ function below({ trace, ROOT_CONTEXT }: Api, span: Span): Context {
   return trace.setSpan(ROOT_CONTEXT, span)
 }
 
-/** @see https://www.w3.org/TR/trace-context/#traceparent-header-field-values: an invalid header is ignored */
+/**
+ * An invalid header is ignored, as the specification requires.
+ * @see https://www.w3.org/TR/trace-context/#traceparent-header-field-values
+ */
 function contextOf({ trace, ROOT_CONTEXT }: Api, traceparent: string | null): Context {
   const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/
   const [, version, traceId = '', spanId = '', flags = ''] = form.exec(traceparent ?? '') ?? []

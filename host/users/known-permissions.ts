@@ -11,7 +11,7 @@ export type KnownPermissions = {
   readonly solutions: readonly string[]
 }
 
-/** Number of manifests to read: inactive ones are read from the database. */
+/** Maximum number of manifests to read, because those of inactive solutions are read from the database. */
 const MOST_SOLUTIONS = 100
 const MOST_NAMES = 1_000
 

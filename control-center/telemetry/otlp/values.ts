@@ -57,7 +57,7 @@ function jsonOf(value: unknown, bound: { left: number }): unknown {
   return plainValueOf(any)
 }
 
-/** A number if it is a safe integer, else the original text. */
+/** Returns a number if it is a safe integer, otherwise the original text. */
 function wholeOf(value: unknown): number | string {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : cleanText(value, 30)

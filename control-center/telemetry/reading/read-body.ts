@@ -35,7 +35,7 @@ export type ReadBody = Items & {
   readonly forward: Uint8Array | null
 }
 
-/** Ready to be stored. */
+/** The items of the body, ready to be stored. */
 export type Items =
   | { readonly signal: 'metrics'; readonly items: readonly NamedPoint[] }
   | { readonly signal: 'logs'; readonly items: readonly SearchableLine[] }

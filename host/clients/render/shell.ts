@@ -14,11 +14,11 @@ export interface ShellModel {
   readonly scriptHref: string
   /** Only on a live host: the script that shows the report of `solhost dev`. */
   readonly devScriptHref?: string | null
-  /** The address of the WebSocket, a path of the same server. */
+  /** The address of the WebSocket, as a path on the same server. */
   readonly socketHref: string
   /** The address of the solution's `media/style.css`, if it has one. It is loaded after the platform's styles. */
   readonly styleHref: string | null
-  /** null: the solution needs no sign-in, or nobody is signed in yet. */
+  /** Null if the solution needs no sign-in, or nobody is signed in yet. */
   readonly user: null | {
     readonly username: string
     readonly logoutAction: string

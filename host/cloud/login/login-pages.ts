@@ -187,7 +187,7 @@ async function within(done: Promise<void>, milliseconds: number): Promise<void> 
   over.abort()
 }
 
-/** `nl_BE` is the locale `nl-BE`. Tables with other names are ignored. */
+/** `nl_BE` is the table for the locale `nl-BE`. Tables with other names are ignored. */
 function tablesOf(texts: LoginPageAnswer['texts']): DesignedPage['texts'] {
   const named = Object.entries(texts).map(([name, table]) => [name.replaceAll('_', '-'), table] as const)
   return Object.fromEntries(named.filter(([name]) => LOCALE.test(name)))

@@ -30,7 +30,7 @@ export type ManagedParts = InForceParts &
     readonly db: HostDatabase
     readonly store: Pick<SolutionStore, 'get' | 'hasVersion' | 'list'>
     readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
-    /** 0 to 1. */
+    /** Returns a number from 0 to 1. */
     readonly random?: () => number
   }
 
@@ -111,7 +111,7 @@ export function createManaged(parts: ManagedParts): Managed {
     return answer.kind === 'barred' ? pauses.barred() : Math.max(answer.wait ?? 0, pauses.next())
   }
 
-  /** Returns early on stop. */
+  /** Returns early if the host stops. */
   async function sleep(milliseconds: number): Promise<void> {
     if (milliseconds <= 0 || signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()

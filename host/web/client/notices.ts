@@ -56,7 +56,7 @@ export function clearOldMessages(): void {
 export function showConnection(isOnline: boolean): void {
   const status = place('client-connection')
   const isLost = status.dataset.state === 'lost'
-  // Setting the same text again would make screen readers repeat it.
+  // Don't set the same text again, because screen readers would repeat it.
   if (isLost !== isOnline) return
   if (!isOnline) setText(status, 'lost', pageText('offline'))
   else {

@@ -4,7 +4,7 @@ import { type Control, controlsIn, forgetSent, isAhead, isControl, markReceived,
 import { forgetOpened, keepOpened } from './tabs.ts'
 import { isOfRegion } from './wide-tables.ts'
 
-/** While a patch is applied, focus changes are not caused by the user. */
+/** True while a patch is applied: focus changes are then not caused by the user. */
 let isPatching = false
 
 export function isBeingPatched(): boolean {
