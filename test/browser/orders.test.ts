@@ -37,7 +37,7 @@ let host: TestHost
 let browser: Browser
 
 beforeAll(async () => {
-  host = await startTestHost()
+  host = await startTestHost({ CALL_TIME: '20s' })
   const answer = await host.upload('orders', await packFolder(exampleFolder('orders')))
   expect(await answer.json()).toMatchObject({ active: true, warnings: [] })
   for (const [username, permissions] of Object.entries(USERS)) await addUser(host, username, { permissions })
