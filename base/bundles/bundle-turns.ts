@@ -7,7 +7,7 @@ import type { Supervisor } from '../../runtime/supervisor.ts'
  * Queues work on a bundle. Runs it once a slot is free and there is enough memory for the unpacked files.
  * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY after too long a wait, and what `work` throws
  */
-export type BundleTurns = <T>(packed: Uint8Array, work: () => Promise<T>) => Promise<T>
+export type BundleTurns = <T>(packed: Pick<Uint8Array, 'length'>, work: () => Promise<T>) => Promise<T>
 
 /**
  * Bundles processed concurrently. Each keeps its unpacked files in this process (`BUNDLE_UNPACKED`); others are queued.

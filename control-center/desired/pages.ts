@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { versionNotFound } from '../../base/bundles/version-not-found.ts'
 import { oauthForm } from '../../base/oauth/page-fields.ts'
 import { DesiredOAuth, DesiredSettings, SolutionName } from '../../base/protocol/protocol.ts'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
@@ -47,7 +48,8 @@ export function addDesiredPages(pages: PageRouter, parts: DesiredPageParts): voi
       const environment = await environments.need(organisation.id, environmentIn(ctx))
       const desired = await desiredStates.get(environment.id)
       const solution = solutionIn(ctx)
-      const written = desired.settings.oauth?.[solution] ?? null
+      const { oauth } = desired.settings
+      const written = oauth !== undefined && Object.hasOwn(oauth, solution) ? (oauth[solution] ?? null) : null
       const manifest = await manifestOf(organisation.id, solution, desired)
       const model = {
         organisation,
@@ -72,9 +74,12 @@ export function addDesiredPages(pages: PageRouter, parts: DesiredPageParts): voi
   async function manifestOf(organisation: string, solution: string, desired: Desired): Promise<Manifest | null> {
     const version = Object.hasOwn(desired.solutions, solution) ? desired.solutions[solution] : undefined
     if (version === undefined) return null
-    const packed = await packages.bundle(organisation, solution, version.sha256)
-    if (packed === null) return null
-    return bundleChecks.manifestOf(packed).catch((error: unknown) => {
+    const read = async () => {
+      const packed = await packages.bundle(organisation, solution, version.sha256)
+      if (packed === null) throw versionNotFound(solution, version.sha256)
+      return packed
+    }
+    return bundleChecks.manifestOf(read).catch((error: unknown) => {
       if (error instanceof PlatformError) return null
       throw error
     })

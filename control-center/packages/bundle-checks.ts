@@ -21,6 +21,12 @@ export type BundleFindings = {
 }
 
 /**
+ * Reads a stored bundle. It is called when it is the page's turn: anyone who can see a page can send many requests, and
+ * those that wait must not hold bundles in memory.
+ */
+export type StoredBundle = () => Promise<Uint8Array>
+
+/**
  * Checks bundles in the same way as a host checks an upload: the ZIP file and manifests here, the rest in a sandbox
  * process.
  */
@@ -36,13 +42,13 @@ export interface BundleChecks {
    * The manifest of a stored bundle; null if it can no longer be read because limits were lowered.
    * @throws as `check`
    */
-  manifestOf(packed: Uint8Array): Promise<Manifest | null>
+  manifestOf(stored: StoredBundle): Promise<Manifest | null>
   /**
    * The differences between two stored bundles.
    * @param byLine false: only which files differ, which is fast
    * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY; ERR_BUNDLE_REFUSED if limits were lowered since the upload
    */
-  compare(from: Uint8Array, to: Uint8Array, byLine: boolean): Promise<VersionDifference>
+  compare(from: StoredBundle, to: StoredBundle, byLine: boolean): Promise<VersionDifference>
   /**
    * Call this before reading a body of that many bytes.
    * @throws ERR_MEMORY_FULL
@@ -51,6 +57,8 @@ export interface BundleChecks {
   stop(): void
 }
 
+/** The size of a bundle before it is read. */
+const NOT_READ = { length: 0 }
 /** Compares whole files only, not their lines. */
 const NO_TIME = { one: 0, all: 0 }
 
@@ -65,8 +73,8 @@ export function createBundleChecks(
 ): BundleChecks {
   const needRoom: Supervisor['needRoom'] = (bytes) => needMade().supervisor.needRoom(bytes)
   const inTurn = createBundleTurns('bundles', needRoom, limits)
-  // A separate supervisor for pages, so that viewing them does not delay uploads.
-  const inTurnToRead = createBundleTurns('bundles', needRoom, limits)
+  // A separate queue for pages, so that viewing them does not delay uploads.
+  const turnsToRead = createBundleTurns('bundles', needRoom, limits)
   let created: ReturnType<typeof make> | null = null
   let isStopped = false
 
@@ -95,6 +103,12 @@ export function createBundleChecks(
     }
   }
 
+  /** Makes room for all of them together, since they are unpacked at the same time. */
+  function needRoomFor(...bundles: readonly Uint8Array[]): void {
+    const bytes = bundles.map(({ length }) => Math.min(length * UNPACKED, limits.BUNDLE_UNPACKED))
+    needRoom(bytes.reduce((sum, one) => sum + one, 0))
+  }
+
   async function readVersion(packed: Uint8Array): Promise<ComparedVersion> {
     const { bundle, faults } = await readBundle(packed, limits)
     if (bundle !== null) return { manifest: bundle.manifest, files: await unpackBundle(packed, limits) }
@@ -105,12 +119,17 @@ export function createBundleChecks(
   return {
     check: (packed) => inTurn(packed, () => checkNow(packed)),
     nameOf: (packed) => inTurn(packed, async () => (await readBundle(packed, limits)).bundle?.manifest.name ?? ''),
-    manifestOf: (packed) =>
-      inTurnToRead(packed, async () => (await readBundle(packed, limits)).bundle?.manifest ?? null),
+    manifestOf: (stored) =>
+      turnsToRead(NOT_READ, async () => {
+        const packed = await stored()
+        needRoomFor(packed)
+        return (await readBundle(packed, limits)).bundle?.manifest ?? null
+      }),
     compare: (from, to, byLine) =>
-      inTurnToRead(from, async () => {
-        needRoom(Math.min(to.length * UNPACKED, limits.BUNDLE_UNPACKED))
-        return compareVersions(await readVersion(from), await readVersion(to), byLine ? undefined : NO_TIME)
+      turnsToRead(NOT_READ, async () => {
+        const [older, newer] = await Promise.all([from(), to()])
+        needRoomFor(older, newer)
+        return compareVersions(await readVersion(older), await readVersion(newer), byLine ? undefined : NO_TIME)
       }),
     needRoom,
     stop() {

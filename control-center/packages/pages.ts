@@ -46,12 +46,12 @@ export function addPackagePages(pages: PageRouter, { packages, bundleChecks }: P
     to: string,
   ): Promise<VersionDifference | null> {
     if (from === '' || to === '') return null
-    const read = async (sha256: string) => {
+    const read = (sha256: string) => async () => {
       const packed = await packages.bundle(organisation, name, sha256)
       if (packed === null) throw versionNotFound(name, sha256)
       return packed
     }
-    return bundleChecks.compare(await read(from), await read(to), true)
+    return bundleChecks.compare(read(from), read(to), true)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { VersionDifference } from '../../base/bundles/compare-versions.ts'
+import { versionNotFound } from '../../base/bundles/version-not-found.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { BundleChecks } from '../packages/bundle-checks.ts'
 import type { Packages } from '../packages/packages.ts'
@@ -48,14 +49,16 @@ export async function changesOf(
   const to = await shown({ sha256, version })
 
   async function compare(from: string): Promise<Pick<RolloutChange, 'state' | 'difference'>> {
-    const bundles = await Promise.all([from, sha256].map((one) => packages.bundle(organisation, name, one)))
-    const [old, wanted] = bundles
-    if (!old || !wanted) return { state: 'gone', difference: null }
+    const read = (one: string) => async () => {
+      const packed = await packages.bundle(organisation, name, one)
+      if (packed === null) throw versionNotFound(name, one)
+      return packed
+    }
     try {
-      return { state: 'compared', difference: await bundleChecks.compare(old, wanted, false) }
+      return { state: 'compared', difference: await bundleChecks.compare(read(from), read(sha256), false) }
     } catch (error) {
-      if (error instanceof PlatformError) return { state: 'busy', difference: null }
-      throw error
+      if (!(error instanceof PlatformError)) throw error
+      return { state: error.code === 'ERR_VERSION_NOT_FOUND' ? 'gone' : 'busy', difference: null }
     }
   }
 
