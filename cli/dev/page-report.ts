@@ -70,6 +70,7 @@ export function createPageReport(send: (report: DevReport) => void): PageReport 
       refusals = findings(found.faults)
       warnings = findings(found.warnings)
       failures = []
+      earlier = 0
       files = activeFiles
       sendNow()
     },
