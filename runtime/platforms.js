@@ -57,5 +57,9 @@ const LOADERS = ['/lib64/ld-linux-x86-64.so.2', '/lib/ld-linux-aarch64.so.1']
 /** @returns false on a musl system such as Alpine. A report takes 30 ms, so the usual places are checked first. */
 function runsOnGlibc() {
   if (LOADERS.some((file) => existsSync(file))) return true
-  return process.report.getReport().header.glibcVersionRuntime !== undefined
+  // Otherwise generating the report does DNS lookups.
+  process.report.excludeNetwork = true
+  const { header } = process.report.getReport()
+  process.report.excludeNetwork = false
+  return header.glibcVersionRuntime !== undefined
 }

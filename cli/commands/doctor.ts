@@ -224,7 +224,7 @@ function nearestExisting(path: string): string {
 /** Reports a file with secrets that other accounts on this machine can read. */
 function openToOthers(home: string): string | null {
   if (!platformOf().hasModes || (statSync(home).mode & 0o077) === 0) return null
-  const files = ['platform-key', 'admin-password', 'platform.sqlite'].map((name) => join(home, name))
+  const files = ['platform-key', 'admin-password', 'example-users', 'platform.sqlite'].map((name) => join(home, name))
   return files.find((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0) ?? null
 }
 
