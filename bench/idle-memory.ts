@@ -7,7 +7,7 @@ import { figure, pause } from './rounds.ts'
 /** Warm-up uploads, which load code and fill caches; not measured. */
 const BEFORE = 50
 const UPLOADS = 100
-/** V8 frees compiled code only after it was unused for several collections. */
+/** The number of garbage collections to run: V8 frees compiled code only after it was unused for several of them. */
 const COLLECTIONS = 10
 
 /**

@@ -187,7 +187,7 @@ server.listen(0, '127.0.0.1', () => {
 })
 process.on('disconnect', () => process.exit(0))
 
-/** The hook as a function of this process, created once; its API calls run synchronously. */
+/** The hook as a function in this process, created once; its API calls run synchronously. */
 function plainRunner(source: string): EntryRunner {
   let effects: Effects = noEffects()
   const security = {

@@ -15,7 +15,7 @@ export type DatabaseProblem = { readonly what: string; readonly advice: string }
 
 /**
  * Checks whether the platform's database can be used, without creating or migrating anything. A missing database file
- * is not a problem, since a start creates it; a missing database on a server is reported.
+ * is not a problem, since the host creates it at startup. A missing database on a server is reported.
  */
 export async function databaseProblem(settings: DatabaseSettings): Promise<DatabaseProblem | null> {
   const { kind, name } = settings.database

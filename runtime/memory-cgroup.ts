@@ -100,7 +100,7 @@ function reclaimable(folder: string, { prefix, mapped }: Files): number {
   return of('inactive_file') + Math.max(0, of('active_file') - of(mapped))
 }
 
-/** The group of this process and its parent groups, if they are visible from here and have a limit. */
+/** Returns this process's group and its parent groups, if they are visible from here and have a limit. */
 function findGroups(root: string): Group[] {
   const paths = read(join(root, 'proc/self/cgroup')).split('\n').map(membership)
   return read(join(root, 'proc/self/mountinfo'))
@@ -146,7 +146,10 @@ function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 }
 
-/** The group's path below the mount. In a container that sees only its own group, that group is at the mount itself. */
+/**
+ * Returns the group's path relative to the mount. In a container that sees only its own group, that group is at the
+ * mount itself.
+ */
 function below(path: string, mountedRoot: string): string {
   if (path.split('/').includes('..')) return ''
   if (mountedRoot === '/') return path

@@ -49,8 +49,8 @@ export interface Supervisor {
    */
   retryAt(key: string): number | null
   /**
-   * Attaches a debugger to the isolate of a version's unit, and starts its process if it is not running. null unless
-   * the supervisor was created with `debugNode`.
+   * Attaches a debugger to the isolate of a version's unit, and starts its process if it is not running. The member is
+   * null unless the supervisor was created with `debugNode`.
    * @returns null if no process could be started
    */
   readonly debug: ((version: Loadable, unit: Unit, listener: DebugListener) => Promise<DebugSession | null>) | null

@@ -43,7 +43,7 @@ export function createWorkerWatch(options: WorkerWatchOptions): WorkerWatch {
   let isSetBack = false
   let lastMeasured = 0
 
-  /** Stops here instead of after each call, since another call may follow before the next check. */
+  /** Stops here, not after each call, since another call may follow before the next check. */
   function look(): void {
     if (isIdle()) {
       watch.stop()

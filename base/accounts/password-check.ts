@@ -16,7 +16,7 @@ export type AccountRows<Row extends AccountRow> = {
   readonly noteSignIn: (row: Row) => Promise<boolean>
   /** Records a rejected password. The response must not wait for it. */
   readonly noteRefusal: (row: Row) => void
-  /** Replaces the hash of the row, if the account still has it. */
+  /** Replaces the row's hash, if the account still has the old one. */
   readonly replaceHash: (row: Row, stronger: string) => Promise<unknown>
 }
 

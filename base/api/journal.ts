@@ -23,7 +23,7 @@ export type JournalEntry = { readonly [Name in Text]?: string | undefined } & {
 export type WrittenEntry = JournalEntry & { readonly id: number; readonly time: number }
 
 export type JournalFilter = { readonly [Name in Text]?: string | undefined } & {
-  /** Epoch ms, both included. */
+  /** The time range in epoch ms, both ends included. */
   readonly from?: number | undefined
   readonly to?: number | undefined
 }

@@ -13,7 +13,7 @@ export const FORMAT = 1
 const Part = z.strictObject({
   bytes: z.int().nonnegative(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  /** Tables only. */
+  /** Set for tables only. */
   rows: z.int().nonnegative().optional(),
 })
 

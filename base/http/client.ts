@@ -5,7 +5,7 @@ import { plainAddress } from './network.ts'
 
 /** The client of a request, as the browser sees it. Forwarding headers are used only if a trusted proxy sent them. */
 export type ClientSide = {
-  /** As `plainAddress` writes it. */
+  /** The address in the form that `plainAddress` returns. */
   readonly address: string
   readonly protocol: 'http' | 'https'
   /** The Host header in lower case, as the browser sent it. */

@@ -94,7 +94,7 @@ function needReadable(ctx: Context, types: readonly string[], limit: number): vo
   if ((ctx.request.length ?? 0) > limit) throw tooLarge(limit)
 }
 
-/** Errors of the JSON parser quote the body and contain all of it in a property, so they are not set as `cause`. */
+/** The JSON parser's errors quote the body and contain all of it in a property, so they are not set as `cause`. */
 function unread(error: unknown, limit: number): PlatformError {
   if (error instanceof SyntaxError) return error.message.includes('forbidden prototype') ? hasProto() : notJson()
   return (error as { type?: string }).type === 'entity.too.large' ? tooLarge(limit) : endedEarly(error)

@@ -1,10 +1,10 @@
 import type { ProviderName } from './providers.ts'
 
-/** Addresses of a solution that are registered at a provider. */
+/** A solution's URLs that are registered with a provider. */
 export type RegisteredAddress = 'redirect' | 'signedOut' | 'backchannel'
 
 export type ProviderGuide = {
-  /** Where applications are registered; null: each installation has its own place. */
+  /** The page on which applications are registered; null if each installation has its own. */
   readonly console: { readonly name: string; readonly href: string } | null
   /**
    * One entry for each step, with the address to enter in it; null: none. The texts are `admin.oauth.guide.{api}.{n}`,

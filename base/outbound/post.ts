@@ -34,7 +34,7 @@ const zip = promisify(gzip)
 
 /** Retryable statuses of OTLP; proxies send 408. @see https://opentelemetry.io/docs/specs/otlp/#failures-1 */
 const RETRIED = [408, 429, 502, 503, 504]
-/** For the operator to fix. Chosen here: OTLP drops batches on 404, but an address can be corrected. */
+/** Statuses that the operator must fix. Chosen here: OTLP drops batches on 404, but the operator can correct a URL. */
 const BARRED = [401, 403, 404, 405, 407]
 
 /** Sends one request to the collector. Doesn't follow redirects, since the token may only be sent to that URL. */

@@ -3,7 +3,10 @@ import ipaddr from 'ipaddr.js'
 
 /** The IPv6 range for the public internet. @see RFC 4291, and IANA's registry of IPv6 global unicast */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
-/** The NAT64 prefix for IPv4 addresses: the IPv4 address in the last 32 bits decides. @see RFC 6052, 2.1 */
+/**
+ * The NAT64 prefix for IPv4 addresses: the IPv4 address in the last 32 bits determines whether it is public.
+ * @see RFC 6052, 2.1
+ */
 const NAT64 = ipaddr.IPv6.parse('64:ff9b::')
 /**
  * In a public range, but served by the host machine: Azure's channel to its virtual machines (WireServer), which

@@ -26,7 +26,7 @@ export type Option = {
   readonly type: 'boolean' | 'string'
   readonly what: string
   readonly short?: string
-  /** How help names the value of a `string`: `<file>`. */
+  /** The placeholder for the value of a `string` in help texts: `<file>`. */
   readonly value?: string
 }
 

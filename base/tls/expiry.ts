@@ -23,7 +23,7 @@ export function stateOfCertificate(x509: X509Certificate, now: number): Certific
   return { names: x509.subjectAltName ?? x509.subject, validFrom, validTo, problem }
 }
 
-/** The problem as a sentence; null if there is none. @param now epoch ms */
+/** Describes the problem in a sentence; null if there is none. @param now epoch ms */
 export function sayProblem({ problem, validFrom, validTo }: CertificateState, now: number): string | null {
   if (problem === null) return null
   if (problem === 'expired') {

@@ -47,7 +47,7 @@ docs/testing-solutions.md describes what they can use. Tests run in a sandbox, w
     const packed = await packSolution(folder)
     if (packed.manifest === null || packed.faults.length > 0) return refuseSolution(folder, packed, report, terminal)
     using _ = endOnSignals()
-    // Loaded on demand: half of all code that the command line can load, and only this command needs it.
+    // Loaded on demand: this is half of all code that the command line can load, and only this command needs it.
     const [{ createStage }, { runTests }] = await Promise.all([
       import('../../host/solution-tests/stage.ts'),
       import('../../host/solution-tests/run-tests.ts'),

@@ -9,11 +9,11 @@ import type { LogLine } from '../log-line-text.ts'
 export interface PageReport {
   /** The host gets these files. Errors that scripts log from now on are of them. */
   saving(files: ReadonlyMap<string, Buffer>): void
-  /** The host refused them. */
+  /** The host rejected the files. */
   refused(found: Findings): void
   /** They are the active version. Errors of earlier versions disappear. */
   active(warnings: Findings['warnings']): void
-  /** The solution's log got a line. */
+  /** A line was written to the solution's log. */
   logged(line: LogLine): void
 }
 

@@ -15,7 +15,8 @@ export interface ApplicationPorts {
   /** Closes the client. Its page opens that solution, or reloads its own. */
   closeSolution(call: Call, target: { readonly solution: string | null; readonly argument: string | null }): void
   /**
-   * Schedules a timer of a client, in ms. When it expires, the host calls the entry `application.runLater` with `[id]`.
+   * Schedules a client's timer, in ms. When it expires, the host calls the entry function `application.runLater` with
+   * `[id]`.
    */
   later(call: Call, run: { readonly id: number; readonly milliseconds: number }): void
   cancelLater(call: Call, id: number): void

@@ -1,5 +1,5 @@
 interface Plugins {
-  /** The databases that `solution.json` names under `databases`. */
+  /** The databases that are listed in `solution.json` under `databases`. */
   readonly database: {
     /**
      * Runs one SQL statement in its own transaction and returns its rows. A statement without a result returns an empty array.

@@ -23,7 +23,7 @@ export interface FormsPorts {
   listening(call: Call, types: readonly AskedEvent[]): void
 }
 
-/** Browsers send these events only if a form's function or a listener of `eventsManager` needs them. */
+/** Browsers send these events only if a form's function or a listener added with `eventsManager` needs them. */
 export const ASKED_EVENTS = ['onElementFocusGained', 'onElementFocusLost', 'onAction', 'onResize'] as const
 export type AskedEvent = (typeof ASKED_EVENTS)[number]
 

@@ -1,5 +1,5 @@
 interface Plugins {
-  /** HTTP requests to hosts that `solution.json` names under `http` and that the operator granted. */
+  /** HTTP requests to hosts that are listed in `solution.json` under `http` and that the operator granted. */
   readonly http: {
     /**
      * Sends one request and waits for the whole response. Redirects are returned, not followed. Cookies are not stored,

@@ -58,7 +58,7 @@ function differenceOf(entry: Entry, header: LocalFileHeader): string | null {
 }
 
 /**
- * A size of 0xffffffff means that the zip64 field contains the real one, starting with the unpacked size.
+ * A size of 0xffffffff means that the ZIP64 field contains the real sizes, the unpacked size first.
  * @see APPNOTE.TXT 4.5.3
  */
 function localSizes(header: LocalFileHeader): { size: number; packedSize: number } {

@@ -31,7 +31,10 @@ type CallParts = {
 /** The only function through which the sandbox process enters a context. It runs calls and passes responses on. */
 export function createEnter(parts: CallParts): Enter {
   const { state, hooks, limits, quotaError, failedText, commandsText, forgetLastCall, answer, addScope } = parts
-  /** How many calls the context has served: one for a login, all calls of the client for a client. */
+  /**
+   * How many calls the context has served. A login's context serves one call; a client's context serves all of the
+   * client's calls.
+   */
   let calls = 0
   /** The number of the previous call. */
   let lastNumber = 0

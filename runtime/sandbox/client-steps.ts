@@ -57,7 +57,7 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     return found?.derefInto({ release: true })
   }
 
-  /** Lets the guest continue a call for the rest of its time. */
+  /** Lets the guest continue a call for the call's remaining time. */
   async function step(client: Client, call: OpenCall, args: unknown[]): Promise<void> {
     const { clock } = call
     const timeout = clock.run()

@@ -57,7 +57,7 @@ export function createFromGuest<C>({ files, contextOf, log, request, done, ...re
   }
 }
 
-/** By plugin and table, the key that the guest uses. */
+/** The lookup tables, by the key that the guest uses: plugin and table. */
 function textsByTable(tables: Readonly<Record<string, Tables>>): ReadonlyMap<string, ReadonlyMap<string, string>> {
   return new Map(
     Object.entries(tables).flatMap(([plugin, named]) =>

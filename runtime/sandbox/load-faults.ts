@@ -15,7 +15,7 @@ export function createLoadFaults(
 
   return {
     outOfMemory,
-    /** An error from the top-level code of a file. @param isOver whether its time was exceeded */
+    /** Describes an error from a file's top-level code. @param isOver whether the code exceeded its time limit */
     ofTopLevel(file: string, error: unknown, isOver: boolean): LoadFault {
       if (isolate.isDisposed) return outOfMemory(file)
       return isOver ? loadTimedOut(limits, file, error, files) : describeFault(error, 'script_load', file, files)

@@ -56,7 +56,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     if (how.ok) setImmediate(() => settle(one.loaded))
   }
 
-  /** Lets the guest continue a call for the rest of its time. */
+  /** Lets the guest continue a call for the call's remaining time. */
   function enter(call: number, text: string): void {
     const one = open.get(call)
     if (one === undefined) return

@@ -49,7 +49,7 @@ export type ContextState = {
 export type Hooks = {
   readonly loadStarts: ((settings: Record<string, unknown>) => void)[]
   readonly callStarts: ((lastCounted: boolean) => void)[]
-  /** The platform's own entries, by names that no script function can have, such as `forms.event`. */
+  /** The platform's own entry functions, by names that no script function can have, such as `forms.event`. */
   readonly entries: Record<string, () => unknown>
   readonly offers: Partial<Offers>
   beforeReturn: (() => Promise<void> | null) | null

@@ -10,7 +10,7 @@ type UploadForm = {
   readonly bar: HTMLProgressElement
   /** For screen readers, in steps. */
   readonly state: HTMLElement
-  /** The same on the page, in bytes. */
+  /** The page's limit for a file, in bytes. */
   readonly sent: HTMLElement
   readonly result: HTMLElement
 }
