@@ -70,7 +70,7 @@ function lostFault(why: 'timeout' | 'ended', what: string, time: number): Fault 
   if (why === 'timeout') {
     return { code: 'script_timeout', file: '', message: `${what} could not be loaded within ${time} ms` }
   }
-  return { code: 'script_crashed', file: '', message: `loading ${what} ended the sandbox process` }
+  return { code: 'script_crashed', file: '', message: `loading ${what} crashed the sandbox process` }
 }
 
 /**

@@ -195,5 +195,5 @@ function goneOutcome({ clock, changedSomething }: ClientCall, message: string): 
 }
 
 function tooMany(): Failed {
-  return { code: 'sandbox_busy', message: `${MOST_WAITING} calls of the client are already waiting`, milliseconds: 0 }
+  return { code: 'sandbox_busy', message: `${MOST_WAITING} calls of the client are already queued`, milliseconds: 0 }
 }

@@ -155,7 +155,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     if (started === null) return
     const { pid } = started.child
     if (residentSize(pid) > memory * 1024 ** 2) {
-      giveUp(new ScriptError(`the query needed more than ${memory} MB of memory`))
+      giveUp(new ScriptError(`the query exceeded its memory limit of ${memory} MB`))
     } else if (!started.isSetBack && processorTime(pid) - before > LONG_QUERY) {
       // A long query of one solution must not slow down sign-ins to other solutions.
       setBack(pid)

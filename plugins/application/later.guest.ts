@@ -77,7 +77,7 @@ export function createLater(api: GuestApi) {
     const given = copyOf(args)
     if (waitingCount >= MOST_LATER) {
       throw new safe.RangeError(
-        `application.executeLater: ${MOST_LATER} functions are already waiting, which is the maximum`,
+        `application.executeLater: ${MOST_LATER} functions are already scheduled, which is the maximum`,
       )
     }
     const id = lastId + 1

@@ -107,7 +107,7 @@ export function outOfMemory(limits: Limits, milliseconds: number): FailedEnd {
 }
 
 export function memoryText(limits: Limits): string {
-  return `the isolate needed more than ${Math.round((limits.ISOLATE_MEMORY as number) / MEGABYTE)} MB`
+  return `the script exceeded its memory limit of ${Math.round((limits.ISOLATE_MEMORY as number) / MEGABYTE)} MB`
 }
 
 /** Maps an error that the guest's wrapper did not catch: the isolate threw it, or it is an unhandled rejection. */

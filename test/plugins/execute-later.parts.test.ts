@@ -101,7 +101,7 @@ test.each(['fail', 'hang', 'tooLong'])(
       'let n = 0; try { for (;;) { application.executeLater(say, 1); n++ } } catch (error) { return [n, String(error)] }'
     expect(JSON.parse((await client.result('run', [full])) as string)).toEqual([
       100,
-      'RangeError: application.executeLater: 100 functions are already waiting, which is the maximum',
+      'RangeError: application.executeLater: 100 functions are already scheduled, which is the maximum',
     ])
   },
 )
