@@ -274,7 +274,7 @@ async function endByApi(browser: Browser): Promise<void> {
 }
 
 test('events count as use of the session: an active user stays signed in, an idle one is signed out', async () => {
-  const own = await startTestHost({ SESSION_IDLE: '4s' })
+  const own = await startTestHost({ SESSION_IDLE: '8s' })
   await addClientSolution(own, 'idle', {
     elements: [label('text'), button('up')],
     script: 'let n = 0; function up() { forms.main.elements.text.label = String(++n) }',
