@@ -72,7 +72,7 @@ test('SQLite’s message is returned, without the path of the file', async () =>
 })
 
 test('two statements are refused, and the first one is not run', async () => {
-  await expect(query("INSERT INTO person (name) VALUES ('first'); DELETE FROM person")).rejects.toThrow('one statement')
+  await expect(query("INSERT INTO person (name) VALUES ('first'); DELETE FROM person")).rejects.toThrow('single statement')
   expect(await query("SELECT * FROM person WHERE name = 'first'")).toEqual([])
 })
 
@@ -81,7 +81,7 @@ test('white space, semicolons and comments after the statement are allowed', asy
 })
 
 test('many comments after the statement take no time', async () => {
-  await expect(query(`SELECT 1; ${'/**/'.repeat(10_000)} x`)).rejects.toThrow('one statement')
+  await expect(query(`SELECT 1; ${'/**/'.repeat(10_000)} x`)).rejects.toThrow('single statement')
 })
 
 test('a trigger is one statement, whatever it contains', async () => {

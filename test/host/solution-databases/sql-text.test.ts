@@ -66,11 +66,11 @@ test.each<[ServerKind, string]>([
   ['beta', 'CREATE TABLE t (a int); DROP TABLE t'],
   ['gamma', 'DELETE FROM t;\nDELETE FROM u'],
 ])('a second statement is refused on %s: %s', (kind, sql) => {
-  expect(() => check(kind, sql)).toThrow('one statement')
+  expect(() => check(kind, sql)).toThrow('single statement')
 })
 
 test.each(['SELECT 1;', ' ; SELECT 1', "SELECT ';'; -- done", 'SELECT 1 /* ; */ ;\n;'])('one statement: %s', (sql) => {
-  if (sql.startsWith(' ;')) expect(() => check('alpha', sql)).toThrow('one statement')
+  if (sql.startsWith(' ;')) expect(() => check('alpha', sql)).toThrow('single statement')
   else expect(() => check('alpha', sql)).not.toThrow()
 })
 
