@@ -117,7 +117,7 @@ describe('pipelines', () => {
       [{ repository: '../x' }, 'lower-case'],
       [{ baseImage: 'solhost\nRUN evil' }, 'name of an image'],
       [{ baseImage: 'oci-archive:/etc/passwd' }, 'name of an image'],
-      [{ baseImage: 'containers-storage:other' }, 'in a registry'],
+      [{ baseImage: 'containers-storage:other' }, 'must include the registry'],
       [{ baseImage: 'localhost/solhost-run-5b0c' }, 'another run'],
       [{ baseImage: '--x' }, 'name of an image'],
       [{ registry: 'none' }, 'id of a registry'],

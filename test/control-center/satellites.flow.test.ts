@@ -207,7 +207,8 @@ test('rollouts: pages show desired state and progress; a viewer cannot change an
   const body = { version: `crm@${v2.sha256}`, environments: ['paged'] }
   const { id } = (await center.api('POST', 'organisations/acme/rollouts', body)).body
   const person = await signInToCenter(center)
-  expect((await person.get('/o/acme/rollouts')).text).toContain(`crm@${v2.sha256}`)
+  expect((await person.get('/o/acme/rollouts')).text).toContain(`/o/acme/rollouts/${id}`)
+  expect((await person.get('/o/acme/rollouts/new')).text).toContain(`crm@${v2.sha256}`)
   const page = await person.get(`/o/acme/rollouts/${id}`)
   expect(page.text).toContain(`/api/organisations/acme/rollouts/${id}/roll-back`)
   expect((await person.get('/o/acme/environments/paged/desired')).text).toContain('<option value="warn" selected>')
