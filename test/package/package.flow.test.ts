@@ -61,7 +61,7 @@ test('release: one folder with package, SBOM, notes of this version, and checksu
   expect(readdirSync(cwd).sort()).toEqual(files.sort())
   await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd })
   expect(readFileSync(join(cwd, 'SHA256SUMS'), 'utf8').split('\n')).toHaveLength(files.length)
-  expect(readFileSync(join(cwd, 'release-notes.md'), 'utf8')).toMatch(/^# Solhost .*\n\nThe first version/)
+  expect(readFileSync(join(cwd, 'release-notes.md'), 'utf8')).toMatch(/^# Solhost .*\n\nThis is the first version/)
   const sbom = JSON.parse(readFileSync(join(cwd, `${name}.sbom.cdx.json`), 'utf8')) as {
     components: { name: string }[]
   }
