@@ -286,6 +286,10 @@ describe('an order', () => {
     expect(await cover.innerText()).toBe('4,321.50')
     expect(await page.inputValue(input('amount'))).toBe('4321.50')
     expect((await readOrder(page, 1051)).amount).toBe('4321.50')
+    // Other tests know the total of the sample orders.
+    await page.fill(input('amount'), '5924.15')
+    await page.click(input('save'))
+    await eventually(async () => (await readOrder(page, 1051)).amount).toBe('5924.15')
     expect(complaints).toEqual([])
   })
 
