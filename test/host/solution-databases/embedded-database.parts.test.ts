@@ -72,7 +72,9 @@ test('SQLite’s message is returned, without the path of the file', async () =>
 })
 
 test('two statements are refused, and the first one is not run', async () => {
-  await expect(query("INSERT INTO person (name) VALUES ('first'); DELETE FROM person")).rejects.toThrow('single statement')
+  await expect(query("INSERT INTO person (name) VALUES ('first'); DELETE FROM person")).rejects.toThrow(
+    'single statement',
+  )
   expect(await query("SELECT * FROM person WHERE name = 'first'")).toEqual([])
 })
 
