@@ -25,7 +25,7 @@ export async function makeNewPassword(settings: CenterSettings, username: string
     if (user === null)
       throw new PlatformError(
         'ERR_USER_NOT_FOUND',
-        `There is no account "${username.slice(0, 200)}". Check the e-mail address.`,
+        `There is no account "${username.slice(0, 200)}". Check the email address.`,
       )
     const password = randomBytes(18).toString('base64url')
     await users.change(user.uid, { password, mustChangePassword: true, enabled: true })

@@ -42,7 +42,7 @@ function startMessage({ publicUrl, setUp }: ControlCenter): string {
   return `${[...lines, 'Ctrl+C stops it.'].join('\n')}\n`
 }
 
-/** `new-password <e-mail address>` @returns null if the arguments are invalid */
+/** `new-password <email address>` @returns null if the arguments are invalid */
 async function newPassword(words: readonly string[]): Promise<Exit | null> {
   const [username] = words
   if (username === undefined || words.length > 1) return null
@@ -72,7 +72,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 
 const USAGE = `Without arguments, the control center starts. The commands read the same environment properties:
 
-  new-password <e-mail address>   set a new password for an account
+  new-password <email address>   set a new password for an account
   backup <file> [--without-key] [--without-telemetry]
                                   write everything to a new file; the control center can keep running
   restore <file>                  restore it from such a file into an empty folder and an empty database

@@ -17,7 +17,7 @@ export type UserSearch = {
 }
 
 /**
- * Finds users whose username, full name, e-mail address or uid contains the text (case-insensitive), ordered by
+ * Finds users whose username, full name, email address or uid contains the text (case-insensitive), ordered by
  * username.
  *
  * An index can't find a substring, so this reads the table in the order of the username index. It compares in

@@ -40,7 +40,7 @@ export function checkUser(input: UserInput, owner: PasswordOwner, limits: Limits
   return [
     ...fieldFaults('username', input.username, isUsername, `must be 1 to ${LONGEST_NAME} visible characters`),
     ...fieldFaults('displayName', input.displayName, isName, `must be 1 to ${LONGEST_NAME} visible characters`),
-    ...fieldFaults('email', input.email, isEmail, `must be an e-mail address of at most ${LONGEST_EMAIL} characters`),
+    ...fieldFaults('email', input.email, isEmail, `must be an email address of at most ${LONGEST_EMAIL} characters`),
     ...permissionFaults(input.permissions ?? [], limits),
     ...passwordFaults(input.password, owner, limits),
   ]

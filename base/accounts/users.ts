@@ -47,7 +47,7 @@ export type UserQuery = {
   readonly limit: number
   /** `next` of the previous page. */
   readonly after?: string | undefined
-  /** Part of the username, full name, e-mail address or uid (case-insensitive). */
+  /** Part of the username, full name, email address or uid (case-insensitive). */
   readonly search?: string | undefined
 }
 

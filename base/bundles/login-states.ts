@@ -11,7 +11,7 @@ type LoginState = Pick<LoginPage, 'status' | 'failed'> & { readonly notice?: { r
  * - `throttled`, `busy`, `unavailable`: too many attempts, the host is busy, the database is unreachable.
  * - `expired`: the hidden token was missing or wrong.
  * - `cloudAway`, `cloudRefused`, `verify`: for PLATFORM_CLOUD; the control center is unreachable, does not know the
- *   request, or requires a confirmed e-mail address first.
+ *   request, or requires a confirmed email address first.
  */
 export const LOGIN_STATES = {
   first: { status: 200, failed: false },

@@ -1,6 +1,6 @@
 import type { Property } from './property.ts'
 
-const COLLECTOR = 'an http or https URL without a user name and password, such as https://collector.example.org:4318'
+const COLLECTOR = 'an http or https URL without a username and password, such as https://collector.example.org:4318'
 
 /** Properties of telemetry export, with OpenTelemetry's names and defaults. */
 export const EXPORT_PROPERTIES = {

@@ -18,7 +18,7 @@ const PasswordChange = z
 
 const Account = z
   .object({
-    username: z.string().describe('the e-mail address'),
+    username: z.string().describe('the email address'),
     lastLoginAt: z.int().nullable(),
     passwordChangedAt: z.int().nullable(),
   })

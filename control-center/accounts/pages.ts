@@ -72,8 +72,8 @@ export const BY_CENTER_PAGE: WayOfSigningIn<
 }
 
 /**
- * Pages for visitors who are not signed in. Accounts are stored like a host's users, with the e-mail address as the
- * user name.
+ * Pages for visitors who are not signed in. Accounts are stored like a host's users, with the email address as the
+ * username.
  */
 export function addAccountPages(pages: PageRouter, router: Router, parts: AccountPageParts): void {
   const { users, pageSessions, credentials, passwordTickets, throttle, mail, setUp, organisations, limits } = parts

@@ -5,5 +5,5 @@ import { z } from '../../runtime/zod.ts'
  * can be interpreted as a second address or as a header.
  */
 export const MailAddress = z
-  .email('must be an e-mail address such as anna@example.org')
-  .max(254, 'must be an e-mail address of at most 254 characters')
+  .email('must be an email address such as anna@example.org')
+  .max(254, 'must be an email address of at most 254 characters')

@@ -26,7 +26,7 @@ export type MemberApiParts = {
 const MemberChange = z.strictObject({ role: RoleName }).meta({ id: 'MemberChange' })
 
 const Member = z
-  .object({ uid: z.string(), username: z.string().describe('the e-mail address'), role: RoleName, since: z.int() })
+  .object({ uid: z.string(), username: z.string().describe('the email address'), role: RoleName, since: z.int() })
   .meta({ id: 'Member' })
 
 export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
@@ -77,7 +77,7 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
 
 const NewInvitation = z
   .strictObject({
-    email: MailAddress.max(200, 'must be an e-mail address of at most 200 characters'),
+    email: MailAddress.max(200, 'must be an email address of at most 200 characters'),
     role: RoleName,
   })
   .meta({ id: 'NewInvitation' })

@@ -28,7 +28,7 @@ export interface Organisations extends Memberships {
   /** Sorted by title. */
   ofMember(uid: string): Promise<readonly (Organisation & { readonly role: Role })[]>
   rename(id: string, title: string): Promise<void>
-  /** Sorted by user name. */
+  /** Sorted by username. */
   members(id: string): Promise<readonly ListedMember[]>
   /** @throws ERR_NOT_FOUND, ERR_LAST_OWNER */
   setRole(id: string, uid: string, role: Role): Promise<void>

@@ -30,7 +30,7 @@ export type DockerInformation = {
   readonly dockerRepoName: string
   readonly image: string
   /**
-   * Whether the registry's provider has a tool that prints passwords for the login; otherwise, users enter a user name
+   * Whether the registry's provider has a tool that prints passwords for the login; otherwise, users enter a username
    * and password.
    */
   readonly isElastic: boolean

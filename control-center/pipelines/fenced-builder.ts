@@ -14,7 +14,7 @@ export type WayOut = {
   readonly socket: string
   /** The loopback port where the builder expects its proxy. */
   readonly port: number
-  /** User name and password for the proxy, as base64. */
+  /** Username and password for the proxy, as base64. */
   readonly login: string
   /**
    * Registries on loopback that the operator lists, as `host:port`. Each gets a separate relay, because builders don't

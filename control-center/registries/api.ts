@@ -11,7 +11,7 @@ const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z
 const NAMESPACE = /^[a-z0-9]+([._-]+[a-z0-9]+)*(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/
 
 /**
- * Characters that HTTP's Basic scheme transmits unchanged. The user name can't contain a colon, because a colon ends it
+ * Characters that HTTP's Basic scheme transmits unchanged. The username can't contain a colon, because a colon ends it
  * (RFC 7617, section 2).
  */
 const USERNAME = /^[\x21-\x39\x3b-\x7e]{1,255}$/
@@ -120,7 +120,7 @@ export function registryRoutes({ registries }: RegistryApiParts): MemberRoute[] 
     route(
       'POST /organisations/:organisation/registries',
       {
-        summary: 'Add a registry with its user name and password or access keys',
+        summary: 'Add a registry with its username and password or access keys',
         right: 'credentials',
         act: 'registry-create',
         body: RegistryInput,

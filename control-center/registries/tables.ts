@@ -14,7 +14,7 @@ export type RegistryTables = {
     namespace: string
     key_end: string
     /**
-     * Both are encrypted with the platform key. For registries other than Amazon ECR, they contain the user name and
+     * Both are encrypted with the platform key. For registries other than Amazon ECR, they contain the username and
      * the password.
      */
     access_key_id: string

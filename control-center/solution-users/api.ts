@@ -168,7 +168,7 @@ export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: Solut
     route(
       'POST /organisations/:organisation/solutions/:solution/users/:uid/links',
       {
-        summary: 'Create a link: an invitation, a password reset, or a confirmation of the e-mail address',
+        summary: 'Create a link: an invitation, a password reset, or a confirmation of the email address',
         right: 'solution-users',
         act: 'solution-user-link',
         before: need,

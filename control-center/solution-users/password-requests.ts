@@ -7,7 +7,7 @@ import type { SolutionUsers } from './solution-users.ts'
 export type PasswordRequest = {
   readonly organisation: string
   readonly solution: string
-  /** A user name or an e-mail address. */
+  /** A username or an email address. */
   readonly asked: string
   readonly origin: string
 }

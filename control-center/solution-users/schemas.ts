@@ -27,7 +27,7 @@ const UserFields = {
   username: z.string().min(1).max(200),
   displayName: z.string().max(200).nullable(),
   email: MailAddress.nullable(),
-  mustVerifyEmail: z.boolean().describe('users can sign in only after they confirmed their e-mail address'),
+  mustVerifyEmail: z.boolean().describe('users can sign in only after they confirmed their email address'),
   locale: z.enum(PLATFORM_LOCALES).describe('the language of mails to the user'),
   enabled: z.boolean(),
   tenant: z
@@ -64,7 +64,7 @@ export const SolutionUserChange = z
 export const SolutionUserQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   after: z.string().max(200).optional().describe('`next` from the previous response'),
-  search: z.string().max(254).optional().describe('the beginning of the user name or e-mail address'),
+  search: z.string().max(254).optional().describe('the beginning of the username or email address'),
 })
 
 export const RoleInput = z
@@ -76,7 +76,7 @@ export const NewLink = z.strictObject({ kind: z.enum(LINK_KINDS) }).meta({ id: '
 
 export const LinkAnswer = z
   .object({
-    mailedTo: z.string().optional().describe('the e-mail address that it was sent to'),
+    mailedTo: z.string().optional().describe('the email address that it was sent to'),
     link: z.string().optional().describe('returned only once, if no mail could be sent'),
     expiresAt: z.int(),
   })

@@ -121,6 +121,6 @@ function refuseNonsense(kind: LinkKind, { enabled, email, username }: SolutionUs
   }
   if (!enabled) refuse('is disabled. Enable the user first.')
   if (kind !== 'verification') return
-  if (email === null) refuse('has no e-mail address to confirm.')
+  if (email === null) refuse('has no email address to confirm.')
   if (!isSetUp) refuse('cannot be sent a mail. Set SMTP_URL and MAIL_FROM, or set "emailVerified" instead.')
 }

@@ -35,12 +35,12 @@ export interface SolutionUsers extends UserSignIns {
   ): Promise<{ readonly items: readonly SolutionUser[]; readonly next?: string }>
   /** @throws ERR_USER_NOT_FOUND */
   need(place: Place, uid: string): Promise<SolutionUser>
-  /** Returns the users with this user name. If there are none, returns users with this e-mail address, at most five. */
+  /** Returns the users with this username. If there are none, returns users with this email address, at most five. */
   findByNameOrMail(place: Place, text: string): Promise<readonly SolutionUser[]>
   /** @throws ERR_REQUEST_INVALID, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY */
   create(place: Place, wanted: NewUser): Promise<SolutionUser>
   /**
-   * A new e-mail address must be confirmed again.
+   * A new email address must be confirmed again.
    * @throws the errors of `create`, and ERR_USER_NOT_FOUND
    */
   change(place: Place, uid: string, change: Change): Promise<SolutionUser>

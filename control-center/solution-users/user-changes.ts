@@ -135,6 +135,6 @@ function nameExists(username: string): PlatformError {
   const name = JSON.stringify(tidyName(username))
   return new PlatformError(
     'ERR_NAME_EXISTS',
-    `There is already a user ${name} (user names are not case-sensitive). Choose another name.`,
+    `There is already a user ${name} (usernames are not case-sensitive). Choose another name.`,
   )
 }

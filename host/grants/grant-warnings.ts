@@ -48,7 +48,7 @@ export function refusalOf({ server, database, username }: GrantedPlace, platform
   return (
     `The platform signs in to the server ${server} with the account of DB_${server.toUpperCase()}_USERNAME, so scripts that ` +
     'use it could change the platform. Create an account for this solution only, with access to this database only, ' +
-    'and grant it with its user name and password.'
+    'and grant it with its username and password.'
   )
 }
 

@@ -31,7 +31,7 @@ export const PreviewQuery = z.object({
   name: z.literal('kept').nullable().catch(null),
 })
 
-/** Shown in the user name field, in states that keep its value. */
+/** Shown in the username field, in states that keep its value. */
 const KEPT_NAME = 'anna@example.org'
 
 /**

@@ -19,7 +19,7 @@ export type LoginPageFacts = {
   /** Whether the active version has a `media/login.html`. */
   readonly hasTemplate: boolean
   /**
-   * Whether users see the template. The default page replaces a template that lacks the form, the user name or the
+   * Whether users see the template. The default page replaces a template that lacks the form, the username or the
    * password. With PLATFORM_CLOUD, users see the control center's page.
    */
   readonly isUsed: boolean

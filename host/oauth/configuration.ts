@@ -195,7 +195,7 @@ function responseTypeOf(
 
 /**
  * An ID token in the query would end up in logs and browser histories (OAuth 2.0 Multiple Response Type Encoding
- * Practices, section 3). Apple sends name and e-mail only with form_post.
+ * Practices, section 3). Apple sends name and email only with form_post.
  */
 function responseModeOf(
   { api, response_mode: written }: Settings,
@@ -267,7 +267,7 @@ function clientAuthenticationOf(
 function failedUrl({ login_failed_url: written }: Settings, refuse: Refuse): null {
   return written === undefined
     ? null
-    : refuse('"login_failed_url" must be an http or https URL without a user name, or a path that starts with "/"')
+    : refuse('"login_failed_url" must be an http or https URL without a username, or a path that starts with "/"')
 }
 
 function parametersOf(settings: Settings): Record<string, string> {

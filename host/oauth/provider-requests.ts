@@ -11,7 +11,7 @@ import { OAuthProblem } from './problems.ts'
 export interface ProviderRequests {
   /**
    * Checks an address for requests or browser redirects. It must use https, or http if `OAUTH_ALLOWED_HOSTS` lists it,
-   * and have no user name, password or fragment.
+   * and have no username, password or fragment.
    * @returns why the address is refused, as a text that follows the setting's name; null if it is allowed
    */
   refusalOf(address: string): string | null
@@ -40,7 +40,7 @@ export function createProviderRequests(
   function refusalOf(address: string): string | null {
     const url = URL.parse(address)
     if (url === null || !/^https?:\/\/[^/\\]/i.test(address)) return 'must be an https URL'
-    if (url.username !== '' || url.password !== '') return 'must not have a user name or password'
+    if (url.username !== '' || url.password !== '') return 'must not have a username or password'
     if (url.hash !== '' || address.includes('#')) return 'must not have a fragment'
     if (url.protocol === 'http:' && !namesPlaceOf(url, allowedHosts)) {
       const { host, port } = hostPortOf(url)

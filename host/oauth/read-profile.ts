@@ -17,13 +17,13 @@ export type ReadProfile = (
 export const PROFILES: Readonly<Partial<Record<ProviderName, ReadProfile>>> = { GitHub: readGithubProfile }
 
 /**
- * Maximum number of e-mail addresses to check per account. GitHub paginates them; the primary one is among the first.
+ * Maximum number of email addresses to check per account. GitHub paginates them; the primary one is among the first.
  */
 const MOST_EMAILS = 100
 
 /**
  * GitHub's account as claims. `sub` is the numeric id, since logins can be released and reused by others. Anyone can
- * put any e-mail into their profile (`/user`), so only the primary address in `/user/emails` is used, if it is
+ * put any email into their profile (`/user`), so only the primary address in `/user/emails` is used, if it is
  * verified.
  */
 async function readGithubProfile(
@@ -48,7 +48,7 @@ async function readGithubProfile(
 }
 
 function verifiedEmail(emails: unknown): string | null {
-  if (!Array.isArray(emails)) throw new OAuthProblem('oauth_provider', 'GitHub’s e-mail addresses must be a list')
+  if (!Array.isArray(emails)) throw new OAuthProblem('oauth_provider', 'GitHub’s email addresses must be a list')
   const primary = emails
     .slice(0, MOST_EMAILS)
     .find((one: unknown) => isObject(one) && one.primary === true && one.verified === true)

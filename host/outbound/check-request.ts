@@ -50,7 +50,7 @@ export function readTarget(text: string): Target {
     throw invalid(`the URL must start with http:// or https:// and have at most ${LONGEST_URL} characters`)
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid('the URL must not contain a user name or password: send the Authorization header')
+    throw invalid('the URL must not contain a username or password: send the Authorization header')
   }
   const { host: written, port } = hostPortOf(url)
   const host = written.startsWith('[') ? written.slice(1, -1) : written

@@ -23,7 +23,7 @@ const Password = z.string().max(10_000).nullable().meta({ writeOnly: true })
 const UserQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
   after: Text.optional().describe('`next` from the previous response'),
-  search: Text.optional().describe('part of the user name, full name, e-mail address or uid, not case-sensitive'),
+  search: Text.optional().describe('part of the username, full name, email address or uid, not case-sensitive'),
 })
 
 const UserChange = z
@@ -170,7 +170,7 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
     route(
       'POST /users.csv',
       {
-        summary: 'Create and change users, matched by user name: either all or none; errors are listed by line',
+        summary: 'Create and change users, matched by username: either all or none; errors are listed by line',
         right: 'users:write',
         act: 'user-import',
         names: () => ({ target: 'users' }),

@@ -27,7 +27,7 @@ import { COLUMNS, type CsvFault, type CsvLine, readLines } from './users-csv-lin
 
 export interface UsersCsv {
   /**
-   * Creates new users and updates existing ones, matched by user name. Either all changes apply or none. Users who are
+   * Creates new users and updates existing ones, matched by username. Either all changes apply or none. Users who are
    * not in the file stay unchanged. Missing columns, and empty cells in `enabled` and `password`, change nothing; other
    * empty cells clear the value.
    * @throws ERR_REQUEST_INVALID with `faults` by line, at most 1,000; ERR_NAME_EXISTS if another request has created

@@ -56,7 +56,7 @@ export type OAuthProblemModel = {
   readonly provider: string | null
   /** The correlation id, which users can give to support. */
   readonly reference: string
-  /** The e-mail address or name of the account used at the provider; null if unknown. */
+  /** The email address or name of the account used at the provider; null if unknown. */
   readonly user: string | null
   readonly tryAgainHref: string
   /** Lets the user choose another account at the provider; null: not offered. */

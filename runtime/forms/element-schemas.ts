@@ -272,7 +272,7 @@ const Image = element('image', 'An image from the solution’s media.', {
 
 const Text = textInput('text', 'A line of text.', LINE, { value: OneLine }).superRefine(checkLength)
 const Password = textInput('password', 'An input for secrets, which are not shown. It has no initial value.', LINE, {})
-const Email = textInput('email', 'An e-mail address.', LINE, { value: OneLine }).superRefine(checkLength)
+const Email = textInput('email', 'An email address.', LINE, { value: OneLine }).superRefine(checkLength)
 const Textarea = textInput(
   'textarea',
   'A multi-line text.',

@@ -163,7 +163,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     },
   )
 
-  test('the list can be searched by any part of the name, the e-mail address and the uid', async () => {
+  test('the list can be searched by any part of the name, the email address and the uid', async () => {
     await addUser(host, 'kate', { email: 'sales@kites.example' })
     const { uid } = (await userOf('kate')) as { uid: string }
     for (const search of ['ATE', '@Kites.ex', uid.slice(9).toUpperCase()]) {
@@ -183,7 +183,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     await page.click('button:has-text("Check file")')
     await page.waitForSelector('.problem:not([hidden])')
     expect(await page.locator('.problem li').allTextContents()).toEqual([
-      expect.stringMatching(/3.*email must be an e-mail address/),
+      expect.stringMatching(/3.*email must be an email address/),
     ])
     expect(await page.isVisible('#import-told')).toBe(false)
 

@@ -66,7 +66,7 @@ describe.skipIf(browserPath === undefined)('links in mails, in a browser', () =>
     await page.getByRole('link', { name: 'Forgot your password?' }).click()
     await heading('Forgot your password?')
     await expectSound(320)
-    await page.getByLabel('E-mail address').fill(username)
+    await page.getByLabel('Email address').fill(username)
     await submit()
     await page.getByRole('status').filter({ hasText: 'If an account with this address exists' }).waitFor()
     await expectSound(320)
@@ -134,11 +134,11 @@ describe.skipIf(browserPath === undefined)('links in mails, in a browser', () =>
     const isVerified = async () => (await center.api('GET', `${users}/${body.uid}`)).body.emailVerifiedAt !== null
     const link = await linkTo('cora@example.org')
     await page.goto(link)
-    await heading('Confirm your e-mail address')
+    await heading('Confirm your email address')
     await expectSound()
     expect([page.url(), await isVerified()]).toEqual([`${center.url}/user-link`, false])
     await submit()
-    await heading('Your e-mail address is confirmed')
+    await heading('Your email address is confirmed')
     await expectSound()
     expect(await isVerified()).toBe(true)
     // Only the fragment differs, so the browser doesn't load a page automatically.

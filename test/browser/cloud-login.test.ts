@@ -77,7 +77,7 @@ describe.skipIf(browserPath === undefined)('signing in through the control cente
         await comeTo(page)
         await submit(page)
       },
-      en: 'Please confirm your e-mail address first',
+      en: 'Please confirm your email address first',
       de: 'Bitte bestätigen Sie zuerst Ihre E-Mail-Adresse',
     },
     'of a solution that the control center does not know': {

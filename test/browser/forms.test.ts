@@ -286,7 +286,7 @@ else {
 
     test('light and dark, 320 and 1280 px: axe finds no violation, nothing is cut off, and the console is silent', async () => {
       await using opened = await open({}, (host) => {
-        host.change('mail', { error: 'This is no e-mail address.', value: 'anna@' })
+        host.change('mail', { error: 'This is no email address.', value: 'anna@' })
         host.change('orders', { selected: [2], sort: { column: 'customer', direction: 'ascending' } })
         host.change('remove', { enabled: false })
       })

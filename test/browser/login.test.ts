@@ -191,11 +191,11 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     expect(await page.innerText('.platform-notice')).toContain('Your password was changed')
     await page.check('#remember')
     await submit(page, 'piet', 'one blue boat sails')
-    expect(await facts(page)).toMatchObject({ 'User name': 'piet', 'User ID': uid })
+    expect(await facts(page)).toMatchObject({ Username: 'piet', 'User ID': uid })
     const cookies = await page.context().cookies()
     await page.context().clearCookies({ name: 'session-users' })
     await page.goto(at(USERS))
-    expect(await facts(page)).toMatchObject({ 'User name': 'piet' })
+    expect(await facts(page)).toMatchObject({ Username: 'piet' })
     expect(cookies.filter(({ name }) => name === 'remember-users')).toMatchObject([{ httpOnly: true, sameSite: 'Lax' }])
     await Promise.all([page.waitForURL('**?signed-out'), page.getByRole('button', { name: 'Sign out' }).click()])
     await page.goto(at(USERS))
@@ -213,7 +213,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     await page.goto(`${at(USERS)}?argument=7#id_token=${token}`)
     await page.waitForURL(`${at(USERS)}?argument=7`)
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
-    expect(await facts(page)).toMatchObject({ 'User name': 'guest' })
+    expect(await facts(page)).toMatchObject({ Username: 'guest' })
     expect(await page.evaluate('location.href')).toBe(`${at(USERS)}?argument=7`)
     expect(requested.filter((url) => url.includes(token as string) && !url.includes('#'))).toEqual([])
     expect(opened.complaints()).toEqual([])
@@ -231,7 +231,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     await keyboard.type('anna-tries-acme')
     await Promise.all([page.waitForEvent('load'), keyboard.press('Enter')])
     expect(await facts(page)).toMatchObject({
-      'User name': 'anna',
+      Username: 'anna',
       'User ID': 'a-1',
       Permissions: 'Users, Administrators',
       Tenant: 'acme, -1',
@@ -253,7 +253,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     await keyboard.press('Tab')
     await keyboard.type('open')
     await Promise.all([page.waitForEvent('load'), keyboard.press('Enter')])
-    expect(await facts(page)).toMatchObject({ 'User name': 'anna', Permissions: 'Users', Tenant: 'No tenant' })
+    expect(await facts(page)).toMatchObject({ Username: 'anna', Permissions: 'Users', Tenant: 'No tenant' })
   })
 
   test.each([
@@ -273,7 +273,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     expect([await page.inputValue('#username'), await page.inputValue('#password')]).toEqual(['anna', ''])
   })
 
-  test('tenant-login: a link with a tenant selects it and focuses the user name; its query is kept', async () => {
+  test('tenant-login: a link with a tenant selects it and focuses the username; its query is kept', async () => {
     await using opened = await open()
     const { page } = opened
     await page.goto(at(`${TENANT}?custom_tenant=van-dijk&argument=order-5`))

@@ -13,7 +13,7 @@ import { addUser, askAdmin, PASSWORD } from '../support/users.ts'
 const NAME = 'orders-login-form'
 const PAGE = `/solution/${NAME}/index.html`
 const WRONG = 'eight yellow tractors'
-const REFUSED = 'The user name or password is wrong.'
+const REFUSED = 'The username or password is wrong.'
 
 const input = (name: string) => `[id="e-sign_in-${name}.input"]`
 

@@ -200,7 +200,7 @@ describe('an order', () => {
     expect(await faultsOfScreen(page, 'order-missing')).toEqual([])
     await page.fill(input('mail'), 'no address')
     await page.press(input('mail'), 'Tab')
-    await eventually(() => page.innerText(error('mail'))).toContain('Enter an e-mail address')
+    await eventually(() => page.innerText(error('mail'))).toContain('Enter an email address')
     expect(complaints).toEqual([])
   })
 

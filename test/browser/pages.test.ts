@@ -161,7 +161,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     await using opened = await open('/login')
     const { page } = opened
     await page.click('text=Sign in >> nth=-1')
-    expect(await validationMessages(page)).toEqual(['Enter your user name.', 'Enter your password.'])
+    expect(await validationMessages(page)).toEqual(['Enter your username.', 'Enter your password.'])
     await page.fill('#username', 'anna')
     expect(await validationMessages(page)).toEqual(['', 'Enter your password.'])
   })
@@ -216,7 +216,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     }
     expect(await description('/login')).toEqual(['', false])
     expect(await description('/refused-login')).toEqual([
-      '- alert: Sign-in failed. Check your user name and password and try again.',
+      '- alert: Sign-in failed. Check your username and password and try again.',
       true,
     ])
   })

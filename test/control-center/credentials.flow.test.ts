@@ -166,7 +166,7 @@ describe('registries other than Amazon', () => {
     ['registry.gitlab.com', 'group/project', 'gitlab+deploy-token-1', 'gldt-abcdefghijklmnopqrst'],
     ['harbor.example.org:8443', 'acme', 'robot$acme+push', 'short'],
     ['europe-docker.pkg.dev', 'project/images', '_json_key', '{\n  "type": "service_account"\n}'],
-  ])('%s: sign-in uses user name and password; only the name is shown', async (host, namespace, username, password) => {
+  ])('%s: sign-in uses username and password; only the name is shown', async (host, namespace, username, password) => {
     const made = await center.api('POST', all, { name: `at ${host}`, host, namespace, username, password })
     expect([made.status, made.body]).toMatchObject([201, { host, namespace, region: '', username, keyEnd: null }])
     expect(made.text).not.toContain(JSON.stringify(password).slice(1, -1))

@@ -34,7 +34,7 @@ test('new-password: the account is signed out, and works only with the new passw
 test('new-password: an unknown account and an unknown command are reported', async () => {
   expect(await run('new-password', 'nobody@example.org')).toEqual({
     code: 1,
-    text: 'There is no account "nobody@example.org". Check the e-mail address.\n',
+    text: 'There is no account "nobody@example.org". Check the email address.\n',
   })
   expect((await run('start')).code).toBe(2)
 })

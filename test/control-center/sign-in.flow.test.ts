@@ -30,7 +30,7 @@ describe('sign-in', () => {
     const unknown = await post('/sign-in', { username: 'nobody@example.org', password: 'wrong' })
     expect([wrong.status, unknown.status]).toEqual([401, 401])
     for (const answer of [wrong, unknown])
-      expect(answer.text).toContain('The e-mail address or password is wrong. Check both and try again.')
+      expect(answer.text).toContain('The email address or password is wrong. Check both and try again.')
   })
 
   test.each([

@@ -95,7 +95,7 @@ describe('users in the API', () => {
 
   test.each([
     [{ username: ' ' }, 'username'],
-    [{ username: 'x', email: 'a@example.org, b@example.org' }, 'e-mail address'],
+    [{ username: 'x', email: 'a@example.org, b@example.org' }, 'email address'],
     [{ username: 'x', roles: ['Nobody'] }, 'has no role'],
     [{ username: 'x', password: 'short' }, 'at least'],
     [{ username: 'x', permissions: ['a\u202eb'] }, 'visible'],

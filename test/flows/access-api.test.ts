@@ -301,8 +301,8 @@ test('login tokens: 201 returns a token and its expiry', async () => {
 test.each([
   ['no permission', { permissions: [] }, 'permissions'],
   ['a permission that no manifest lists', { permissions: ['Root'] }, 'lists the permission "Root"'],
-  ['an empty user name', { username: '' }, 'username'],
-  ['a user name with a line break', { username: 'a\r\nb' }, 'must not contain control characters'],
+  ['an empty username', { username: '' }, 'username'],
+  ['a username with a line break', { username: 'a\r\nb' }, 'must not contain control characters'],
   ['a uid that reverses the text direction', { uid: 'a\u202eb' }, 'direction'],
   ['a uid of 201 characters', { uid: 'a'.repeat(201) }, 'uid'],
   ['a lifetime of more than a day', { expiresIn: 86_400_001 }, 'expiresIn'],

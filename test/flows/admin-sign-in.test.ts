@@ -59,7 +59,7 @@ test('sign-in: a wrong password is 401, keeps the name, and sets no cookie', asy
   expect(answer.status).toBe(401)
   expect(answer.headers['set-cookie']).toBeUndefined()
   expect(answer.text).toContain('value="adm&quot;&gt;&lt;script&gt;"')
-  expect(answer.text).toContain('The user name or password is wrong.')
+  expect(answer.text).toContain('The username or password is wrong.')
   expect(answer.text).not.toContain('value="wrong"')
 })
 

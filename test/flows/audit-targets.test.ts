@@ -32,7 +32,7 @@ async function auditedBy(method: string, path: string, body: unknown, action: st
   return { status: answer.status, json: answer.text === '' ? {} : answer.json(), entry: [outcome, target] }
 }
 
-test('audit: an entry about a user names the user, whether the change succeeds or is refused', async () => {
+test('audit: an entry about a usernames the user, whether the change succeeds or is refused', async () => {
   const created = await auditedBy('POST', 'users', { username: 'ben' }, 'user-create')
   expect(created.entry).toEqual(['ok', 'user:ben'])
   const ben = (created.json as { uid: string }).uid

@@ -65,7 +65,7 @@ test('the page designed in the control center is shown, in languages that only i
   expect(german).not.toContain('diese nicht')
 })
 
-test('uid, user name, listed permissions and tenant values of the response become a session', async () => {
+test('uid, username, listed permissions and tenant values of the response become a session', async () => {
   cloud.answer(() => ({ ...ANNA, permissions: ['Users', 'Elsewhere', 'Users', 'Pilots'] }))
   const { browser, answer } = await signIn({ custom_branch: 'north' })
   expect([answer.status, answer.headers.location]).toEqual([303, '/solution/harbour/index.html'])

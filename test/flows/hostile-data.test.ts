@@ -440,7 +440,7 @@ describe('data of another solution', () => {
   })
 })
 
-test('a user name with line breaks and marks is one line in the audit, and cannot set a header', async () => {
+test('a username with line breaks and marks is one line in the audit, and cannot set a header', async () => {
   const browser = await visit(host, 'neighbour')
   const answer = await browser.signIn('eve\r\nSet-Cookie: session-closed=x\u202e\u2028', GUESS)
   expect(answer.status).toBe(401)

@@ -168,7 +168,7 @@ test('docs, getOAuthConfig: it returns the provider of the tenant, none for an u
   expect(log).toContain('the tenant may have letters, digits')
 })
 
-test('docs, why an e-mail alone is risky: an invited user is matched by e-mail once, then by issuer and subject', async () => {
+test('docs, why an email alone is risky: an invited user is matched by email once, then by issuer and subject', async () => {
   const databases = { own: { server: 'embedded' } }
   const rows = `INSERT INTO person VALUES ('u-1', 'anna', '["Users"]', 'anna@example.org', NULL, NULL)`
   await upload(

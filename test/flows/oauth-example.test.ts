@@ -29,7 +29,7 @@ test('many-providers: users of two tenants sign in at their own provider, with t
   })
 })
 
-test('many-providers: a known e-mail from the provider of the other tenant, and an unknown e-mail, are refused', async () => {
+test('many-providers: a known email from the provider of the other tenant, and an unknown email, are refused', async () => {
   for (const [tenant, account] of [
     ['south', 'eve'],
     ['north', 'nils'],

@@ -44,7 +44,7 @@ function testFlows(): void {
     })
   }
 
-  test('an unverified e-mail does not sign in', async () => {
+  test('an unverified email does not sign in', async () => {
     const bram = comeTo(host, NAME)
     expect((await signIn(bram, 'bram', '?flow=query')).status).toBe(403)
     expect((await bram.session()).status).toBe(401)

@@ -32,7 +32,7 @@ async function signIn(solution: string, username: string): Promise<void> {
   await visitor.post(page, { username, password: 'x' })
 }
 
-test('sessions: they are found by solution and by user name, case-sensitively', async () => {
+test('sessions: they are found by solution and by username, case-sensitively', async () => {
   const found = async (query: string) => {
     return (await items(`/sessions?${query}`)).map(({ solution, username }) => `${solution} ${username}`).sort()
   }

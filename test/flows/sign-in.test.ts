@@ -101,7 +101,7 @@ test('a wrong password is refused with 401 and the translated message, and the i
 })
 
 test.each([
-  ['constructor', 'The tenant, user name or password is wrong.'],
+  ['constructor', 'The tenant, username or password is wrong.'],
   ['a b', 'have at most 50 letters, digits'],
   ['x'.repeat(51), 'have at most 50 letters, digits'],
   ['', 'Choose your tenant'],
@@ -119,7 +119,7 @@ test('a deep link selects the tenant, and its query is kept during the sign-in',
   expect([answer.status, answer.headers.location]).toEqual([303, page])
 })
 
-test('user name and password in the URL never reach the script', async () => {
+test('username and password in the URL never reach the script', async () => {
   const visitor = createVisitor(host.url)
   await visitor.get(PAGE)
   const answer = await visitor.post(`${PAGE}?username=anna&password=anna-tries-acme`, { custom_tenant: 'acme' })

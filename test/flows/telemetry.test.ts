@@ -95,7 +95,7 @@ describe('a host with a collector', () => {
     })
   })
 
-  test('no telemetry contains a user name, an address, a password or other input', async () => {
+  test('no telemetry contains a username, an address, a password or other input', async () => {
     await waitUntil(() => expect(spansOf(collector).length).toBeGreaterThan(5), OFTEN)
     const everything = JSON.stringify(collector.received.map(({ body }) => body))
     expect(everything).toContain('tenant-login')

@@ -83,7 +83,7 @@ test('a weak password is 422 with the reason, for people and for programs', asyn
   expect(answer.text).not.toContain('Passw0rd')
 })
 
-test('GET lists pages by name and searches in names and e-mail addresses', async () => {
+test('GET lists pages by name and searches in names and email addresses', async () => {
   for (const username of ['page-c', 'Page-a', 'page-B'])
     await make({ username, email: `${username.at(-1)}@pages.example` })
   const first = (await api('/users?search=PAGE-&limit=2')).json() as { items: User[]; next: string }
@@ -135,7 +135,7 @@ test('CSV: import, dry run and export work; errors include their lines', async (
   expect(faulty.json()).toMatchObject({
     status: 422,
     code: 'ERR_REQUEST_INVALID',
-    faults: [{ line: 3, field: 'email', message: expect.stringContaining('must be an e-mail address') }],
+    faults: [{ line: 3, field: 'email', message: expect.stringContaining('must be an email address') }],
   })
   expect(problemOf(await sendCsv('/users.csv', text, 'application/json'))).toEqual([415, 'ERR_CONTENT_TYPE'])
   expect((await sendCsv('/users.csv', 'x'.repeat(1024 ** 2 + 1))).status).toBe(413)

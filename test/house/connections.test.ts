@@ -19,7 +19,7 @@ test('only outbound modules, database drivers and telemetry open connections; ev
   )
   // The sandbox and embedded-database processes use their file descriptor as a Socket; a server listens and answers
   // handshakes; outbound.ts checks each address that it connects to; the rest are functions on strings. The command
-  // line connects to the host that its user names. It runs in a separate process, which a running host never loads
+  // line connects to the host that its user chooses. It runs in a separate process, which a running host never loads
   // (test/cli/apart.test.ts).
   expect(imported.sort()).toEqual([
     'base/http/answer-errors.ts: { STATUS_CODES } of http',

@@ -84,7 +84,7 @@ test.each([
 })
 
 test.each(['', 'a\\r\\nSet-Cookie: x=y', '\\u0000', '\\ud800', '\\u202eadmin'])(
-  'security.login: the user name "%s" is refused',
+  'security.login: the username "%s" is refused',
   async (name) => {
     const { effects, failure } = await lab.run({
       script: login(`security.login('${name}', 'u', ['Users'])`),

@@ -111,7 +111,7 @@ export const ACCOUNTS: readonly ProviderAccount[] = [
     name: 'carl',
     password: 'carl-tries-oidc',
     sub: 'sub-of-carl',
-    claims: { email: 'anna@example.org', email_verified: false, name: 'Carl, whose e-mail is not verified' },
+    claims: { email: 'anna@example.org', email_verified: false, name: 'Carl, whose email is not verified' },
   },
 ]
 

@@ -21,7 +21,7 @@ export type ConsentModel = {
 const SCOPES: Readonly<Record<string, string>> = {
   openid: 'Know who you are',
   profile: 'See your name',
-  email: 'See your e-mail address',
+  email: 'See your email address',
   offline_access: 'Check again later that your account is still there',
 }
 

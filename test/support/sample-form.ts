@@ -29,7 +29,7 @@ export const EVERY_ELEMENT: readonly ElementDefinition[] = [
     onElementFocusGained: 'b',
     onElementFocusLost: 'c',
   },
-  { ...input, type: 'email', name: 'mail', label: 'E-mail', maxLength: 1000, placeholder: 'name@example.org' },
+  { ...input, type: 'email', name: 'mail', label: 'Email', maxLength: 1000, placeholder: 'name@example.org' },
   { ...input, type: 'password', name: 'pin', label: 'PIN', maxLength: 100 },
   {
     ...input,

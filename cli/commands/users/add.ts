@@ -9,7 +9,7 @@ import { openUserDirectory, permissionsText, readPermissions, type User } from '
 export const usersAddCommand = command({
   summary: 'add a user who must change the password at the first sign-in',
   arguments: {
-    name: { what: 'user name' },
+    name: { what: 'username' },
     url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {

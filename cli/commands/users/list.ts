@@ -11,7 +11,7 @@ export const usersListCommand = command({
     search: {
       type: 'string',
       value: '<text>',
-      what: 'only list users whose name, e-mail address or uid contains the text',
+      what: 'only list users whose name, email address or uid contains the text',
     },
     ...HOST_OPTIONS,
     json: { type: 'boolean', what: 'print one JSON object instead of text' },

@@ -7,7 +7,7 @@ import { openUserDirectory } from '../../user-directory.ts'
 export const usersRemoveCommand = command({
   summary: 'remove a user and sign them out',
   arguments: {
-    name: { what: 'user name' },
+    name: { what: 'username' },
     url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {

@@ -8,7 +8,7 @@ import { openUserDirectory, permissionsText, readPermissions } from '../../user-
 export const usersSetCommand = command({
   summary: 'change a user: names, email address, permissions, password, or whether they can sign in',
   arguments: {
-    name: { what: 'user name' },
+    name: { what: 'username' },
     url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
@@ -19,7 +19,7 @@ export const usersSetCommand = command({
     },
     email: { type: 'string', value: '<address>', what: 'email address; "" for none' },
     'display-name': { type: 'string', value: '<text>', what: 'display name; "" for none' },
-    rename: { type: 'string', value: '<name>', what: 'new user name' },
+    rename: { type: 'string', value: '<name>', what: 'new username' },
     enable: { type: 'boolean', what: 'allow the user to sign in again' },
     disable: { type: 'boolean', what: 'sign the user out and block sign-ins' },
     'new-password': { type: 'boolean', what: 'generate a password and show it once' },

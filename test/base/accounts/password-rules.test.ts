@@ -43,7 +43,7 @@ test.each([
   expect(check(password)).toEqual({ key: `platform.password.${key}`, values })
 })
 
-test('password rules: a password may contain a short user name, but cannot consist of it', () => {
+test('password rules: a password may contain a short username, but cannot consist of it', () => {
   expect(check('correct horse', { username: 'se', email: null })).toBeNull()
   const limits = createLimits({ PASSWORD_LENGTH: 2 })
   expect(checkNewPassword('XY9', { username: 'xy9', email: null }, limits)?.key).toBe('platform.password.personal')

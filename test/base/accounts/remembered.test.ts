@@ -64,7 +64,7 @@ test('remembered: custom fields are encrypted, and values copied from another ro
   expect(await remembered.use('sealed', other)).toMatchObject({ series: { custom: null } })
 })
 
-test('remembered: a use updates user name, permissions, tenant and locale, and keeps the custom fields', async () => {
+test('remembered: a use updates username, permissions, tenant and locale, and keeps the custom fields', async () => {
   const { remembered } = clocked()
   const now = { username: 'anne', permissions: ['Editors'], tenant: ['globex'], locale: 'de' }
   const cookie = (await remembered.rotate(await remembered.start('crm', ANNA), now)) ?? ''

@@ -147,7 +147,7 @@ describe.each([
   })
 })
 
-test('throttle: counters of two hosts that share a database add up, and no user name is stored', async () => {
+test('throttle: counters of two hosts that share a database add up, and no username is stored', async () => {
   const limits = createLimits({ THROTTLE_NETWORK: 100_000 })
   const hosts = [createThrottle(db, limits, true), createThrottle(db, limits, true)]
   const attempt = { source: 'users', username: 'a name that is secret', address: '203.0.113.9' }

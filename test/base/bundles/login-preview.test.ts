@@ -63,7 +63,7 @@ test('login preview: the hidden token is empty, and the page contains no script 
   expect(html).not.toContain('id_token=(')
 })
 
-test('login preview: the user name is kept and escaped', () => {
+test('login preview: the username is kept and escaped', () => {
   expect(render('refused', { username: '"><script>1' })).toContain('value="&quot;&gt;&lt;script&gt;1"')
 })
 

@@ -428,7 +428,7 @@ test.each<[string, unknown, boolean]>([
   ['another port', 'https://id.example.org:8443/', false],
   ['http', 'http://id.example.org', false],
   ['a host that begins so', 'https://id.example.org.evil.example/', false],
-  ['a user name', 'https://id.example.org@evil.example/', false],
+  ['a username', 'https://id.example.org@evil.example/', false],
   ['a backslash', 'https://id.example.org\\@evil.example/', false],
   ['a query', 'https://id.example.org/?a', false],
   ['a fragment', 'https://id.example.org/#a', false],

@@ -8,7 +8,7 @@ test('last_login: it has the claims and the time of the sign-in', () => {
   expect(lastLoginOf(CLAIMS, 1000, null)).toEqual({ ...CLAIMS, last_login: 1000, claims: CLAIMS })
 })
 
-test('last_login: a provider cannot set uid, permissions, user name, tenant or time for the platform', () => {
+test('last_login: a provider cannot set uid, permissions, username, tenant or time for the platform', () => {
   const login = { uid: 'admin', permissions: ['Administrators'], username: 'admin', last_login: 9e15 }
   const claims = { ...CLAIMS, ...login, tenant: ['all'] }
   expect(lastLoginOf(claims, 1000, null)).toEqual({ ...CLAIMS, last_login: 1000, claims })

@@ -77,7 +77,7 @@ test('errors about a URL don’t quote it, since it may contain keys', () => {
     }
     return ''
   }
-  expect(messageOf('http://user:s3cret@api.example.org/?key=s3cret')).toMatch(/^the URL must not contain a user name/)
+  expect(messageOf('http://user:s3cret@api.example.org/?key=s3cret')).toMatch(/^the URL must not contain a username/)
   expect(messageOf('ftp://api.example.org/?key=s3cret')).not.toContain('s3cret')
 })
 
