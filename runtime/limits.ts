@@ -88,6 +88,20 @@ export const LIMITS = {
   },
   THROTTLE_ACCOUNT: { kind: 'count', default: '20', what: 'sign-in attempts per account in THROTTLE_WINDOW' },
   THROTTLE_NETWORK: { kind: 'count', default: '200', what: 'sign-in attempts per network in THROTTLE_WINDOW' },
+  SECOND_STEP_TIME: { kind: 'time', default: '10m', what: 'a sign-in that waits for its second step' },
+  SECOND_STEP_TRIES: { kind: 'count', default: '5', what: 'wrong codes in one sign-in' },
+  THROTTLE_FACTOR: {
+    kind: 'count',
+    default: '10',
+    what: 'wrong codes per account in THROTTLE_WINDOW, from all networks',
+  },
+  FACTOR_LOCK: {
+    kind: 'count',
+    default: '50',
+    what: 'wrong codes in a row, after which the account’s authenticator app is locked',
+  },
+  CONFIRMED_FOR: { kind: 'time', default: '5m', what: 'a confirmation before a password or factor can be changed' },
+  PASSKEYS_ACCOUNT: { kind: 'count', default: '10', what: 'passkeys per account' },
   PASSWORD_LENGTH: { kind: 'count', default: '8', what: 'minimum length of passwords in the users table' },
   AUDIT_KEPT: { kind: 'time', default: '365d', what: 'an entry in the audit log' },
   TELEMETRY_QUEUE: {

@@ -7,6 +7,7 @@ import type { Database } from '../database/open.ts'
 import { storedHash } from '../database/stored-hash.ts'
 import type { AccountSourceName } from './account-source-name.ts'
 import { isSameSecret } from './same-secret.ts'
+import { readMethods, type SignInMethod } from './sign-in-methods.ts'
 
 /** A remembered user, with the data of the last sign-in. */
 export type RememberedUser = {
@@ -21,6 +22,10 @@ export type RememberedUser = {
   readonly tenant: Tenant | null
   /** Null if an older version stored the series. */
   readonly locale: string | null
+  /** How the user signed in; empty if an older version stored the series. */
+  readonly methods: readonly SignInMethod[]
+  /** The browser's User-Agent header; null if an older version stored the series. */
+  readonly agent: string | null
 }
 
 /** The fields that each use of a series updates. */
@@ -99,7 +104,8 @@ export function createRemembered(
   }
 
   return {
-    async start(solution, { source, uid, username, permissions, providerLogin, custom, tenant, locale }) {
+    async start(solution, user) {
+      const { source, uid, username, permissions, providerLogin, custom, tenant, locale, methods, agent } = user
       const selector = randomBytes(SELECTOR).toString('base64url')
       const validator = randomBytes(VALIDATOR).toString('base64url')
       await db
@@ -121,6 +127,8 @@ export function createRemembered(
           custom: custom === null ? null : key.encrypt(purposeOf(solution, selector), JSON.stringify(custom)),
           tenant: tenant === null ? null : JSON.stringify(tenant),
           locale,
+          methods: JSON.stringify(methods),
+          agent,
         })
         .execute()
       return selector + validator
@@ -149,6 +157,8 @@ export function createRemembered(
         custom: readCustom(solution, selector, row.custom),
         tenant: row.tenant === null ? null : (JSON.parse(row.tenant) as Tenant),
         locale: row.locale,
+        methods: readMethods(row.methods),
+        agent: row.agent,
       }
       const given = storedHash(validator)
       if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }

@@ -8,6 +8,7 @@ import { firstRows } from '../database/portable.ts'
 import { storedHash } from '../database/stored-hash.ts'
 import type { Tables } from '../database/tables.ts'
 import type { AccountSourceName } from './account-source-name.ts'
+import { readMethods, type SignInMethod } from './sign-in-methods.ts'
 
 /** A signed-in browser. A session belongs to one realm; other realms can't find it. */
 export type Session = Login & {
@@ -22,11 +23,19 @@ export type Session = Login & {
   readonly selector: string | null
   /** The sign-in at the OAuth provider that it is based on, or null. */
   readonly providerLogin: string | null
+  /** How the user signed in; empty if an older version stored the session. */
+  readonly methods: readonly SignInMethod[]
   /** Epoch milliseconds. */
   readonly loggedInAt: number
+  /** When the user last confirmed that it's them, after they signed in; null: not since then. Epoch milliseconds. */
+  readonly confirmedAt: number | null
 }
 
-export type NewSession = Omit<Session, 'publicId' | 'loggedInAt'> & { readonly address: string }
+/** `agent`: the browser's User-Agent header. */
+export type NewSession = Omit<Session, 'publicId' | 'loggedInAt' | 'confirmedAt'> & {
+  readonly address: string
+  readonly agent: string | null
+}
 
 /** The fields of a session that scripts may change. */
 export type SessionValues = { readonly tenant?: Tenant | null; readonly locale?: string }
@@ -276,6 +285,9 @@ function newRow(session: NewSession, cookie: string, publicId: string, loggedInA
     source: session.source,
     selector: session.selector,
     provider_login: session.providerLogin,
+    methods: JSON.stringify(session.methods),
+    agent: session.agent,
+    confirmed_at: null,
     created_at: loggedInAt,
     last_seen_at: loggedInAt,
     ended_at: null,
@@ -294,7 +306,9 @@ function sessionOf(row: SessionRow): Session {
     source: row.source as AccountSourceName,
     selector: row.selector,
     providerLogin: row.provider_login,
+    methods: readMethods(row.methods),
     loggedInAt: row.created_at,
+    confirmedAt: row.confirmed_at,
   }
 }
 

@@ -18,6 +18,7 @@ export type BackupTable = {
 const FIRST = '001-solutions-and-sessions'
 const USERS = '002-users-and-remembered-logins'
 const OAUTH = '003-oauth'
+const FACTORS = '010-second-factors'
 
 /** All tables that the platform's migrations create, including those that only the host uses; see `SavedTables`. */
 export const BACKUP_TABLES = {
@@ -41,4 +42,9 @@ export const BACKUP_TABLES = {
   provider_logins: { key: ['id'], since: OAUTH },
   admin_sessions: { key: ['id_hash'], since: '004-admin-sessions' },
   cloud_login_pages: { key: ['solution'], since: '006-cloud-login-pages' },
+  factor_accounts: { key: ['id'], since: FACTORS },
+  factors: { key: ['id'], since: FACTORS },
+  recovery_codes: { key: ['account', 'hash'], since: FACTORS },
+  open_sign_ins: { key: ['id_hash'], since: FACTORS },
+  sign_in_policies: { key: ['solution'], since: FACTORS },
 } as const satisfies Record<keyof Tables, BackupTable> & Record<string, BackupTable>

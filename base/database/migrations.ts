@@ -257,6 +257,66 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
         (constraint) => constraint.onDelete('cascade'),
       ),
   ],
+  '010-second-factors': (schema, { key, text }) => [
+    schema
+      .createTable('factor_accounts')
+      .addColumn('id', key, (column) => column.primaryKey())
+      .addColumn('source', key, (column) => column.notNull())
+      .addColumn('solution', key, (column) => column.notNull())
+      .addColumn('uid', key, (column) => column.notNull())
+      .addColumn('user_handle', key, (column) => column.notNull().unique())
+      .addColumn('first_asked_at', 'bigint')
+      .addColumn('wrong_tries', 'integer', (column) => column.notNull())
+      .addColumn('last_login_at', 'bigint')
+      .addColumn('created_at', 'bigint', (column) => column.notNull()),
+    schema.createIndex('factor_accounts_of_solution').on('factor_accounts').columns(['solution']),
+    schema
+      .createTable('factors')
+      .addColumn('id', key, (column) => column.primaryKey())
+      .addColumn('account', key, (column) => column.notNull())
+      .addColumn('kind', key, (column) => column.notNull())
+      .addColumn('lookup', key, (column) => column.notNull().unique())
+      .addColumn('name', text, (column) => column.notNull())
+      .addColumn('secret', text, (column) => column.notNull())
+      .addColumn('rp_id', text)
+      .addColumn('counter', 'bigint', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('last_used_at', 'bigint')
+      .addColumn('refused_at', 'bigint')
+      .addForeignKeyConstraint('factors_account', ['account'], 'factor_accounts', ['id'], (constraint) =>
+        constraint.onDelete('cascade'),
+      ),
+    schema.createIndex('factors_of_account').on('factors').columns(['account']),
+    schema
+      .createTable('recovery_codes')
+      .addColumn('account', key, (column) => column.notNull())
+      .addColumn('hash', key, (column) => column.notNull())
+      .addColumn('salt', key, (column) => column.notNull())
+      .addColumn('used_at', 'bigint')
+      .addPrimaryKeyConstraint('recovery_codes_key', ['account', 'hash'])
+      .addForeignKeyConstraint('recovery_codes_account', ['account'], 'factor_accounts', ['id'], (constraint) =>
+        constraint.onDelete('cascade'),
+      ),
+    schema
+      .createTable('open_sign_ins')
+      .addColumn('id_hash', key, (column) => column.primaryKey())
+      .addColumn('solution', key, (column) => column.notNull())
+      .addColumn('account', key, (column) => column.notNull())
+      .addColumn('content', text, (column) => column.notNull())
+      .addColumn('wrong_tries', 'integer', (column) => column.notNull())
+      .addColumn('expires_at', 'bigint', (column) => column.notNull())
+      .addColumn('ended_at', 'bigint'),
+    schema
+      .createTable('sign_in_policies')
+      .addColumn('solution', key, (column) => column.primaryKey())
+      .addColumn('value', text, (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull()),
+    ...(['sessions', 'remembered'] as const).flatMap((table) => [
+      schema.alterTable(table).addColumn('methods', text),
+      schema.alterTable(table).addColumn('agent', text),
+    ]),
+    schema.alterTable('sessions').addColumn('confirmed_at', 'bigint'),
+  ],
 }
 
 /** Version names in order; the last one is the current schema version. */

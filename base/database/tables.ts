@@ -24,6 +24,12 @@ export interface Tables {
     selector: string | null
     /** The related row of `provider_logins`, or null. */
     provider_login: string | null
+    /** A JSON list of how the user signed in; null in rows older than this column. */
+    methods: string | null
+    /** The browser's User-Agent header, shortened; null in rows older than this column. */
+    agent: string | null
+    /** When the user last confirmed that it's them; null if not since they signed in. */
+    confirmed_at: number | null
   }
   users: {
     uid: string
@@ -67,6 +73,59 @@ export interface Tables {
     tenant: string | null
     /** Null in rows older than this column. */
     locale: string | null
+    /** As in `sessions`. */
+    methods: string | null
+    agent: string | null
+  }
+  /** An account that has factors or was asked to set one up. */
+  factor_accounts: {
+    /** The hash of the next three columns. */
+    id: string
+    source: string
+    /** '' for the users table, whose accounts are the same in all solutions. */
+    solution: string
+    uid: string
+    /** The random id by which passkeys know the account. */
+    user_handle: string
+    /** When the user was first asked to set up a factor. The grace period starts then. */
+    first_asked_at: number | null
+    /** Wrong codes in a row. */
+    wrong_tries: number
+    last_login_at: number | null
+    created_at: number
+  }
+  factors: {
+    id: string
+    account: string
+    /** 'app' or 'passkey'. */
+    kind: string
+    /** `app {account}`, so that an account has at most one, or the hash of the passkey's credential id. */
+    lookup: string
+    name: string
+    /** Encrypted with the platform key. */
+    secret: string
+    /** The address for which a passkey works; null for an authenticator app. */
+    rp_id: string | null
+    /** The last time step whose code was accepted, or the last signature counter of a passkey. */
+    counter: number
+    created_at: number
+    last_used_at: number | null
+    /** When the passkey's counter showed that there is a copy of it; the host no longer accepts it. */
+    refused_at: number | null
+  }
+  /** All codes of an account belong to one set and have the same salt. */
+  recovery_codes: { account: string; hash: string; salt: string; used_at: number | null }
+  /** A sign-in that waits for its second step or for the set-up of a factor. */
+  open_sign_ins: {
+    /** SHA-256 of the cookie's value. */
+    id_hash: string
+    solution: string
+    account: string
+    /** Encrypted with the platform key. */
+    content: string
+    wrong_tries: number
+    expires_at: number
+    ended_at: number | null
   }
   /** Counters of sign-in attempts; `points` counts until `expires_at`. */
   throttle: { key: string; points: number; expires_at: number }

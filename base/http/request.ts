@@ -17,6 +17,11 @@ export function stateOf(ctx: Context): RequestState {
   return ctx.state as RequestState
 }
 
+/** The browser's User-Agent header, shortened; null if it sent none. Users recognize their browsers by it. */
+export function agentOf(ctx: Context): string | null {
+  return ctx.get('User-Agent').slice(0, 200) || null
+}
+
 export function createNonce(): string {
   return randomBytes(18).toString('base64url')
 }

@@ -5,7 +5,7 @@ import type { User } from '../../base/accounts/users.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { type CookieScope, readCookies, setCookie } from '../../base/http/cookies.ts'
-import { stateOf } from '../../base/http/request.ts'
+import { agentOf, stateOf } from '../../base/http/request.ts'
 
 /**
  * A user's session on the pages of the control center. The page token proves that a request comes from one of our
@@ -47,6 +47,8 @@ export function createPageSessions(sessions: Sessions, key: PlatformKey): PageSe
         source: 'users',
         selector: null,
         providerLogin: null,
+        methods: ['password'],
+        agent: agentOf(ctx),
         address: stateOf(ctx).client.address,
       })
       setCookie(ctx, 'session', cookieScopeOf(ctx), cookie)

@@ -1,5 +1,6 @@
 import type { AccountSourceName } from '../../base/accounts/account-source-name.ts'
 import type { Series } from '../../base/accounts/remembered.ts'
+import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { noEffects } from '../../base/bundles/host-call.ts'
@@ -25,6 +26,8 @@ export interface AccountSource {
 
 /** A source that checks the credentials entered on the login page. */
 export interface FormSource extends AccountSource {
+  /** How the source checks credentials. */
+  readonly method: SignInMethod
   /** The name under which sign-in attempts for its accounts are counted. */
   countedAs(solution: ActiveSolution): string
   check(asking: Asking, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
@@ -85,6 +88,7 @@ function usersTable(users: Users): FormSource {
 
   return {
     name: 'users',
+    method: 'password',
     stillHolds: isAsBefore,
     countedAs: () => 'users',
     async check(asking, fields) {
@@ -102,6 +106,7 @@ function usersTable(users: Users): FormSource {
 function authenticatorModule(ask: AuthenticatorQuestion): FormSource {
   return {
     name: '',
+    method: 'script',
     countedAs: (solution) => `solution ${solution.name}`,
     check: (asking, fields) => ask(asking, queryParams(asking.url, fields), fields),
     recheck: (asking, series) =>

@@ -94,7 +94,7 @@ async function startAgain(attempt: Attempt, { known, answer }: Rechecked, parts:
   if (!isAlive) return new Refusal(null, () => null)
   if (next !== null) setCookie(ctx, 'remember', scope, next, limits.REMEMBER_LIFETIME)
   const stillHolds = () => source.stillHolds(attempt, answer, providerLogin)
-  const basis: SessionBasis = { source: use.series.source, providerLogin, stillHolds }
+  const basis: SessionBasis = { source: use.series.source, providerLogin, methods: use.series.methods, stillHolds }
   const found = await startSession(attempt, answer, basis, selector, parts)
   return found === null ? new Refusal({ outcome: 'refused', username }, () => null) : { username, found }
 }

@@ -156,7 +156,7 @@ async function acceptPassword(attempt: Attempt, accepted: Accepted, parts: SignI
     return new Refusal(null, () => parts.changePassword.demand(ctx, solution, locale, user))
   }
   const stillHolds = () => source.stillHolds(attempt, accepted, null)
-  const basis: SessionBasis = { source: source.name, providerLogin: null, stillHolds }
+  const basis: SessionBasis = { source: source.name, providerLogin: null, methods: [source.method], stillHolds }
   const isAsked = (fields.get('remember') ?? '') !== ''
   const remember = isAsked ? { custom: customFields(attempt.url, fields) } : null
   const session = await acceptSignIn(attempt, accepted, basis, remember, parts)

@@ -2,9 +2,11 @@ import type { AccountSourceName } from '../../base/accounts/account-source-name.
 import type { FoundSession } from '../../base/accounts/find-session.ts'
 import { type Remembered, type RememberedUser, selectorOf } from '../../base/accounts/remembered.ts'
 import type { Sessions } from '../../base/accounts/sessions.ts'
+import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import type { Ended } from '../../base/accounts/sign-in-steps.ts'
 import type { Effects } from '../../base/bundles/host-call.ts'
 import { readCookies, setCookie } from '../../base/http/cookies.ts'
+import { agentOf } from '../../base/http/request.ts'
 import type { Login } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../access/audit.ts'
@@ -18,6 +20,7 @@ export type SessionBasis = {
   readonly source: AccountSourceName
   /** The id of the sign-in at an OAuth provider, or null. */
   readonly providerLogin: string | null
+  readonly methods: readonly SignInMethod[]
   /** Call this after the session is stored: if the user's access ended before that, there was no session to end yet. */
   readonly stillHolds: () => Promise<boolean>
 }
@@ -26,7 +29,12 @@ export type SessionBasis = {
  * For sign-ins with tokens. A script may issue a token for any uid, so an account with the same uid says nothing about
  * the token's bearer, and no source can check the user again.
  */
-export const BASIS_OF_TOKEN: SessionBasis = { source: '', providerLogin: null, stillHolds: async () => true }
+export const BASIS_OF_TOKEN: SessionBasis = {
+  source: '',
+  providerLogin: null,
+  methods: ['token'],
+  stillHolds: async () => true,
+}
 
 export type SessionParts = {
   readonly sessions: Sessions
@@ -53,10 +61,10 @@ export async function acceptSignIn(
   const { ctx, solution, scope } = arrival
   const { remembered, limits } = parts
   const { login, effects } = accepted
-  const { source, providerLogin } = basis
+  const { source, providerLogin, methods } = basis
   const before = readCookies(ctx, 'remember', scope)
   for (const one of before) await remembered.end(solution.name, one)
-  const user = { ...login, source, providerLogin, ...valuesOf(arrival, effects) }
+  const user = { ...login, source, providerLogin, methods, agent: agentOf(ctx), ...valuesOf(arrival, effects) }
   const cookie = remember === null ? null : await remembered.start(solution.name, { ...user, ...remember })
   if (before.length > 0) setCookie(ctx, 'remember', scope, null)
   const selector = cookie === null ? null : selectorOf(cookie)
@@ -77,7 +85,7 @@ export async function acceptSignIn(
 export async function startSession(
   arrival: Arrival,
   { login, effects }: Accepted,
-  { source, providerLogin, stillHolds }: SessionBasis,
+  { source, providerLogin, methods, stillHolds }: SessionBasis,
   selector: string | null,
   { sessions, remembered, formTokens }: SessionParts,
 ): Promise<FoundSession | null> {
@@ -90,6 +98,8 @@ export async function startSession(
     source,
     selector,
     providerLogin,
+    methods,
+    agent: agentOf(ctx),
   }
   const { cookie, publicId, loggedInAt } = await sessions.start({ ...session, address })
   if (!(await stillHolds()) || (selector !== null && !(await remembered.isAlive(selector)))) {
@@ -98,7 +108,7 @@ export async function startSession(
   }
   setCookie(ctx, 'session', scope, cookie)
   formTokens.renew(ctx, scope)
-  return { session: { ...session, publicId, loggedInAt }, cookie }
+  return { session: { ...session, publicId, loggedInAt, confirmedAt: null }, cookie }
 }
 
 /** Adds sign-ins that start a new session for a user to the audit log. */

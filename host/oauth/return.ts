@@ -8,7 +8,7 @@ import { customFields, queryParams } from '../login/query-params.ts'
 import { goTo, redirectSignedIn, type SignedIn } from '../login/redirect-signed-in.ts'
 import type { Accepted } from '../login/sign-in-answer.ts'
 import { forgetSignedOut } from '../login/signed-out-browser.ts'
-import { acceptSignIn, auditSignIn, type SessionParts } from '../login/start-session.ts'
+import { acceptSignIn, auditSignIn, type SessionBasis, type SessionParts } from '../login/start-session.ts'
 import type { OAuthProblemDetail } from '../web/pages.ts'
 import {
   type AuthorizationResponse,
@@ -171,7 +171,12 @@ async function accept(
     return refused(attempt, problem, contextOf(attempt, claims), parts)
   }
   if (providerLogin === null) return signedOut()
-  const basis = { source: 'provider' as const, providerLogin, stillHolds: () => logins.isAlive(providerLogin) }
+  const basis: SessionBasis = {
+    source: 'provider',
+    providerLogin,
+    methods: ['provider'],
+    stillHolds: () => logins.isAlive(providerLogin),
+  }
   // Chosen here: the provider decides whether users stay signed in, by sending a refresh token or not.
   const remember = refreshToken === null ? null : { custom: customFields(url) }
   const session = await acceptSignIn(attempt, answer, basis, remember, parts)

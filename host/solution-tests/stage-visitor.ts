@@ -79,7 +79,9 @@ async function sessionOf(
     source: isKnown ? ('users' as const) : ('' as const),
     selector: null,
     providerLogin: null,
+    methods: ['script'] as const,
+    agent: null,
   }
   const { cookie, publicId, loggedInAt } = await sessions.start({ ...session, address: BROWSER.address })
-  return { session: { ...session, publicId, loggedInAt }, cookie }
+  return { session: { ...session, publicId, loggedInAt, confirmedAt: null }, cookie }
 }

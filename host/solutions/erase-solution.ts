@@ -15,6 +15,9 @@ export async function eraseSolutionData(db: HostDatabase, solution: string): Pro
     'oauth_transactions',
     'provider_logins',
     'cloud_login_pages',
+    'factor_accounts',
+    'open_sign_ins',
+    'sign_in_policies',
   ] as const) {
     await db.deleteFrom(table).where('solution', '=', solution).execute()
   }

@@ -72,6 +72,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
 
   return {
     name: 'cloud',
+    method: 'cloud',
     countedAs: (solution) => `cloud ${solution.name}`,
     async check(asking, fields) {
       const custom = customFields(asking.url, fields)

@@ -30,6 +30,8 @@ const ANNA = {
   custom: { custom_tenant: 'acme' },
   tenant: ['acme', -1],
   locale: 'nl-BE',
+  methods: ['password'],
+  agent: 'Firefox',
 } as const
 
 function clocked() {

@@ -29,6 +29,8 @@ const ANNA = {
   source: 'users' as const,
   selector: null,
   providerLogin: null,
+  methods: ['password'] as const,
+  agent: 'Firefox',
 }
 
 function clocked() {
@@ -41,7 +43,12 @@ test('sessions: a cookie finds its session only in its own realm', async () => {
   const { sessions, at } = clocked()
   const { cookie } = await sessions.start(ANNA)
   const { address, ...kept } = ANNA
-  expect(await sessions.find('crm', cookie)).toEqual({ ...kept, publicId: expect.any(String), loggedInAt: at() })
+  expect(await sessions.find('crm', cookie)).toEqual({
+    ...kept,
+    publicId: expect.any(String),
+    loggedInAt: at(),
+    confirmedAt: null,
+  })
   expect(await sessions.find('other', cookie)).toBeNull()
   expect(await sessions.find('crm', `${cookie}x`)).toBeNull()
 })

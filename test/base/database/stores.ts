@@ -273,6 +273,8 @@ const ANNA = {
   source: 'users' as const,
   selector: null,
   providerLogin: null,
+  methods: ['password'] as const,
+  agent: null,
 }
 
 function bundleOf(name: string, version = '1.0.0', media: Readonly<Record<string, Uint8Array>> = {}): Bundle {

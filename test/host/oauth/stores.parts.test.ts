@@ -136,8 +136,15 @@ function testOAuthStores(place: TestPlace): void {
     const logins = createProviderLogins(place.db, key, limits, () => time)
     const start = async (sub: string) => (await logins.start('swept', contentOf(claimsOf(sub)), time)) ?? ''
     const [alone, kept] = [await start('anna'), await start('bram')]
-    const user = { source: 'provider', uid: 'b', username: 'bram', permissions: [], providerLogin: kept } as const
-    await remembered.start('swept', { ...user, custom: {}, tenant: null, locale: 'en' })
+    const who = { source: 'provider', uid: 'b', username: 'bram', permissions: [], providerLogin: kept } as const
+    await remembered.start('swept', {
+      ...who,
+      custom: {},
+      tenant: null,
+      locale: 'en',
+      methods: ['provider'],
+      agent: null,
+    })
     time += limits.SESSION_LIFETIME + limits.SESSION_ENDED_KEPT + 1
     await logins.sweep()
     expect([await logins.isAlive(alone), await logins.isAlive(kept)]).toEqual([false, true])

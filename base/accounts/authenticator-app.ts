@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
+import type { PlatformKey } from '../config/platform-key.ts'
+import type { Database } from '../database/open.ts'
+import { insertOnce } from '../database/portable.ts'
+import { accountId, type FactorAccount } from './factor-account.ts'
+import type { Factors } from './factors.ts'
+
+/**
+ * Codes of an authenticator app: time-based one-time passwords (RFC 6238) of 6 digits, SHA-1 and 30 s, which is what
+ * all apps support.
+ */
+export interface AuthenticatorApps {
+  /** A new secret that belongs to nobody yet: 160 bits in base32. */
+  newSecret(): string
+  /** The `otpauth:` address that an app reads from the QR code. */
+  addressOf(secret: string, label: { readonly issuer: string; readonly username: string }): string
+  /**
+   * Adds the app if the code shows that the app has the secret. The code can't be used again to sign in.
+   * @returns `taken`: the account already has an app
+   */
+  add(account: FactorAccount, secret: string, code: string, name: string): Promise<'added' | 'wrong' | 'taken'>
+  /** Checks a code and marks its time step as used, so that of several hosts exactly one accepts it. */
+  use(account: FactorAccount, code: string): Promise<boolean>
+}
+
+/** In seconds. */
+const PERIOD = 30
+/** Steps before and after the current one whose codes count, because clocks differ. */
+const WINDOW = 1
+const SECRET_BYTES = 20
+
+/** @param now the clock, in epoch milliseconds */
+export function createAuthenticatorApps(
+  db: Database,
+  key: PlatformKey,
+  factors: Pick<Factors, 'open'>,
+  now: () => number = Date.now,
+): AuthenticatorApps {
+  /** @returns the time step that the code belongs to; null if it is wrong */
+  function stepOf(secret: string, code: string): number | null {
+    if (!/^[0-9]{6}$/.test(code)) return null
+    const timestamp = now()
+    const delta = codesOf(secret).validate({ token: code, window: WINDOW, timestamp })
+    return delta === null ? null : Math.floor(timestamp / 1000 / PERIOD) + delta
+  }
+
+  return {
+    newSecret: () => new Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer }).base32,
+    addressOf: (secret, { issuer, username }) => codesOf(secret, issuer, username).toString(),
+    async add(account, secret, code, name) {
+      const step = stepOf(secret, digits(code))
+      if (step === null) return 'wrong'
+      const { id } = await factors.open(account)
+      const factor = {
+        id: randomBytes(12).toString('base64url'),
+        account: id,
+        kind: 'app',
+        lookup: `app ${id}`,
+        name,
+        secret: key.encrypt(purposeOf(id), secret),
+        rp_id: null,
+        counter: step,
+        created_at: now(),
+        last_used_at: null,
+        refused_at: null,
+      }
+      return (await insertOnce(db, 'factors', factor)) ? 'added' : 'taken'
+    },
+    async use(account, code) {
+      const id = accountId(account)
+      const row = await db
+        .selectFrom('factors')
+        .select(['id', 'secret'])
+        .where('lookup', '=', `app ${id}`)
+        .executeTakeFirst()
+      const secret = row === undefined ? null : key.decrypt(purposeOf(id), row.secret)
+      const step = secret === null ? null : stepOf(secret, digits(code))
+      if (row === undefined || step === null) return false
+      const { numUpdatedRows } = await db
+        .updateTable('factors')
+        .set({ counter: step, last_used_at: now() })
+        .where('id', '=', row.id)
+        .where('counter', '<', step)
+        .executeTakeFirst()
+      return numUpdatedRows > 0n
+    },
+  }
+}
+
+function codesOf(secret: string, issuer = '', label = ''): TOTP {
+  return new TOTP({ issuer, label, algorithm: 'SHA1', digits: 6, period: PERIOD, secret: Secret.fromBase32(secret) })
+}
+
+/** Apps show codes in two groups, and people type the space too. */
+function digits(code: string): string {
+  return code.replace(/\s/g, '')
+}
+
+function purposeOf(account: string): string {
+  return `authenticator-app ${account}`
+}

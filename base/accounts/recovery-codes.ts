@@ -1,0 +1,78 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { hashRaw } from '@node-rs/argon2'
+import type { Database } from '../database/open.ts'
+import { accountId, type FactorAccount } from './factor-account.ts'
+import type { Passwords } from './passwords.ts'
+
+/** Codes that replace a lost factor. Each can be used once. */
+export interface RecoveryCodes {
+  /** Replaces all codes of the account. @returns the new ones, which are not stored in readable form */
+  renew(account: FactorAccount): Promise<readonly string[]>
+  /** @returns how many codes are left; null if this one is wrong or was used before */
+  use(account: FactorAccount, code: string): Promise<number | null>
+}
+
+const COUNT = 10
+/** Crockford's base 32, which has no letters that look like digits; 5 bits each. */
+const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz'
+const LENGTH = 10
+/** As for passwords: see passwords.ts. */
+const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1, outputLen: 32 } as const
+
+/** @param now the clock, in epoch milliseconds */
+export function createRecoveryCodes(
+  db: Database,
+  passwords: Pick<Passwords, 'run'>,
+  now: () => number = Date.now,
+): RecoveryCodes {
+  /** One salt per set: then one hash of what the user typed is compared with all codes of the set. */
+  async function hashOf(code: string, salt: string): Promise<string> {
+    const bytes = await passwords.run(() => hashRaw(code, { ...ARGON2, salt: Buffer.from(salt, 'base64url') }))
+    return bytes.toString('base64url')
+  }
+
+  return {
+    async renew(account) {
+      const id = accountId(account)
+      const salt = randomBytes(16).toString('base64url')
+      const codes = Array.from({ length: COUNT }, newCode)
+      const rows: { account: string; hash: string; salt: string; used_at: null }[] = []
+      for (const code of codes) rows.push({ account: id, hash: await hashOf(code, salt), salt, used_at: null })
+      await db.transaction().execute(async (transaction) => {
+        await transaction.deleteFrom('recovery_codes').where('account', '=', id).execute()
+        for (const row of rows) await transaction.insertInto('recovery_codes').values(row).execute()
+      })
+      return codes.map((code) => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`)
+    },
+    async use(account, code) {
+      const id = accountId(account)
+      const typed = readCode(code)
+      const left = await db
+        .selectFrom('recovery_codes')
+        .select(['hash', 'salt'])
+        .where('account', '=', id)
+        .where('used_at', 'is', null)
+        .execute()
+      const [first] = left
+      if (typed === null || first === undefined) return null
+      const { numUpdatedRows } = await db
+        .updateTable('recovery_codes')
+        .set({ used_at: now() })
+        .where('account', '=', id)
+        .where('hash', '=', await hashOf(typed, first.salt))
+        .where('used_at', 'is', null)
+        .executeTakeFirst()
+      return numUpdatedRows > 0n ? left.length - 1 : null
+    },
+  }
+}
+
+function newCode(): string {
+  return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
+}
+
+/** @returns what the user typed, with the letters that people mistake for digits replaced; null if it can't be a code */
+function readCode(typed: string): string | null {
+  const code = typed.toLowerCase().replace(/[\s-]/g, '').replaceAll('o', '0').replace(/[il]/g, '1')
+  return code.length === LENGTH && [...code].every((letter) => LETTERS.includes(letter)) ? code : null
+}

@@ -1,0 +1,27 @@
+/**
+ * How a user signed in: the first step, then the second.
+ *
+ * `script`: a script of the solution, or its login form. `provider-mfa`: the provider reported that it asked for a
+ * second factor. `token`: the issuer of a login token vouches for the user. `passkey`: a passkey that verified its
+ * user, which completes both steps. `security-key`: a passkey that did not, which is a second step only. `totp`: a code
+ * of an authenticator app.
+ */
+export const SIGN_IN_METHODS = [
+  'password',
+  'script',
+  'provider',
+  'provider-mfa',
+  'cloud',
+  'token',
+  'passkey',
+  'security-key',
+  'totp',
+  'recovery-code',
+] as const
+
+export type SignInMethod = (typeof SIGN_IN_METHODS)[number]
+
+/** @param stored from the database; null in rows of older versions @returns an empty list if nothing is known */
+export function readMethods(stored: string | null): readonly SignInMethod[] {
+  return stored === null ? [] : (JSON.parse(stored) as SignInMethod[])
+}

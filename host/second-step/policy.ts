@@ -1,0 +1,87 @@
+import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
+
+/**
+ * Who is asked for a second step. `off`: nobody. `optional`: users who have a factor. `required`: everyone to whom the
+ * policy applies. `passkey`: the same users, but codes don't count.
+ */
+export const LEVELS = ['off', 'optional', 'required', 'passkey'] as const
+export type Level = (typeof LEVELS)[number]
+
+/** The policy in force for a solution. */
+export type SignInPolicy = {
+  readonly level: Level
+  /** `required` and `passkey` apply to users who have one of these permissions; null: to everyone. */
+  readonly requiredFor: readonly string[] | null
+  /** The days during which users can postpone the set-up, counted from when they were first asked. */
+  readonly graceDays: number
+}
+
+/** The factors of an account that can be used at the address of the page. */
+export type UsableFactors = { readonly passkey: boolean; readonly app: boolean }
+
+export const NO_FACTORS: UsableFactors = { passkey: false, app: false }
+
+/** The state of a sign-in after its first step. Times are epoch ms. */
+export type SignInState = {
+  readonly permissions: readonly string[]
+  readonly methods: readonly SignInMethod[]
+  readonly factors: UsableFactors
+  /** Whether the solution's script required a second step for this sign-in. */
+  readonly isRaised: boolean
+  /** When the user was first asked to set up a factor; null: never. */
+  readonly firstAskedAt: number | null
+  /** Whether the user chose "Not now" during this sign-in. */
+  readonly isPostponed: boolean
+}
+
+/** What a sign-in still needs. `canPostpone`: the page offers "Not now". */
+export type NextStep =
+  | { readonly step: 'done' }
+  | { readonly step: 'second-step' }
+  | { readonly step: 'set-up'; readonly canPostpone: boolean }
+
+const DONE: NextStep = { step: 'done' }
+/** Methods that count as a second step at `required`. */
+const SECOND: readonly SignInMethod[] = ['passkey', 'security-key', 'totp', 'recovery-code', 'provider-mfa', 'token']
+/** The same at `passkey`, where a code could be entered on a look-alike page. */
+const UNPHISHABLE: readonly SignInMethod[] = ['passkey', 'security-key', 'token']
+const DAY = 24 * 60 * 60 * 1000
+
+/** The level for one user: `requiredFor` limits it, and the script can raise it. */
+export function levelFor({ level, requiredFor }: SignInPolicy, { permissions, isRaised }: LevelOf): Level {
+  const applies = requiredFor === null || requiredFor.some((name) => permissions.includes(name))
+  const ofPolicy = applies || level === 'off' ? level : 'optional'
+  return isRaised && (ofPolicy === 'off' || ofPolicy === 'optional') ? 'required' : ofPolicy
+}
+
+type LevelOf = Pick<SignInState, 'permissions' | 'isRaised'>
+
+/** The next step of a sign-in (shared contract "sign-in", section 3). */
+export function nextStep(policy: SignInPolicy, state: SignInState, now: number): NextStep {
+  const { methods, factors } = state
+  const level = levelFor(policy, state)
+  if (level === 'off') return DONE
+  const isSecondDone = methods.some((method) => SECOND.includes(method))
+  const hasFactor = factors.passkey || factors.app
+  if (!isSecondDone && hasFactor) return { step: 'second-step' }
+  if (level === 'optional' || meets(level, methods)) return DONE
+  // At `passkey`, a code proves who the user is, so that they can set up a passkey, but it does not replace one.
+  if (isSecondDone && level === 'passkey' && factors.passkey && !methods.includes('recovery-code')) {
+    return { step: 'second-step' }
+  }
+  const canPostpone = now < (state.firstAskedAt ?? now) + policy.graceDays * DAY
+  return state.isPostponed && canPostpone ? DONE : { step: 'set-up', canPostpone }
+}
+
+/**
+ * Whether a remembered login may be used: its sign-in met the policy that is now in force for the user. During the
+ * grace period, users without a factor can be remembered.
+ */
+export function stillMeets(policy: SignInPolicy, state: SignInState, now: number): boolean {
+  return nextStep(policy, { ...state, isPostponed: true }, now).step === 'done'
+}
+
+function meets(level: Level, methods: readonly SignInMethod[]): boolean {
+  const counts = level === 'passkey' ? UNPHISHABLE : SECOND
+  return methods.some((method) => counts.includes(method))
+}
