@@ -61,7 +61,7 @@ export function nextStep(policy: SignInPolicy, state: SignInState, now: number):
   const { methods, factors } = state
   const level = levelFor(policy, state)
   if (level === 'off') return DONE
-  const isSecondDone = methods.some((method) => SECOND.includes(method))
+  const isSecondDone = hasSecondStep(methods)
   const hasFactor = factors.passkey || factors.app
   if (!isSecondDone && hasFactor) return { step: 'second-step' }
   if (level === 'optional' || meets(level, methods)) return DONE
@@ -79,6 +79,11 @@ export function nextStep(policy: SignInPolicy, state: SignInState, now: number):
  */
 export function stillMeets(policy: SignInPolicy, state: SignInState, now: number): boolean {
   return nextStep(policy, { ...state, isPostponed: true }, now).step === 'done'
+}
+
+/** Whether these methods include a second step of any kind. */
+export function hasSecondStep(methods: readonly SignInMethod[]): boolean {
+  return methods.some((method) => SECOND.includes(method))
 }
 
 function meets(level: Level, methods: readonly SignInMethod[]): boolean {
