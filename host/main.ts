@@ -41,6 +41,7 @@ import { createOAuth } from './oauth/oauth.ts'
 import { createOutbound } from './outbound/outbound.ts'
 import { createSolutionParts } from './parts.ts'
 import { openPlatform } from './platform.ts'
+import { createSignInPolicies } from './second-step/policies.ts'
 import { createSecrets } from './secrets/secrets.ts'
 import { type Addresses, createServers } from './servers.ts'
 import { addBakedIn } from './solutions/baked-in.ts'
@@ -281,6 +282,7 @@ function createParts(
     pageSessions: createPageSessions(db, key, account, limits, testing.now),
     previewTickets: createPreviewTickets(key, testing.now),
     oauthSettings: oauth.settings,
+    signInPolicies: createSignInPolicies(db, testing.now),
     testOAuthSettings: oauth.testSettings,
     providerRequests: oauth.requests,
     clients,

@@ -308,13 +308,11 @@ export function canHaveRequiredFor(level: string): boolean {
 const SignIn = z
   .strictObject(
     {
-      secondFactor: z
-        .enum(SECOND_FACTORS, { error: `must be one of ${SECOND_FACTORS.join(', ')}` })
-        .meta({
-          title: 'Second factor',
-          description:
-            'optional: users who have set up a second factor are asked for it. required: all users must set one up. passkey: not supported yet.',
-        }),
+      secondFactor: z.enum(SECOND_FACTORS, { error: `must be one of ${SECOND_FACTORS.join(', ')}` }).meta({
+        title: 'Second factor',
+        description:
+          'optional: users who have set up a second factor are asked for it. required: all users must set one up. passkey: not supported yet.',
+      }),
       requiredFor: RequiredFor.optional().meta({
         title: 'Required for',
         description:
