@@ -37,6 +37,7 @@ import { createSignOutTargets } from '../host/login/sign-out-target.ts'
 import { createPreviewTickets } from '../host/login-pages/preview-tickets.ts'
 import { createMaintenance } from '../host/maintenance/maintenance.ts'
 import { createOAuth } from '../host/oauth/oauth.ts'
+import { createSignInPolicies } from '../host/second-step/policies.ts'
 import { createSecrets } from '../host/secrets/secrets.ts'
 import { createCatalog } from '../host/solutions/catalog.ts'
 import { createGuestBindings } from '../host/solutions/guest-bindings.ts'
@@ -134,6 +135,7 @@ const parts: HostParts = {
   secrets,
   oauth,
   oauthSettings: oauth.settings,
+  signInPolicies: createSignInPolicies(db),
   testOAuthSettings: oauth.testSettings,
   providerRequests: oauth.requests,
   loginTokens: createLoginTokens(db, key, limits),

@@ -10,6 +10,7 @@ import { type LoginTokenApiParts, loginTokenRoutes } from './login/login-token-a
 import { type LoginPageApiParts, loginPageRoutes } from './login-pages/api.ts'
 import { type MaintenanceApiParts, maintenanceRoutes } from './maintenance/api.ts'
 import { type OAuthApiParts, oauthRoutes } from './oauth/api.ts'
+import { type SignInPolicyApiParts, signInPolicyRoutes } from './second-step/api.ts'
 import { type SecretApiParts, secretRoutes } from './secrets/api.ts'
 import { type SessionApiParts, sessionRoutes } from './sessions/api.ts'
 import { type SettingsApiParts, settingsRoutes } from './settings/api.ts'
@@ -28,6 +29,7 @@ export type AdminApiParts = SolutionApiParts &
   SecretApiParts &
   LoginTokenApiParts &
   OAuthApiParts &
+  SignInPolicyApiParts &
   TokenApiParts &
   SessionApiParts &
   MaintenanceApiParts &
@@ -64,6 +66,7 @@ function adminRoutes(parts: AdminApiParts): AdminRoute[] {
     ...secretRoutes(parts),
     ...loginTokenRoutes(parts),
     ...oauthRoutes(parts),
+    ...signInPolicyRoutes(parts),
     ...tokenRoutes(parts),
     ...sessionRoutes(parts),
     ...auditRoutes(parts),

@@ -44,6 +44,7 @@ import { createOAuth } from './oauth/oauth.ts'
 import { createOutbound } from './outbound/outbound.ts'
 import { createSolutionParts } from './parts.ts'
 import { openPlatform } from './platform.ts'
+import { createSignInPolicies } from './second-step/policies.ts'
 import { createSecrets } from './secrets/secrets.ts'
 import { type Addresses, createServers } from './servers.ts'
 import { createSecondStepGate } from './second-step/gate.ts'
@@ -300,6 +301,7 @@ function createParts(
     pageSessions: createPageSessions(db, key, account, limits, testing.now),
     previewTickets: createPreviewTickets(key, testing.now),
     oauthSettings: oauth.settings,
+    signInPolicies: createSignInPolicies(db, testing.now),
     testOAuthSettings: oauth.testSettings,
     providerRequests: oauth.requests,
     clients,

@@ -58,6 +58,7 @@ const CALLED_OUT = [
   'loginSolution',
   'modules',
   'permissions',
+  'signIn',
   'databases',
   'http',
 ] as const satisfies readonly (keyof Manifest)[]

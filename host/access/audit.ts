@@ -26,6 +26,7 @@ export const AUDIT_ACTIONS = [
   'solution-secret',
   'solution-oauth',
   'solution-login-token',
+  'sign-in-policy',
   'user-create',
   'user-change',
   'user-delete',

@@ -8,8 +8,9 @@ import { EMPTY_FORM, type PreparedSolution } from '../../base/bundles/prepared-s
  * 2: forms as definitions, form scripts with the names of their functions.
  * 3: `entries` of main include `onSolutionClose`.
  * 4: form scripts also list functions whose `this` is the form in a plain call, and scripts their names in `scopes`.
+ * 5: manifests have `signIn`.
  */
-const FORMAT = 4
+const FORMAT = 5
 
 export type StoredSolution = {
   readonly prepared: PreparedSolution
@@ -33,9 +34,15 @@ export function readStored(text: string): StoredSolution {
  */
 function upgrade(stored: Partial<PreparedSolution>, format: number): Partial<PreparedSolution> {
   if (format >= FORMAT) return stored
-  const { formScripts = [], forms = [] } = stored
-  return {
+  const { manifest, modules = [], formScripts = [], forms = [] } = stored
+  const withSignIn = {
     ...stored,
+    ...(manifest === undefined ? {} : { manifest: { ...manifest, signIn: null } }),
+    modules: modules.map((module) => ({ ...module, manifest: { ...module.manifest, signIn: null } })),
+  }
+  if (format === 4) return withSignIn
+  return {
+    ...withSignIn,
     formScripts: formScripts.map((script) => ({ ...script, functions: script.functions ?? [], bound: [] })),
     forms: forms.map(({ module, form, definition }) => ({ module, form, definition: definition ?? EMPTY_FORM })),
   }

@@ -289,6 +289,44 @@ const OAuth = OAuthForm.refine(hasCustomAddresses, {
 /** The names of the settings. Any other name is a parameter that is forwarded to the provider. */
 export const OAUTH_SETTING_NAMES: ReadonlySet<string> = new Set(Object.keys(OAUTH_SETTINGS))
 
+/** The levels of a second step that a manifest can set. The operator can also turn it off. */
+const SECOND_FACTORS = ['optional', 'required', 'passkey'] as const
+
+/**
+ * For which users `required` and `passkey` apply. An empty list would require a second step of nobody, at a level that
+ * reads like the opposite.
+ */
+export const RequiredFor = list(PermissionName, MAX_ITEMS)
+  .min(1, { error: 'must name at least one permission' })
+  .refine(areUnique, { error: 'must not name a permission twice' })
+
+/** Whether a list of permissions makes sense at a level: at the others, nobody is required to have a factor. */
+export function canHaveRequiredFor(level: string): boolean {
+  return level === 'required' || level === 'passkey'
+}
+
+const SignIn = z
+  .strictObject(
+    {
+      secondFactor: z.enum(SECOND_FACTORS, { error: `must be one of ${SECOND_FACTORS.join(', ')}` }).meta({
+        title: 'Second factor',
+        description:
+          'optional: users who have set up a second factor must use it. required: all users must set one up. passkey: not supported yet.',
+      }),
+      requiredFor: RequiredFor.optional().meta({
+        title: 'Required for',
+        description:
+          'Only users with one of these permissions must have a second factor; for the others, it is optional. Default: all users.',
+        uniqueItems: true,
+      }),
+    },
+    { error: orUnknownKey('must be an object with secondFactor') },
+  )
+  .refine(({ secondFactor, requiredFor }) => requiredFor === undefined || canHaveRequiredFor(secondFactor), {
+    path: ['requiredFor'],
+    error: 'needs "secondFactor": "required"',
+  })
+
 /** The content of `solution.json`, as an author writes it. Strict: unknown keys are errors. */
 export const ManifestSchema = z
   .strictObject(
@@ -339,6 +377,10 @@ export const ManifestSchema = z
         .refine(areUnique, { error: 'must not name a permission twice' })
         .optional()
         .meta({ title: 'Permissions', description: 'The permissions that a login can grant.', uniqueItems: true }),
+      signIn: SignIn.optional().meta({
+        title: 'Sign-in',
+        description: 'Whether users need a second factor. The operator can set something else.',
+      }),
       oauth: OAuth.optional().meta({ title: 'OAuth', description: 'Settings of the OAuth provider.' }),
       databases: z
         .record(OwnIdentifier, Database, { error: 'must be an object of databases' })
@@ -368,6 +410,7 @@ export type WrittenManifest = z.infer<typeof ManifestSchema>
 /** The keys allowed in an object at `path` of the manifest. */
 export function knownKeys(path: readonly PropertyKey[]): readonly string[] {
   if (path[0] === 'databases') return Object.keys(Database.shape)
+  if (path[0] === 'signIn') return Object.keys(SignIn.shape)
   if (path[0] === 'eventTypes') return Object.keys((path.length > 2 ? EventArgument : EventTypeDeclaration).shape)
   return Object.keys(ManifestSchema.shape)
 }

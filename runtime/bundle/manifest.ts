@@ -25,6 +25,12 @@ export type DatabaseRequest = {
 /** The settings of section 8 by name, and the provider's additional parameters. */
 export type OAuthSettings = NonNullable<WrittenManifest['oauth']>
 
+/** Whether users need a second factor. `requiredFor` null: at `required` and `passkey`, all of them. */
+export type ManifestSignIn = {
+  readonly secondFactor: NonNullable<WrittenManifest['signIn']>['secondFactor']
+  readonly requiredFor: readonly string[] | null
+}
+
 /** A complete manifest: omitted values have their defaults, and older keys are converted to current ones. */
 export type Manifest = {
   readonly name: string
@@ -39,6 +45,8 @@ export type Manifest = {
   /** Without a prototype, as are `oauth` and `databases`. */
   readonly eventTypes: Readonly<Record<string, EventTypeDeclaration>>
   readonly permissions: readonly string[]
+  /** Null: the default of the solution's sign-in mode. Only the solution's own manifest can have it. */
+  readonly signIn: ManifestSignIn | null
   readonly oauth: OAuthSettings | null
   readonly databases: Readonly<Record<string, DatabaseRequest>>
   /** `host` or `host:port`, in lower case. */
@@ -108,6 +116,9 @@ function normalise(written: WrittenManifest): Manifest {
       returnType: event.returnType ?? null,
     })),
     permissions: written.permissions ?? [],
+    signIn: written.signIn
+      ? { secondFactor: written.signIn.secondFactor, requiredFor: written.signIn.requiredFor ?? null }
+      : null,
     oauth: written.oauth ? Object.assign(Object.create(null), written.oauth) : null,
     databases: mapRecord(written.databases ?? {}, ({ server, database }) => ({ server, database: database ?? null })),
     http: (written.http ?? []).map((host) => host.toLowerCase()),

@@ -124,4 +124,8 @@ function checkModule({ name, manifest, places }: ReachableModule, found: Finding
     const message = `the module "${name}" must have the type module or authenticator`
     found.fault(file, 'module_invalid', message, places.value(['type']))
   }
+  if (manifest.signIn !== null) {
+    const message = `"signIn" of the module "${name}" would have no effect: move it to the solution’s own manifest`
+    found.fault(file, 'module_invalid', message, places.key(['signIn']))
+  }
 }

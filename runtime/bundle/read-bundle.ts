@@ -22,6 +22,8 @@ export type BundleReading = {
 
 /** Chosen here: a bundle may have 2,000 forms, and comparing takes time. */
 const MAX_COMPARED = 200
+/** Chosen here: a misspelled list is found by its first names. */
+const MAX_SUGGESTED = 10
 
 const MODES_WITH_AUTHENTICATOR: ReadonlySet<AuthenticatorMode> = new Set([
   'AUTHENTICATOR',
@@ -107,6 +109,7 @@ function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[
   }
   if (manifest === null) return
   checkAuthenticators(manifest, modules, places, found)
+  checkSignIn(manifest, modules, places, found)
   warnOfOAuth(manifest, places, found)
 }
 
@@ -147,6 +150,26 @@ function checkAuthenticators(
   const those = names.length === 0 ? 'there is none' : `there are ${names.slice(0, 10).join(', ')}`
   const rule = `"authenticator": "${main.authenticator}" needs exactly one module of type authenticator`
   found.fault(MANIFEST, 'authenticator_count', `${rule}; ${those}`, places.value(['authenticator']))
+}
+
+/** Permissions that no manifest lists can't be granted, so a second step would be required of nobody. */
+function checkSignIn(main: Manifest, { reached, complete }: Modules, places: JsonPlaces, found: Findings): void {
+  if (main.signIn === null) return
+  const { secondFactor, requiredFor } = main.signIn
+  if (secondFactor === 'passkey') {
+    const message = '"signIn.secondFactor" is "passkey", but passkeys are not supported yet'
+    found.fault(MANIFEST, 'passkeys_unavailable', message, places.value(['signIn', 'secondFactor']))
+  }
+  const listed = new Set([main, ...reached.map(({ manifest }) => manifest)].flatMap((one) => one?.permissions ?? []))
+  // A module that is missing or invalid may list the others.
+  if (listed.size === 0 || !complete) return
+  for (const [index, name] of (requiredFor ?? []).entries()) {
+    if (listed.has(name)) continue
+    const nearest = index < MAX_SUGGESTED ? nearestKey(name, [...listed].slice(0, MAX_COMPARED)) : null
+    const meant = nearest === null ? '' : `; did you mean "${showName(nearest)}"?`
+    const message = `"signIn.requiredFor" names the permission "${showName(name)}", which no manifest lists${meant}`
+    found.fault(MANIFEST, 'manifest_invalid', message, places.value(['signIn', 'requiredFor', index]))
+  }
 }
 
 function warnOfOAuth({ authenticator, oauth }: Manifest, places: JsonPlaces, found: Findings): void {

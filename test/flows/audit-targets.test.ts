@@ -121,7 +121,7 @@ test('audit: a change of grants names each added, changed or removed grant, and 
   ])
 })
 
-test('audit: secrets, login tokens, OAuth settings and maintenance name what they change', async () => {
+test('audit: secrets, login tokens, OAuth settings, sign-in policies and maintenance name what they change', async () => {
   const secret = { value: 'v', hosts: ['a.org'] }
   expect((await auditedBy('PUT', 'solutions/audited/secrets/API_KEY', secret, 'solution-secret')).entry).toEqual([
     'ok',
@@ -141,6 +141,20 @@ test('audit: secrets, login tokens, OAuth settings and maintenance name what the
   expect((await auditedBy('PUT', 'solutions/audited/oauth', {}, 'solution-oauth')).entry).toEqual([
     'ok',
     'solution:audited',
+  ])
+  const policy = { level: 'required', requiredFor: ['Users', 'Administrators'], graceDays: 14 }
+  const onPolicy = async (method: string, body?: object) =>
+    (await auditedBy(method, 'solutions/audited/sign-in-policy', body, 'sign-in-policy')).entry
+  expect([
+    await onPolicy('PUT', policy),
+    await onPolicy('PUT', { level: 'passkey' }),
+    await onPolicy('DELETE'),
+    await onPolicy('DELETE'),
+  ]).toEqual([
+    ['ok', 'required for Users, Administrators, 14 days'],
+    ['ERR_REQUEST_INVALID', 'solution:audited'],
+    ['ok', 'deleted'],
+    ['ERR_NOT_FOUND', 'solution:audited'],
   ])
   expect((await auditedBy('PUT', 'maintenance', { on: false }, 'maintenance')).entry).toEqual(['ok', 'off'])
 })

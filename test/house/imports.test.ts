@@ -63,6 +63,7 @@ const ORDER: Record<string, readonly string[]> = {
     'users',
     'maintenance',
     'testing',
+    'second-step',
     'login',
     'oauth',
     'cloud',

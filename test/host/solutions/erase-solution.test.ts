@@ -6,10 +6,11 @@ import { openPlatformKey } from '../../../base/config/platform-key.ts'
 import { openHostDatabase } from '../../../host/database/open.ts'
 import { createGrants } from '../../../host/grants/grants.ts'
 import { createOAuthSettings } from '../../../host/oauth/oauth-settings.ts'
+import { createSignInPolicies } from '../../../host/second-step/policies.ts'
 import { createSecrets } from '../../../host/secrets/secrets.ts'
 import { eraseSolutionData } from '../../../host/solutions/erase-solution.ts'
 
-test('erase: grants, secrets, permissions and remembered logins of the solution are deleted, those of others stay', async () => {
+test('erase: grants, secrets, policies, permissions and remembered logins of the solution are deleted, those of others stay', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-erase-'))
   const db = await openHostDatabase(home)
   const key = await openPlatformKey(db, home, '')
@@ -23,6 +24,7 @@ test('erase: grants, secrets, permissions and remembered logins of the solution 
     await createGrants(db, key).put(solution, { databases: {}, http: [], users: true })
     await createSecrets(db, key).put(solution, 'A', 'value', ['a.org'])
     await createOAuthSettings(db).put(solution, { api: 'Google' })
+    await createSignInPolicies(db).put(solution, { level: 'off', requiredFor: null, graceDays: 0 })
     await db.insertInto('permissions').values({ uid: 'a', solution, name: 'Users' }).execute()
     const login = { uid: 'a', username: 'anna', permissions: '[]', source: 'users', last_login_at: 0 }
     const hashes = { validator_hash: 'x', previous_hash: null, rotated_at: 0, created_at: 0, ended_at: null }
@@ -32,7 +34,14 @@ test('erase: grants, secrets, permissions and remembered logins of the solution 
       .execute()
   }
   await eraseSolutionData(db, 'crm')
-  for (const table of ['grants', 'secrets', 'permissions', 'remembered', 'oauth_settings'] as const) {
+  for (const table of [
+    'grants',
+    'secrets',
+    'permissions',
+    'remembered',
+    'oauth_settings',
+    'sign_in_policies',
+  ] as const) {
     const rows = await db.selectFrom(table).select('solution').execute()
     expect([table, rows]).toEqual([table, [{ solution: 'other' }]])
   }

@@ -52,3 +52,13 @@ test('data of a host that bound no functions to forms is read without any, and k
   const { prepared: read, isCurrent } = readStored(JSON.stringify({ format: 3, ...prepared, formScripts: [script] }))
   expect([isCurrent, read.formScripts]).toEqual([false, [{ ...script, bound: [] }]])
 })
+
+test('data of a host that did not know second factors is read with the default, everything else unchanged', () => {
+  const { signIn: _, ...manifest } = prepared.manifest
+  const module = { name: 'base', manifest: manifestOf({ name: 'base', type: 'module' }) }
+  const { signIn: _base, ...base } = module.manifest
+  const old = { format: 4, ...prepared, manifest, modules: [{ name: 'base', manifest: base }] }
+  const { prepared: read, isCurrent } = readStored(JSON.stringify(old))
+  const expected = JSON.stringify({ ...prepared, modules: [module] })
+  expect([JSON.parse(JSON.stringify(read)), isCurrent]).toEqual([JSON.parse(expected), false])
+})

@@ -27,6 +27,7 @@ test('manifest: omitted settings get their defaults', () => {
       modules: [],
       eventTypes: {},
       permissions: [],
+      signIn: null,
       oauth: null,
       databases: {},
       http: [],
@@ -46,6 +47,7 @@ test('manifest: what the author writes is kept', () => {
     firstForm: 'orders',
     modules: ['auth', 'base'],
     permissions: ['Administrators'],
+    signIn: { secondFactor: 'required', requiredFor: ['Administrators'] },
     listed: false,
     oauth: { api: 'Google', clientId: 'id', apiSecret: '%%SECRET%%', prompt: 'consent', max_age: 5, strict: true },
   }
@@ -103,6 +105,10 @@ test.each([
     { databases: { crm: { server: 'alpha', sever: 'x' } } },
     '"databases.crm" has no property "sever"; did you mean "server"?',
   ],
+  [
+    { signIn: { secondFactor: 'required', graceDays: 30 } },
+    '"signIn" has no property "graceDays"; did you mean "requiredFor"?',
+  ],
   [{ ['x'.repeat(100)]: 1 }, `the manifest has no property "${'x'.repeat(100)}"`],
 ])('manifest: the error for the unknown key of %o suggests the nearest known one', (extra, message) => {
   expect(messagesOf(extra)).toEqual([`manifest_unknown_key: ${message}`])
@@ -126,6 +132,16 @@ test('manifest: a message says what was expected and quotes the actual value', (
     'manifest_invalid: "version" is missing; it must be a semantic version such as 1.0.0',
   ])
   expect(messagesOf({ title: 'x'.repeat(201) })[0]).toContain('at most 200 characters')
+})
+
+test('manifest: a list of users who need a second factor is refused where it would be read as more than it does', () => {
+  expect(messagesOf({ signIn: { secondFactor: 'optional', requiredFor: ['Administrators'] } })).toEqual([
+    'manifest_invalid: "signIn.requiredFor" needs "secondFactor": "required"',
+  ])
+  expect(check({ signIn: { secondFactor: 'optional' } }).manifest?.signIn).toEqual({
+    secondFactor: 'optional',
+    requiredFor: null,
+  })
 })
 
 test('manifest: a secret or unknown parameter of oauth is never quoted', () => {
@@ -179,6 +195,15 @@ const WRONG: readonly Record<string, unknown>[] = [
   { permissions: ['a\u0007'] },
   { permissions: ['a'.repeat(201)] },
   { permissions: { a: true } },
+  { signIn: 'required' },
+  { signIn: {} },
+  { signIn: { secondFactor: 'off' } },
+  { signIn: { secondFactor: true } },
+  { signIn: { secondFactor: 'required', requiredFor: 'Administrators' } },
+  { signIn: { secondFactor: 'required', requiredFor: [] } },
+  { signIn: { secondFactor: 'required', requiredFor: ['a', 'a'] } },
+  { signIn: { secondFactor: 'required', requiredFor: [' a'] } },
+  { signIn: { secondFactor: 'optional', requiredFor: ['Administrators'] } },
   { oauth: 'Google' },
   { oauth: { clientId: 'x' } },
   { oauth: { api: 'google', clientId: 'x' } },

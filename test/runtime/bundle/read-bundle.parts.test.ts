@@ -307,6 +307,39 @@ test('bundle: loginSolution must be a reachable module', async () => {
   expect(await codesOf(await bundleOf({ loginSolution: 'login' }, module))).toEqual(['module_missing solution.json'])
 })
 
+test('bundle: signIn names permissions that a manifest lists, if any does', async () => {
+  const base = moduleFile('base', { permissions: ['Administrators'] })
+  const requiredFor = ['Users', 'Administrators', 'Administrator']
+  const manifest = { modules: ['base'], signIn: { secondFactor: 'required', requiredFor } }
+  const { faults } = await read(await bundleOf({ ...manifest, permissions: ['Users'] }, base))
+  expect(faults.map(({ code, message }) => `${code}: ${message}`)).toEqual([
+    'manifest_invalid: "signIn.requiredFor" names the permission "Administrator", which no manifest lists; did you mean "Administrators"?',
+  ])
+  expect(await codesOf(await bundleOf(manifest, moduleFile('base')))).toEqual([])
+  // The missing module may list it.
+  expect(await codesOf(await bundleOf({ ...manifest, permissions: ['Users'] }))).toEqual([
+    'module_missing solution.json',
+  ])
+})
+
+test('bundle: signIn with passkeys is refused at its line, and so is signIn of a module', async () => {
+  const text = `{"name": "crm", "version": "1.0.0",\n"signIn": {"secondFactor": "passkey"}}`
+  const { faults } = await read(await zipOf({ 'solution.json': text, 'globals.js': 'function onSolutionOpen() {}' }))
+  expect(faults).toEqual([
+    {
+      file: 'solution.json',
+      line: 2,
+      column: 28,
+      code: 'passkeys_unavailable',
+      message: '"signIn.secondFactor" is "passkey", but passkeys are not supported yet',
+    },
+  ])
+  const base = moduleFile('base', { signIn: { secondFactor: 'required' } })
+  expect(await codesOf(await bundleOf({ modules: ['base'] }, base))).toEqual([
+    'module_invalid modules/base/solution.json',
+  ])
+})
+
 test.each(['AUTHENTICATOR', 'OAUTH', 'OAUTH PROVIDER', 'OAUTH_AUTHENTICATOR'])(
   'bundle: %s needs exactly one reachable authenticator',
   async (authenticator) => {

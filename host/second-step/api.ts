@@ -1,0 +1,128 @@
+import { DONE } from '../../base/api/route.ts'
+import { permissionsOf } from '../../base/bundles/prepared-solution.ts'
+import { canHaveRequiredFor, RequiredFor } from '../../runtime/bundle/manifest-schema.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import { Warnings } from '../grants/api.ts'
+import type { Catalog } from '../solutions/catalog.ts'
+import { findSolution, namedSolution, type OfSolution } from '../solutions/find-solution.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import type { SignInPolicies } from './policies.ts'
+import { LEVELS, type SignInPolicy } from './policy.ts'
+
+export type SignInPolicyApiParts = {
+  readonly store: SolutionStore
+  readonly catalog: Catalog
+  readonly signInPolicies: SignInPolicies
+}
+
+/** The longest grace period, in days. */
+const LONGEST_GRACE = 30
+
+const SignInPolicyForm = z
+  .strictObject({
+    level: z
+      .enum(LEVELS, { error: `must be one of ${LEVELS.join(', ')}` })
+      .refine((level) => level !== 'passkey', { error: 'must not be "passkey": passkeys are not supported yet' }),
+    requiredFor: RequiredFor.optional().describe('the permissions that require a second factor; default: all users'),
+    graceDays: z
+      .int({ error: `must be a whole number from 0 to ${LONGEST_GRACE}` })
+      .min(0, { error: `must be a whole number from 0 to ${LONGEST_GRACE}` })
+      .max(LONGEST_GRACE, { error: `must be a whole number from 0 to ${LONGEST_GRACE}` })
+      .default(0)
+      .describe('for how many days users can postpone the set-up, from when they are first asked'),
+  })
+  .refine(({ level, requiredFor }) => requiredFor === undefined || canHaveRequiredFor(level), {
+    path: ['requiredFor'],
+    error: 'needs the level "required"',
+  })
+  .meta({ id: 'SignInPolicyForm' })
+
+const SignInPolicyInForce = z
+  .object({
+    level: z.enum(LEVELS),
+    requiredFor: z.array(z.string()).nullable().describe('null: all users'),
+    graceDays: z.int(),
+    source: z.enum(['operator', 'manifest', 'default']).describe('who set the policy'),
+  })
+  .extend(Warnings.shape)
+  .meta({ id: 'SignInPolicy' })
+
+/** The operator's policy about second factors for a solution, which replaces the one in its manifest. */
+export function signInPolicyRoutes({ store, catalog, signInPolicies }: SignInPolicyApiParts): AdminRoute[] {
+  const find = ({ params }: OfSolution) => findSolution(store, params.name)
+
+  async function shown(name: string) {
+    const active = await catalog.active(name)
+    const policy = await signInPolicies.policyFor({ name, manifest: active?.manifest ?? null })
+    return { ...policy, warnings: warnOfPolicy(policy, active && permissionsOf(active)) }
+  }
+
+  return [
+    route(
+      'GET /solutions/:name/sign-in-policy',
+      {
+        summary: 'The policy in force: which users need a second factor, and who set it',
+        right: null,
+        before: find,
+        answers: { 200: SignInPolicyInForce },
+      },
+      ({ params: { name } }) => shown(name),
+    ),
+    route(
+      'PUT /solutions/:name/sign-in-policy',
+      {
+        summary: 'Set which users need a second factor, instead of the manifest; applies from the next sign-in',
+        // Not available to API tokens: someone with the token of a pipeline could otherwise turn second factors off.
+        right: null,
+        act: 'sign-in-policy',
+        names: namedSolution,
+        before: find,
+        body: SignInPolicyForm,
+        answers: { 200: SignInPolicyInForce },
+      },
+      async ({ params: { name }, body: { level, requiredFor = null, graceDays }, names }) => {
+        const policy = { level, requiredFor, graceDays }
+        names.target = policyTarget(policy)
+        await signInPolicies.put(name, policy)
+        return shown(name)
+      },
+    ),
+    route(
+      'DELETE /solutions/:name/sign-in-policy',
+      {
+        summary: 'Delete the policy that was set here; the one in the manifest, or else the default, applies again',
+        right: null,
+        act: 'sign-in-policy',
+        names: namedSolution,
+        before: find,
+        answers: DONE,
+      },
+      async ({ params: { name }, names }) => {
+        if (await signInPolicies.remove(name)) {
+          names.target = 'deleted'
+          return
+        }
+        throw new PlatformError('ERR_NOT_FOUND', `The operator has not set a sign-in policy for "${name}".`)
+      },
+    ),
+  ]
+}
+
+/** Describes a policy for the audit log, such as `required for Administrators, 14 days`. */
+function policyTarget({ level, requiredFor, graceDays }: SignInPolicy): string {
+  const whom = requiredFor === null ? '' : ` for ${requiredFor.join(', ')}`
+  return `${level}${whom}${graceDays === 0 ? '' : `, ${graceDays} days`}`
+}
+
+/** @param listed the permissions that the solution's manifests list; null: any can be granted */
+function warnOfPolicy({ requiredFor }: SignInPolicy, listed: readonly string[] | null) {
+  if (listed === null) return []
+  return (requiredFor ?? [])
+    .filter((name) => !listed.includes(name))
+    .map((name) => ({
+      code: 'permission_unlisted',
+      message: `No manifest of the solution lists the permission "${name}", so nobody can have it.`,
+    }))
+}

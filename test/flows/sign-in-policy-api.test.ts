@@ -1,0 +1,69 @@
+import { beforeAll, expect, test } from 'vitest'
+import { ask } from '../support/http.ts'
+import { sharedHost } from '../support/shared-host.ts'
+import { bundleOf } from '../support/zip.ts'
+
+let host: Awaited<ReturnType<typeof sharedHost>>
+beforeAll(async () => {
+  host = await sharedHost()
+  const signIn = { secondFactor: 'required', requiredFor: ['Administrators'] }
+  const manifest = { name: 'policies', permissions: ['Administrators', 'Users'], signIn }
+  expect((await host.upload('policies', await bundleOf(manifest))).status).toBe(201)
+})
+
+async function send(method: string, body?: unknown, name = 'policies') {
+  const answer = await ask(`${host.url}/admin/api/solutions/${name}/sign-in-policy`, {
+    method,
+    headers: { authorization: host.admin, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return [answer.status, answer.text === '' ? null : (answer.json() as Record<string, unknown>)] as const
+}
+
+const OF_MANIFEST = {
+  level: 'required',
+  requiredFor: ['Administrators'],
+  graceDays: 0,
+  source: 'manifest',
+  warnings: [],
+}
+
+test('sign-in policy: the operator replaces the manifest’s policy, until the policy is deleted', async () => {
+  expect(await send('GET')).toEqual([200, OF_MANIFEST])
+  const all = { level: 'required', requiredFor: null, graceDays: 30, source: 'operator', warnings: [] }
+  expect(await send('PUT', { level: 'required', graceDays: 30 })).toEqual([200, all])
+  expect(await send('GET')).toEqual([200, all])
+  const off = { level: 'off', requiredFor: null, graceDays: 0, source: 'operator', warnings: [] }
+  expect(await send('PUT', { level: 'off' })).toEqual([200, off])
+  expect(await send('DELETE')).toEqual([204, null])
+  expect(await send('DELETE')).toMatchObject([404, { code: 'ERR_NOT_FOUND' }])
+  expect(await send('GET')).toEqual([200, OF_MANIFEST])
+  expect(await send('GET', undefined, 'no-such-solution')).toMatchObject([404, { code: 'ERR_SOLUTION_NOT_FOUND' }])
+})
+
+test('sign-in policy: a permission that nobody can have is a warning', async () => {
+  const [status, body] = await send('PUT', { level: 'required', requiredFor: ['Administrators', 'Root'] })
+  expect(status).toBe(200)
+  expect(body?.warnings).toEqual([
+    {
+      code: 'permission_unlisted',
+      message: 'No manifest of the solution lists the permission "Root", so nobody can have it.',
+    },
+  ])
+  expect((await send('DELETE'))[0]).toBe(204)
+})
+
+test.each([
+  [{ level: 'passkey' }, '✖ must not be "passkey": passkeys are not supported yet\n  → at level'],
+  [{ level: 'on' }, '✖ must be one of off, optional, required, passkey\n  → at level'],
+  [{ level: 'optional', requiredFor: ['Users'] }, '✖ needs the level "required"\n  → at requiredFor'],
+  [{ level: 'required', requiredFor: [] }, '✖ must name at least one permission\n  → at requiredFor'],
+  [{ level: 'required', graceDays: 31 }, '✖ must be a whole number from 0 to 30\n  → at graceDays'],
+  [{ level: 'required', graceDays: 0.5 }, '✖ must be a whole number from 0 to 30\n  → at graceDays'],
+  [{ level: 'required', setUpByLink: true }, '✖ Unrecognized key: "setUpByLink"'],
+])('sign-in policy: %o is refused, and the policy in force stays', async (policy, message) => {
+  const [status, body] = await send('PUT', policy)
+  expect([status, body?.code]).toEqual([422, 'ERR_REQUEST_INVALID'])
+  expect(body?.detail).toContain(message)
+  expect(await send('GET')).toEqual([200, OF_MANIFEST])
+})
