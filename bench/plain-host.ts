@@ -37,7 +37,7 @@ import { createSignOutTargets } from '../host/login/sign-out-target.ts'
 import { createPreviewTickets } from '../host/login-pages/preview-tickets.ts'
 import { createMaintenance } from '../host/maintenance/maintenance.ts'
 import { createOAuth } from '../host/oauth/oauth.ts'
-import { createSignInPolicies } from '../host/second-step/policies.ts'
+import { createSecondSteps } from '../host/second-step/second-steps.ts'
 import { createSecrets } from '../host/secrets/secrets.ts'
 import { createCatalog } from '../host/solutions/catalog.ts'
 import { createGuestBindings } from '../host/solutions/guest-bindings.ts'
@@ -83,6 +83,7 @@ const secrets = createSecrets(db, key)
 const sessions = createSessions(db, limits)
 const remembered = createRemembered(db, key, limits)
 const solutionLog = createSolutionLog(db, limits)
+const secondSteps = createSecondSteps({ db, key, limits, passwords, isShared: false })
 const oauth = createOAuth({
   db,
   key,
@@ -100,6 +101,7 @@ const oauth = createOAuth({
   solutionLog,
   audit,
   maintenance,
+  secondStep: secondSteps.secondStep,
 })
 const clientSignIns = createClientSignIns(db, key)
 const signOutTargets = createSignOutTargets(key)
@@ -135,7 +137,8 @@ const parts: HostParts = {
   secrets,
   oauth,
   oauthSettings: oauth.settings,
-  signInPolicies: createSignInPolicies(db),
+  signInPolicies: secondSteps.policies,
+  ...secondSteps,
   testOAuthSettings: oauth.testSettings,
   providerRequests: oauth.requests,
   loginTokens: createLoginTokens(db, key, limits),

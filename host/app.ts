@@ -48,42 +48,42 @@ import type { Telemetry } from './telemetry/telemetry.ts'
 /** Dependencies of the middleware; created by `host/main.ts`. */
 export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> &
   Omit<StepRouteParts, 'limits'> & {
-  readonly settings: Settings
-  readonly log: Logger
-  readonly version: string
-  readonly sites: Sites
-  readonly requireAdmin: RouterMiddleware
-  readonly credentials: AdminCredentials
-  readonly pageSessions: PageSessions
-  readonly previewTickets: PreviewTickets
-  readonly catalog: Catalog
-  readonly store: SolutionStore
-  readonly uploads: Uploads
-  readonly sessions: Sessions
-  readonly solutionLog: SolutionLog
-  readonly audit: Audit
-  readonly remembered: Remembered
-  readonly users: Users
-  readonly throttle: Throttle
-  readonly knownBrowsers: KnownBrowsers
-  readonly accountSources: AccountSources
-  /** Null if the host is not connected to a control center. */
-  readonly cloudLogin: CloudLogin | null
-  readonly changePassword: ChangePasswordPages
-  readonly formTokens: FormTokens
-  readonly clients: Clients
-  readonly clientSignIns: ClientSignIns
-  readonly signOutTargets: SignOutTargets
-  readonly oauth: OAuth
-  readonly managedSettings: ManagedSettings
-  readonly supervisor: Supervisor
-  readonly telemetry: Telemetry
-  readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
-  readonly hasExamples: StartPageParts['hasExamples']
-  readonly localAdminPages: StartPageParts['localAdminPages']
-  /** See `HostOptions`. */
-  readonly isLive?: boolean
-}
+    readonly settings: Settings
+    readonly log: Logger
+    readonly version: string
+    readonly sites: Sites
+    readonly requireAdmin: RouterMiddleware
+    readonly credentials: AdminCredentials
+    readonly pageSessions: PageSessions
+    readonly previewTickets: PreviewTickets
+    readonly catalog: Catalog
+    readonly store: SolutionStore
+    readonly uploads: Uploads
+    readonly sessions: Sessions
+    readonly solutionLog: SolutionLog
+    readonly audit: Audit
+    readonly remembered: Remembered
+    readonly users: Users
+    readonly throttle: Throttle
+    readonly knownBrowsers: KnownBrowsers
+    readonly accountSources: AccountSources
+    /** Null if the host is not connected to a control center. */
+    readonly cloudLogin: CloudLogin | null
+    readonly changePassword: ChangePasswordPages
+    readonly formTokens: FormTokens
+    readonly clients: Clients
+    readonly clientSignIns: ClientSignIns
+    readonly signOutTargets: SignOutTargets
+    readonly oauth: OAuth
+    readonly managedSettings: ManagedSettings
+    readonly supervisor: Supervisor
+    readonly telemetry: Telemetry
+    readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
+    readonly hasExamples: StartPageParts['hasExamples']
+    readonly localAdminPages: StartPageParts['localAdminPages']
+    /** See `HostOptions`. */
+    readonly isLive?: boolean
+  }
 
 /** All middleware of the pages port, in order. */
 export function createApp(parts: HostParts): Koa {

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import type { Selectable } from 'kysely'
 import type { Tenant } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
 import type { Database } from '../database/open.ts'
 import { storedHash } from '../database/stored-hash.ts'
+import type { Tables } from '../database/tables.ts'
 import type { AccountSourceName } from './account-source-name.ts'
 import { isSameSecret } from './same-secret.ts'
 import { readMethods, type SignInMethod } from './sign-in-methods.ts'
@@ -74,7 +76,11 @@ export interface Remembered {
   endOfProviderLogin(id: string): Promise<void>
   endAll(solution: string): Promise<void>
   /** Ends the account's series, except one. @param solution null: in all solutions @param except a selector, or null */
-  endOfAccount(account: { readonly factorsOf: AccountSourceName; readonly uid: string }, solution: string | null, except: string | null): Promise<void>
+  endOfAccount(
+    account: { readonly factorsOf: AccountSourceName; readonly uid: string },
+    solution: string | null,
+    except: string | null,
+  ): Promise<void>
   /** Deletes series that ended or expired more than `SESSION_ENDED_KEPT` ago. */
   sweep(): Promise<void>
 }
@@ -100,9 +106,11 @@ export function createRemembered(
   }
 
   async function endWhere(
-    which: Partial<Record<'selector' | 'solution' | 'source' | 'uid' | 'provider_login', string>>,
+    which: Partial<Record<'selector' | 'solution' | 'source' | 'uid' | 'provider_login' | 'factors_of', string>>,
+    except: string | null = null,
   ): Promise<void> {
     let query = db.updateTable('remembered').set({ ended_at: now() }).where('ended_at', 'is', null)
+    if (except !== null) query = query.where('selector', '!=', except)
     for (const [column, value] of Object.entries(which)) query = query.where(column as 'selector', '=', value)
     await query.execute()
   }
@@ -151,22 +159,7 @@ export function createRemembered(
       if (row === undefined || row.ended_at !== null || row.created_at + limits.REMEMBER_LIFETIME <= now()) {
         return { kind: 'unknown' }
       }
-      const series: Series = {
-        selector,
-        solution,
-        source: row.source as AccountSourceName,
-        uid: row.uid,
-        username: row.username,
-        permissions: JSON.parse(row.permissions) as string[],
-        lastLoginAt: row.last_login_at,
-        providerLogin: row.provider_login,
-        custom: readCustom(solution, selector, row.custom),
-        tenant: row.tenant === null ? null : (JSON.parse(row.tenant) as Tenant),
-        locale: row.locale,
-        factorsOf: (row.factors_of ?? row.source) as AccountSourceName,
-        methods: readMethods(row.methods),
-        agent: row.agent,
-      }
+      const series = seriesOf(row, readCustom(solution, selector, row.custom))
       const given = storedHash(validator)
       if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }
       const isPrevious = row.previous_hash !== null && isSameSecret(given, row.previous_hash)
@@ -213,15 +206,7 @@ export function createRemembered(
       await endWhere({ provider_login: id })
     },
     async endOfAccount({ factorsOf, uid }, solution, except) {
-      let query = db
-        .updateTable('remembered')
-        .set({ ended_at: now() })
-        .where('ended_at', 'is', null)
-        .where('uid', '=', uid)
-        .where('factors_of', '=', factorsOf)
-      if (solution !== null) query = query.where('solution', '=', solution)
-      if (except !== null) query = query.where('selector', '!=', except)
-      await query.execute()
+      await endWhere({ factors_of: factorsOf, uid, ...(solution === null ? {} : { solution }) }, except)
     },
     async endAll(solution) {
       await endWhere({ solution })
@@ -235,6 +220,25 @@ export function createRemembered(
         )
         .execute()
     },
+  }
+}
+
+function seriesOf(row: Selectable<Tables['remembered']>, custom: Series['custom']): Series {
+  return {
+    selector: row.selector,
+    solution: row.solution,
+    source: row.source as AccountSourceName,
+    uid: row.uid,
+    username: row.username,
+    permissions: JSON.parse(row.permissions) as string[],
+    lastLoginAt: row.last_login_at,
+    providerLogin: row.provider_login,
+    custom,
+    tenant: row.tenant === null ? null : (JSON.parse(row.tenant) as Tenant),
+    locale: row.locale,
+    factorsOf: (row.factors_of ?? row.source) as AccountSourceName,
+    methods: readMethods(row.methods),
+    agent: row.agent,
   }
 }
 

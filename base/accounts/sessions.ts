@@ -57,6 +57,8 @@ export type ListedSession = {
   readonly createdAt: number
   readonly lastSeenAt: number
   readonly address: string
+  /** The browser's User-Agent header; null if unknown. */
+  readonly agent: string | null
 }
 
 export type SessionQuery = {
@@ -90,7 +92,11 @@ export interface Sessions {
   end(realm: string, cookie: string): Promise<void>
   endAll(realm: string): Promise<void>
   /** Ends the account's sessions, except one. @param realm null: in all realms @param except a public id, or null */
-  endOfAccount(account: { readonly factorsOf: AccountSourceName; readonly uid: string }, realm: string | null, except: string | null): Promise<void>
+  endOfAccount(
+    account: { readonly factorsOf: AccountSourceName; readonly uid: string },
+    realm: string | null,
+    except: string | null,
+  ): Promise<void>
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
   /** Ends the sessions that were created from or together with a remembered login. */
   endOfSeries(selector: string): Promise<void>
@@ -116,6 +122,15 @@ const ASKED_AT_ONCE = 200
 const KEPT = 10_000
 
 type SessionRow = Selectable<Tables['sessions']>
+type SearchedColumn =
+  | 'solution'
+  | 'source'
+  | 'uid'
+  | 'selector'
+  | 'provider_login'
+  | 'public_id'
+  | 'id_hash'
+  | 'factors_of'
 type Times = { readonly created_at: number; readonly last_seen_at: number; readonly ended_at: number | null }
 type Kept = { readonly session: Session; readonly times: Times; readonly readAt: number }
 
@@ -153,13 +168,10 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
     if (current !== undefined) keep(idHash, { ...current, times: { ...current.times, last_seen_at } })
   }
 
-  /** @returns how many sessions it ended */
-  async function endWhere(
-    which: Partial<
-      Record<'solution' | 'source' | 'uid' | 'selector' | 'provider_login' | 'public_id' | 'id_hash', string>
-    >,
-  ) {
+  /** @param except a public id @returns how many sessions it ended */
+  async function endWhere(which: Partial<Record<SearchedColumn, string>>, except: string | null = null) {
     let query = db.updateTable('sessions').set({ ended_at: now() }).where('ended_at', 'is', null)
+    if (except !== null) query = query.where('public_id', '!=', except)
     for (const [column, value] of Object.entries(which)) query = query.where(column as 'solution', '=', value)
     const { numUpdatedRows } = await query.executeTakeFirst()
     if (which.id_hash === undefined) kept.clear()
@@ -205,11 +217,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       return living
     },
     async change(realm, cookie, values) {
-      const { tenant, locale } = values
-      const columns = {
-        ...(tenant === undefined ? {} : { tenant: tenant === null ? null : JSON.stringify(tenant) }),
-        ...(locale === undefined ? {} : { locale }),
-      }
+      const columns = columnsOf(values)
       if (Object.keys(columns).length === 0) return
       const idHash = storedHash(cookie)
       const { numUpdatedRows } = await db
@@ -229,16 +237,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       kept.delete(idHash)
     },
     async endOfAccount({ factorsOf, uid }, realm, except) {
-      let query = db
-        .updateTable('sessions')
-        .set({ ended_at: now() })
-        .where('ended_at', 'is', null)
-        .where('uid', '=', uid)
-        .where('factors_of', '=', factorsOf)
-      if (realm !== null) query = query.where('solution', '=', realm)
-      if (except !== null) query = query.where('public_id', '!=', except)
-      await query.execute()
-      kept.clear()
+      await endWhere({ factors_of: factorsOf, uid, ...(realm === null ? {} : { solution: realm }) }, except)
     },
     async end(realm, cookie) {
       await endWhere({ solution: realm, id_hash: storedHash(cookie) })
@@ -321,6 +320,13 @@ function newRow(session: NewSession, cookie: string, publicId: string, loggedInA
   }
 }
 
+function columnsOf({ tenant, locale }: SessionValues) {
+  return {
+    ...(tenant === undefined ? {} : { tenant: tenant === null ? null : JSON.stringify(tenant) }),
+    ...(locale === undefined ? {} : { locale }),
+  }
+}
+
 function sessionOf(row: SessionRow): Session {
   return {
     publicId: row.public_id,
@@ -348,7 +354,7 @@ async function listSessions(
 ): ReturnType<Sessions['list']> {
   let query = db
     .selectFrom('sessions')
-    .select(['public_id', 'solution', 'uid', 'username', 'created_at', 'last_seen_at', 'address'])
+    .select(['public_id', 'solution', 'uid', 'username', 'created_at', 'last_seen_at', 'address', 'agent'])
     .where('ended_at', 'is', null)
     .where('last_seen_at', '>', now - limits.SESSION_IDLE)
     .where('created_at', '>', now - limits.SESSION_LIFETIME)
@@ -366,6 +372,7 @@ async function listSessions(
     createdAt: row.created_at,
     lastSeenAt: row.last_seen_at,
     address: row.address,
+    agent: row.agent,
   }))
   const last = rows.length > limit ? items.at(-1) : undefined
   return last === undefined ? { items } : { items, next: last.id }

@@ -21,7 +21,12 @@ export interface AccountSource {
    * Whether the accepted sign-in is still valid. Call this after the session is stored: if the user's access ended
    * before that, there was no session to end yet.
    */
-  stillHolds(asking: Asking, accepted: Accepted, providerLogin: string | null): Promise<boolean>
+  stillHolds(asking: Asking, accepted: Checked, providerLogin: string | null): Promise<boolean>
+}
+
+/** An accepted sign-in, and the state of the user's password when it was checked. */
+export type Checked = Pick<Accepted, 'login' | 'effects'> & {
+  readonly user: Pick<User, 'passwordChangedAt'> | null
 }
 
 /** A source that checks the credentials entered on the login page. */
@@ -79,7 +84,7 @@ function usersTable(users: Users): FormSource {
    * True if the user is still enabled, has the same password, and has at least the permissions that they had at the
    * check.
    */
-  async function isAsBefore(asking: Asking, { login, user: before }: Accepted): Promise<boolean> {
+  async function isAsBefore(asking: Asking, { login, user: before }: Checked): Promise<boolean> {
     const user = await users.get(login.uid)
     if (!user?.enabled || user.passwordChangedAt !== before?.passwordChangedAt) return false
     const now = await answerFor(asking, user)

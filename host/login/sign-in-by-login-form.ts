@@ -14,8 +14,8 @@ import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
 import { goTo, redirectSignedIn, type SignedIn } from './redirect-signed-in.ts'
 import { requestedPage } from './requested-page.ts'
-import type { ClientSignIn, ClientSignIns } from './sign-in-token.ts'
 import type { FirstStep } from './second-step-gate.ts'
+import type { ClientSignIn, ClientSignIns } from './sign-in-token.ts'
 import { acceptSignIn, auditSignIn, BASIS_OF_TOKEN, type SessionParts } from './start-session.ts'
 
 export type LoginFormParts = SessionParts & {

@@ -23,9 +23,9 @@ import { cameFromOwnPage } from './own-page.ts'
 import { customFields, keptFields } from './query-params.ts'
 import { redirectSignedIn, type SignedIn } from './redirect-signed-in.ts'
 import { requestedPage } from './requested-page.ts'
+import type { FirstStep } from './second-step-gate.ts'
 import type { Accepted, SignInAnswer } from './sign-in-answer.ts'
 import type { FormMode } from './sign-in-mode.ts'
-import type { FirstStep } from './second-step-gate.ts'
 import {
   acceptSignIn,
   auditSignIn,

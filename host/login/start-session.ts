@@ -72,7 +72,15 @@ export async function acceptSignIn(
   const { source, providerLogin, factorsOf, methods } = basis
   const before = readCookies(ctx, 'remember', scope)
   for (const one of before) await remembered.end(solution.name, one)
-  const user = { ...login, source, providerLogin, factorsOf, methods, agent: agentOf(ctx), ...valuesOf(arrival, effects) }
+  const user = {
+    ...login,
+    source,
+    providerLogin,
+    factorsOf,
+    methods,
+    agent: agentOf(ctx),
+    ...valuesOf(arrival, effects),
+  }
   const cookie = remember === null ? null : await remembered.start(solution.name, { ...user, ...remember })
   if (before.length > 0) setCookie(ctx, 'remember', scope, null)
   const selector = cookie === null ? null : selectorOf(cookie)

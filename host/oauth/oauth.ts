@@ -8,6 +8,7 @@ import type { Audit } from '../access/audit.ts'
 import type { HostDatabase } from '../database/tables.ts'
 import type { AuthenticatorQuestion } from '../login/ask-authenticator.ts'
 import type { FormTokens } from '../login/form-token.ts'
+import type { SecondStepGate } from '../login/second-step-gate.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import type { Secrets } from '../secrets/secrets.ts'
@@ -50,6 +51,7 @@ export type OAuthNeeds = {
   readonly solutionLog: SolutionLog
   readonly audit: Audit
   readonly maintenance: Maintenance
+  readonly secondStep: SecondStepGate
   /** Reads a solution's settings from the control center. */
   readonly ofCloud?: OAuthSettingsStore['get']
 }

@@ -11,9 +11,9 @@ import { accountPage, newAppPage, recoveryCodesPage } from '../web/pages.ts'
 import { auditFactor, endOthers } from './complete.ts'
 import { accountOf, accountPath, foreignForm, goToConfirm, needsConfirmation } from './confirmation.ts'
 import { levelFor } from './policy.ts'
+import type { SecondStepParts } from './second-step-parts.ts'
 import { sendPage } from './send-pages.ts'
 import { newAppOf, readSetUpSecret } from './set-up.ts'
-import type { SecondStepParts } from './second-step-parts.ts'
 
 /** Sessions and audit entries to show. */
 const MOST_SHOWN = 20
@@ -41,7 +41,8 @@ export async function submitAccount(
   const act = ACTS[fields.get('act') ?? '']
   if (act === undefined) return goTo(ctx, accountPath(solution.name))
   // Ending a session only takes access away, so that it needs no confirmation.
-  if (act.needsConfirmation && (await needsConfirmation(found, parts))) return goToConfirm(ctx, solution.name, 'account')
+  if (act.needsConfirmation && (await needsConfirmation(found, parts)))
+    return goToConfirm(ctx, solution.name, 'account')
   await act.run(arrival, found, fields, parts)
 }
 
@@ -185,7 +186,7 @@ async function send(
   parts: SecondStepParts,
 ): Promise<void> {
   const { ctx, solution, scope } = arrival
-  const set = await parts.factors.of(accountOf(session))
+  const { firstAskedAt: _, ...set } = await parts.factors.of(accountOf(session))
   const activity = { limit: MOST_SHOWN, actor: `user:${session.username}`, solution: solution.name }
   const { items: entries } = await parts.audit.read(activity)
   const model = {

@@ -10,8 +10,8 @@ import { signInModeOf } from '../login/sign-in-mode.ts'
 import { acceptSignIn, type SessionBasis } from '../login/start-session.ts'
 import { nextStepOf, stepPath } from './gate.ts'
 import type { FoundSignIn } from './open-sign-ins.ts'
-import { sendStepOver } from './send-pages.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
+import { sendStepOver } from './send-pages.ts'
 
 /** A form of one of the step pages. */
 export type StepForm = Arrival & { readonly fields: ReadonlyMap<string, string> }
@@ -51,7 +51,8 @@ export async function advance(attempt: StepAttempt, parts: SecondStepParts): Pro
 /** Starts the session of a sign-in whose steps are all done. Of several parallel requests, exactly one succeeds. */
 export async function complete(attempt: StepAttempt, parts: SecondStepParts): Promise<SignedIn | Refusal> {
   const { ctx, solution, scope, found } = attempt
-  const { account, login, tenant, locale, showUrl, page, source, providerLogin, methods, remember, knownAs } = found.open
+  const { account, login, tenant, locale, showUrl, page, source, providerLogin, methods, remember, knownAs } =
+    found.open
   const mode = signInModeOf(solution)
   const own = mode === 'NONE' || mode === 'LOGIN_FORM' ? null : parts.accountSources.ofMode(mode)
   // The solution's sign-in mode has changed since the first step.

@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
+import { type FactorAccount, factorAccount } from '../../base/accounts/factor-account.ts'
 import type { FoundSession } from '../../base/accounts/find-session.ts'
-import { factorAccount, type FactorAccount } from '../../base/accounts/factor-account.ts'
 import type { Session } from '../../base/accounts/sessions.ts'
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
@@ -17,8 +17,8 @@ import { checkFactor } from './check-factor.ts'
 import { auditFactor } from './complete.ts'
 import { hasSecondStep } from './policy.ts'
 import { refusalOf } from './second-step.ts'
-import { sendPage } from './send-pages.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
+import { sendPage } from './send-pages.ts'
 
 /** The pages that a confirmation returns to. */
 const PAGES = ['account', 'password'] as const

@@ -1,4 +1,4 @@
-import { factorAccount, type FactorAccount } from '../../base/accounts/factor-account.ts'
+import { type FactorAccount, factorAccount } from '../../base/accounts/factor-account.ts'
 import type { Factors } from '../../base/accounts/factors.ts'
 import { Refusal } from '../../base/accounts/sign-in-steps.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
@@ -7,20 +7,16 @@ import type { Limits } from '../../runtime/limits.ts'
 import { goTo } from '../login/redirect-signed-in.ts'
 import type { FirstStep, SecondStepGate } from '../login/second-step-gate.ts'
 import type { OpenSignIns } from './open-sign-ins.ts'
-import { type NextStep, NO_FACTORS, nextStep, type SignInPolicy, stillMeets, type UsableFactors } from './policy.ts'
+import type { SignInPolicies } from './policies.ts'
+import { type NextStep, NO_FACTORS, nextStep, stillMeets, type UsableFactors } from './policy.ts'
 
 export type GateParts = {
   readonly factors: Factors
   readonly openSignIns: OpenSignIns
-  readonly policies: SignInPolicies
+  readonly policies: Pick<SignInPolicies, 'policyFor'>
   readonly limits: Limits
   /** The clock, in epoch ms. */
   readonly now: () => number
-}
-
-/** The policies in force. */
-export interface SignInPolicies {
-  policyFor(solution: ActiveSolution): Promise<SignInPolicy>
 }
 
 /** The gate that every sign-in passes before its session. */

@@ -75,7 +75,11 @@ export function createOpenSignIns(
       return null
     },
     async change({ idHash }, open) {
-      const row = await db.selectFrom('open_sign_ins').select('solution').where('id_hash', '=', idHash).executeTakeFirst()
+      const row = await db
+        .selectFrom('open_sign_ins')
+        .select('solution')
+        .where('id_hash', '=', idHash)
+        .executeTakeFirst()
       const content = key.encrypt(purposeOf(row?.solution ?? '', idHash), JSON.stringify(open))
       const update = db.updateTable('open_sign_ins').set({ content }).where('id_hash', '=', idHash)
       await update.where('ended_at', 'is', null).execute()

@@ -6,10 +6,10 @@ import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
 import { showAccount, submitAccount } from './account.ts'
-import { showConfirm, submitConfirm } from './confirmation.ts'
+import { accountOf, goToConfirm, needsConfirmation, showConfirm, submitConfirm } from './confirmation.ts'
 import { showSecondStep, submitSecondStep } from './second-step.ts'
-import { showSetUp, submitSetUp } from './set-up.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
+import { showSetUp, submitSetUp } from './set-up.ts'
 
 export type StepRouteParts = SecondStepParts & { readonly maintenance: Maintenance }
 
@@ -59,6 +59,30 @@ export function addSecondStepRoutes(
     router.get(path, by(show))
     router.post(path, by(submit))
   }
+
+  /** The form asks for the current password. An account with a factor needs the factor too. */
+  async function needsFactor(found: FoundSession | null): Promise<boolean> {
+    if (found === null) return false
+    const { factors } = await parts.factors.of(accountOf(found.session))
+    return factors.length > 0 && (await needsConfirmation(found, parts))
+  }
+
+  router.get('/password', async (ctx) => {
+    requireNavigation(ctx)
+    const solution = await needSolution(ctx)
+    const found = await findSession(ctx, solution)
+    if (await needsFactor(found)) return goToConfirm(ctx, solution.name, 'password')
+    await parts.changePassword.show(ctx, solution, found?.session ?? null)
+  })
+
+  router.post('/password', async (ctx) => {
+    requireNavigation(ctx)
+    const solution = await needSolution(ctx)
+    const found = await findSession(ctx, solution)
+    if (await needsFactor(found)) return goToConfirm(ctx, solution.name, 'password')
+    const session = found?.session ?? null
+    await parts.changePassword.submit(ctx, solution, session?.locale ?? localeOf(ctx, solution), session)
+  })
 
   step('/second-step', showSecondStep, submitSecondStep)
   step('/set-up', showSetUp, submitSetUp)

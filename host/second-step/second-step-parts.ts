@@ -1,4 +1,5 @@
 import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
+import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { Users } from '../../base/accounts/users.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Sites } from '../../base/http/sites.ts'
@@ -15,6 +16,7 @@ export type SecondStepParts = FactorParts &
     readonly key: PlatformKey
     readonly sites: Sites
     readonly users: Users
+    readonly throttle: Throttle
     readonly knownBrowsers: KnownBrowsers
     readonly accountSources: AccountSources
     readonly changePassword: ChangePasswordPages

@@ -11,8 +11,8 @@ import { secondStepPage } from '../web/pages.ts'
 import { checkFactor, type FactorAnswer } from './check-factor.ts'
 import { advance, auditFactor, complete, findOpen, type StepAttempt, type StepForm } from './complete.ts'
 import { stepPath } from './gate.ts'
-import { sendPage, sendStepOver } from './send-pages.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
+import { sendPage, sendStepOver } from './send-pages.ts'
 
 /** Completes a sign-in with a code of an authenticator app, or with a recovery code. */
 export const BY_SECOND_STEP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts> = {

@@ -13,8 +13,8 @@ import { type NewApp, recoveryCodesPage, setUpPage } from '../web/pages.ts'
 import { advance, auditFactor, complete, endOthers, findOpen, type StepAttempt, type StepForm } from './complete.ts'
 import { nextStepOf, stepPath } from './gate.ts'
 import type { FoundSignIn, OpenSignIn } from './open-sign-ins.ts'
-import { sendPage, sendStepOver } from './send-pages.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
+import { sendPage, sendStepOver } from './send-pages.ts'
 
 /** Completes a sign-in for which the user set up a factor, or postponed that. */
 export const BY_SET_UP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts> = {

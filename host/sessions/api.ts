@@ -30,6 +30,7 @@ const Session = z
     createdAt: EpochMs,
     lastSeenAt: EpochMs,
     address: z.string(),
+    agent: z.string().nullable().describe('the browser’s User-Agent header; null if unknown'),
   })
   .meta({ id: 'Session' })
 

@@ -129,7 +129,7 @@ export type ConfirmModel = SecondStepModel & {
 }
 
 export type AccountModel = StepModel &
-  FactorSet & {
+  Omit<FactorSet, 'firstAskedAt'> & {
     readonly solution: { readonly title: string; readonly href: string }
     readonly username: string
     /** Null if the password isn't stored here. */

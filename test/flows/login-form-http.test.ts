@@ -63,6 +63,8 @@ const ANNA = {
   locale: 'nl-BE',
   page: PAGE,
   showUrl: null,
+  authenticatedUid: null,
+  needsSecondFactor: false,
 }
 
 /** A browser with an open client and no user: its page has a form token, its connection sends the cookie. */

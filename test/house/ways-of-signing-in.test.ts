@@ -8,12 +8,24 @@ import { BY_LOGIN_FORM } from '../../host/login/sign-in-by-login-form.ts'
 import { REMEMBERED } from '../../host/login/sign-in-remembered.ts'
 import { BY_PROVIDER } from '../../host/oauth/return.ts'
 import { BY_ADMIN_PAGE } from '../../host/pages/sign-in.ts'
+import { BY_SECOND_STEP } from '../../host/second-step/second-step.ts'
+import { BY_SET_UP } from '../../host/second-step/set-up.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** All rows of the table in base/accounts/sign-in-steps.ts. */
-const WAYS = { BY_PASSWORD, BY_LOGIN_TOKEN, BY_LOGIN_FORM, REMEMBERED, BY_PROVIDER, BY_ADMIN_PAGE, BY_CENTER_PAGE }
-const STEPS = ['ownPage', 'throttle', 'source', 'accept', 'audit', 'redirect'] as const
+const WAYS = {
+  BY_PASSWORD,
+  BY_LOGIN_TOKEN,
+  BY_LOGIN_FORM,
+  REMEMBERED,
+  BY_PROVIDER,
+  BY_SECOND_STEP,
+  BY_SET_UP,
+  BY_ADMIN_PAGE,
+  BY_CENTER_PAGE,
+}
+const STEPS = ['ownPage', 'throttle', 'source', 'secondStep', 'accept', 'audit', 'redirect'] as const
 
 /** Why a file without a row starts sessions. */
 const OTHER_STARTS: Readonly<Record<string, string>> = {
@@ -21,6 +33,7 @@ const OTHER_STARTS: Readonly<Record<string, string>> = {
   'control-center/accounts/invitation-pages.ts':
     'users who accept an invitation; the page checks and records their password',
   'host/login/start-session.ts': 'the sessions of solutions, which the rows in host/login and host/oauth start',
+  'host/second-step/complete.ts': 'sign-ins whose last step is a row of host/second-step',
   'host/solution-tests/stage-visitor.ts': 'sessions of `solhost test`, which no browser has',
   'host/telemetry/watch.ts': 'measures how long it takes to start a session',
 }
@@ -46,6 +59,8 @@ test('every way checks its page, and the ways without a throttle or an audit ent
   expect(without('throttle').map(([name]) => name)).toEqual([
     'REMEMBERED',
     'BY_PROVIDER',
+    'BY_SECOND_STEP',
+    'BY_SET_UP',
     'BY_ADMIN_PAGE',
     'BY_CENTER_PAGE',
   ])

@@ -27,6 +27,7 @@ import type { WrittenOAuthSettings } from '../../host/oauth/oauth-settings.ts'
 import { addOAuthRoutes, signInAtProvider } from '../../host/oauth/routes.ts'
 import { checkHeaders, checkMethod, readTarget } from '../../host/outbound/check-request.ts'
 import type { Outbound } from '../../host/outbound/outbound.ts'
+import { createSecondSteps } from '../../host/second-step/second-steps.ts'
 import { createSecrets } from '../../host/secrets/secrets.ts'
 import type { EntryRunner } from '../../host/solutions/run-entry.ts'
 import type { NewLogLine, SolutionLog } from '../../host/solutions/solution-log.ts'
@@ -115,6 +116,8 @@ export async function createOAuthInMemory(
     solutionLog,
     audit,
     maintenance: createMaintenance(db),
+    secondStep: createSecondSteps({ db, key, limits, passwords: { run: (work) => work() }, isShared: false })
+      .secondStep,
   }
   const { parts } = createOAuth(needs)
   const solutions = new Map<string, ActiveSolution>()

@@ -30,6 +30,7 @@ const ANNA = {
   custom: { custom_tenant: 'acme' },
   tenant: ['acme', -1],
   locale: 'nl-BE',
+  factorsOf: 'users',
   methods: ['password'],
   agent: 'Firefox',
 } as const

@@ -29,8 +29,10 @@ const ANNA = {
   source: 'users' as const,
   selector: null,
   providerLogin: null,
+  factorsOf: 'users' as const,
   methods: ['password'] as const,
   agent: 'Firefox',
+  isConfirmed: true,
 }
 
 function clocked() {
@@ -42,12 +44,12 @@ function clocked() {
 test('sessions: a cookie finds its session only in its own realm', async () => {
   const { sessions, at } = clocked()
   const { cookie } = await sessions.start(ANNA)
-  const { address, agent, ...kept } = ANNA
+  const { address, agent, isConfirmed, ...kept } = ANNA
   expect(await sessions.find('crm', cookie)).toEqual({
     ...kept,
     publicId: expect.any(String),
     loggedInAt: at(),
-    confirmedAt: null,
+    confirmedAt: at(),
   })
   expect(await sessions.find('other', cookie)).toBeNull()
   expect(await sessions.find('crm', `${cookie}x`)).toBeNull()

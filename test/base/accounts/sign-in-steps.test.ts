@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Refusal, type WayOfSigningIn, walkSignIn } from '../../../base/accounts/sign-in-steps.ts'
 
-type Step = 'ownPage' | 'throttle' | 'source' | 'accept'
+type Step = 'ownPage' | 'throttle' | 'source' | 'secondStep' | 'accept'
 type Fake = WayOfSigningIn<string, string, string, { readonly username: string }, string[], string>
 
 /** Every step writes its name to the parts. The one named by `last` returns `end()`. */
@@ -14,6 +14,7 @@ function fakeWay(last?: Step, end: () => Refusal<string> = () => refused('refuse
     ownPage: (asked, done) => step('ownPage', done, `${asked} from the page`),
     throttle: (_attempt, done) => step('throttle', done, null),
     source: (attempt, done) => step('source', done, `${attempt}, checked`),
+    secondStep: (_attempt, _accepted, done) => step('secondStep', done, null),
     accept: (_attempt, accepted, done) => step('accept', done, { username: accepted }),
     audit: (_asked, { outcome, username }, done) => void done.push(`audit ${outcome} of ${username}`),
     redirect(_asked, _signedIn, done) {
@@ -32,10 +33,10 @@ describe('walkSignIn', () => {
     const done: string[] = []
     expect(await walkSignIn(fakeWay(), 'anna', done)).toBe('signed in')
     const audited = 'audit ok of anna from the page, checked'
-    expect(done).toEqual(['ownPage', 'throttle', 'source', 'accept', audited, 'redirect'])
+    expect(done).toEqual(['ownPage', 'throttle', 'source', 'secondStep', 'accept', audited, 'redirect'])
   })
 
-  const steps: readonly Step[] = ['ownPage', 'throttle', 'source', 'accept']
+  const steps: readonly Step[] = ['ownPage', 'throttle', 'source', 'secondStep', 'accept']
   test.each(steps)('a refusal in the step "%s" is recorded and answered, and no later step runs', async (last) => {
     const done: string[] = []
     expect(await walkSignIn(fakeWay(last), 'anna', done)).toBe('told')

@@ -273,8 +273,10 @@ const ANNA = {
   source: 'users' as const,
   selector: null,
   providerLogin: null,
+  factorsOf: 'users' as const,
   methods: ['password'] as const,
   agent: null,
+  isConfirmed: true,
 }
 
 function bundleOf(name: string, version = '1.0.0', media: Readonly<Record<string, Uint8Array>> = {}): Bundle {

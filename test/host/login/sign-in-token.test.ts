@@ -29,6 +29,8 @@ const ANNA = {
   locale: 'nl-BE',
   page: '/solution/crm/index.html?argument=5',
   showUrl: null,
+  authenticatedUid: null,
+  needsSecondFactor: false,
 }
 const BROWSER = 'the hash of its cookie'
 

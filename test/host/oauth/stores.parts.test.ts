@@ -142,6 +142,7 @@ function testOAuthStores(place: TestPlace): void {
       custom: {},
       tenant: null,
       locale: 'en',
+      factorsOf: 'provider',
       methods: ['provider'],
       agent: null,
     })
