@@ -1,6 +1,6 @@
 import { DONE } from '../../base/api/route.ts'
 import { permissionsOf } from '../../base/bundles/prepared-solution.ts'
-import { canHaveRequiredFor, RequiredFor } from '../../runtime/bundle/manifest-schema.ts'
+import { canRequire, RequiredFor } from '../../runtime/bundle/manifest-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { type AdminRoute, route } from '../access/route.ts'
@@ -33,8 +33,12 @@ const SignInPolicyForm = z
       .default(0)
       .describe('for how many days users can postpone the set-up, from when they are first asked'),
   })
-  .refine(({ level, requiredFor }) => requiredFor === undefined || canHaveRequiredFor(level), {
+  .refine(({ level, requiredFor }) => requiredFor === undefined || canRequire(level), {
     path: ['requiredFor'],
+    error: 'needs the level "required"',
+  })
+  .refine(({ level, graceDays }) => graceDays === 0 || canRequire(level), {
+    path: ['graceDays'],
     error: 'needs the level "required"',
   })
   .meta({ id: 'SignInPolicyForm' })
