@@ -135,7 +135,7 @@ const parts: HostParts = {
   secrets,
   oauth,
   oauthSettings: oauth.settings,
-  signInPolicies: createSignInPolicies(db),
+  policies: createSignInPolicies(db),
   testOAuthSettings: oauth.testSettings,
   providerRequests: oauth.requests,
   loginTokens: createLoginTokens(db, key, limits),

@@ -35,6 +35,7 @@ import { metricsRoute } from './metrics-route.ts'
 import type { OAuth } from './oauth/oauth.ts'
 import { adminPages, leadToPages } from './pages.ts'
 import { solutionRoutes } from './routes.ts'
+import type { StepRouteParts } from './second-step/routes.ts'
 import { adminGate, siteGate } from './site-gate.ts'
 import type { Catalog } from './solutions/catalog.ts'
 import type { SolutionLog } from './solutions/solution-log.ts'
@@ -45,7 +46,8 @@ import { measureRequests } from './telemetry/request-telemetry.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 
 /** Dependencies of the middleware; created by `host/main.ts`. */
-export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> & {
+export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> &
+  Omit<StepRouteParts, 'limits'> & {
   readonly settings: Settings
   readonly log: Logger
   readonly version: string

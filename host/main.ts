@@ -1,9 +1,12 @@
 import type { Logger } from 'pino'
+import { createAuthenticatorApps } from '../base/accounts/authenticator-app.ts'
+import { createFactors } from '../base/accounts/factors.ts'
 import { createKnownBrowsers } from '../base/accounts/known-browser.ts'
 import { createPasswords } from '../base/accounts/passwords.ts'
+import { createRecoveryCodes } from '../base/accounts/recovery-codes.ts'
 import { createRemembered } from '../base/accounts/remembered.ts'
 import { createSessions } from '../base/accounts/sessions.ts'
-import { createThrottle } from '../base/accounts/throttle.ts'
+import { createFactorThrottle, createThrottle } from '../base/accounts/throttle.ts'
 import { createUsers } from '../base/accounts/users.ts'
 import { createDraining } from '../base/http/draining.ts'
 import { createSites, type Sites } from '../base/http/sites.ts'
@@ -41,9 +44,11 @@ import { createOAuth } from './oauth/oauth.ts'
 import { createOutbound } from './outbound/outbound.ts'
 import { createSolutionParts } from './parts.ts'
 import { openPlatform } from './platform.ts'
-import { createSignInPolicies } from './second-step/policies.ts'
 import { createSecrets } from './secrets/secrets.ts'
 import { type Addresses, createServers } from './servers.ts'
+import { createSecondStepGate } from './second-step/gate.ts'
+import { createOpenSignIns } from './second-step/open-sign-ins.ts'
+import { createSignInPolicies } from './second-step/policies.ts'
 import { addBakedIn } from './solutions/baked-in.ts'
 import { eraseSolutionData } from './solutions/erase-solution.ts'
 import { createExampleUsers, type ExampleUsers } from './solutions/example-users.ts'
@@ -126,6 +131,13 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
   started.defer(() => users.flush())
   const isShared = settings.database.kind !== 'embedded'
   const throttle = watchThrottle(createThrottle(db, limits, isShared, testing.throttles), telemetry)
+  const factors = createFactors(db, limits, testing.now)
+  const factorParts = {
+    factors,
+    apps: createAuthenticatorApps(db, key, factors, testing.now),
+    recoveryCodes: createRecoveryCodes(db, passwords, testing.now),
+    factorThrottle: createFactorThrottle(db, limits, isShared, testing.throttles),
+  }
 
   const platformDatabase = platformPlaceOf(settings)
   const solutionParts = await createSolutionParts(
@@ -162,6 +174,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
     passwords,
     users,
     throttle,
+    ...factorParts,
     platformDatabase,
   }
 }
@@ -175,6 +188,10 @@ function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites
   const { telemetry, log, db, key, testing, store, solutionLog, audit } = foundation
   const { sessions, remembered, uploads, supervisor, runEntry } = foundation
   const formTokens = createFormTokens(key)
+  const policies = createSignInPolicies(db)
+  const openSignIns = createOpenSignIns(db, key, limits, testing.now)
+  const gateParts = { factors: foundation.factors, openSignIns, policies, limits, now: testing.now }
+  const secondStep = createSecondStepGate(gateParts)
   const secrets = createSecrets(db, key)
   const maintenance = createMaintenance(db)
   const askAuthenticator = createAuthenticatorQuestion(runEntry)
@@ -219,8 +236,9 @@ function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites
     audit,
     maintenance,
     ofCloud: managedSettings.oauthOf,
+    secondStep,
   })
-  return { formTokens, secrets, maintenance, askAuthenticator, managedSettings, cloudLogin, managed, oauth }
+  return { ...gateParts, secondStep, formTokens, secrets, maintenance, askAuthenticator, managedSettings, cloudLogin, managed, oauth }
 }
 
 /** Everything that the host's servers respond with. */
@@ -282,7 +300,6 @@ function createParts(
     pageSessions: createPageSessions(db, key, account, limits, testing.now),
     previewTickets: createPreviewTickets(key, testing.now),
     oauthSettings: oauth.settings,
-    signInPolicies: createSignInPolicies(db, testing.now),
     testOAuthSettings: oauth.testSettings,
     providerRequests: oauth.requests,
     clients,

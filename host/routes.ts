@@ -25,6 +25,8 @@ import { addressOfTarget, type SignOutTargets } from './login/sign-out-target.ts
 import type { Maintenance } from './maintenance/maintenance.ts'
 import type { AfterLogoutState } from './oauth/after-logout.ts'
 import { addOAuthRoutes, type OAuthParts, signInAtProvider } from './oauth/routes.ts'
+import { accountOf, goToConfirm, needsConfirmation } from './second-step/confirmation.ts'
+import { addSecondStepRoutes, type StepRouteParts } from './second-step/routes.ts'
 import type { Catalog } from './solutions/catalog.ts'
 import { sendMedia } from './solutions/media.ts'
 import type { SolutionStore } from './solutions/solution-store.ts'
@@ -34,7 +36,8 @@ export type SolutionRouteParts = SignInParts &
   LoginFormParts &
   ClientPageParts &
   ClientRouteParts &
-  SignOutParts & {
+  SignOutParts &
+  StepRouteParts & {
     readonly signOutTargets: SignOutTargets
     readonly catalog: Catalog
     readonly store: SolutionStore
@@ -65,6 +68,11 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   async function findSession(ctx: Context, solution: ActiveSolution): Promise<FoundSession | null> {
     if (solution.manifest.authenticator === 'NONE') return null
     return findSessionOf(ctx, cookieScope(ctx, sites, solution.name), sessions)
+  }
+
+  async function hasFactorToConfirm(found: FoundSession): Promise<boolean> {
+    const { factors } = await parts.factors.of(accountOf(found.session))
+    return factors.length > 0 && (await needsConfirmation(found, parts))
   }
 
   router.get('/', (ctx) => {
@@ -126,13 +134,18 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   router.get('/password', async (ctx) => {
     requireNavigation(ctx)
     const solution = await needSolution(ctx)
-    await parts.changePassword.show(ctx, solution, (await findSession(ctx, solution))?.session ?? null)
+    const found = await findSession(ctx, solution)
+    // The form asks for the current password. An account with a factor needs the factor too.
+    if (found !== null && (await hasFactorToConfirm(found))) return goToConfirm(ctx, solution.name, 'password')
+    await parts.changePassword.show(ctx, solution, found?.session ?? null)
   })
 
   router.post('/password', async (ctx) => {
     requireNavigation(ctx)
     const solution = await needSolution(ctx)
-    const session = (await findSession(ctx, solution))?.session ?? null
+    const found = await findSession(ctx, solution)
+    if (found !== null && (await hasFactorToConfirm(found))) return goToConfirm(ctx, solution.name, 'password')
+    const session = found?.session ?? null
     await parts.changePassword.submit(ctx, solution, session?.locale ?? localeOf(ctx, solution), session)
   })
 
@@ -158,6 +171,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   })
 
   addOAuthRoutes(router, needSolution, localeOf, parts.oauth)
+  addSecondStepRoutes(router, { needSolution, localeOf, findSession }, parts)
 
   router.get('/media/*path', async (ctx) => {
     await sendMedia(ctx, await needSolution(ctx), (ctx.params as { path: string }).path, parts.store)

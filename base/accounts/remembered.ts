@@ -22,6 +22,8 @@ export type RememberedUser = {
   readonly tenant: Tenant | null
   /** Null if an older version stored the series. */
   readonly locale: string | null
+  /** As in a session. */
+  readonly factorsOf: AccountSourceName
   /** How the user signed in; empty if an older version stored the series. */
   readonly methods: readonly SignInMethod[]
   /** The browser's User-Agent header; null if an older version stored the series. */
@@ -71,6 +73,8 @@ export interface Remembered {
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
   endAll(solution: string): Promise<void>
+  /** Ends the account's series, except one. @param solution null: in all solutions @param except a selector, or null */
+  endOfAccount(account: { readonly factorsOf: AccountSourceName; readonly uid: string }, solution: string | null, except: string | null): Promise<void>
   /** Deletes series that ended or expired more than `SESSION_ENDED_KEPT` ago. */
   sweep(): Promise<void>
 }
@@ -105,7 +109,8 @@ export function createRemembered(
 
   return {
     async start(solution, user) {
-      const { source, uid, username, permissions, providerLogin, custom, tenant, locale, methods, agent } = user
+      const { source, uid, username, permissions, providerLogin, custom, tenant, locale } = user
+      const { factorsOf, methods, agent } = user
       const selector = randomBytes(SELECTOR).toString('base64url')
       const validator = randomBytes(VALIDATOR).toString('base64url')
       await db
@@ -127,6 +132,7 @@ export function createRemembered(
           custom: custom === null ? null : key.encrypt(purposeOf(solution, selector), JSON.stringify(custom)),
           tenant: tenant === null ? null : JSON.stringify(tenant),
           locale,
+          factors_of: factorsOf,
           methods: JSON.stringify(methods),
           agent,
         })
@@ -157,6 +163,7 @@ export function createRemembered(
         custom: readCustom(solution, selector, row.custom),
         tenant: row.tenant === null ? null : (JSON.parse(row.tenant) as Tenant),
         locale: row.locale,
+        factorsOf: (row.factors_of ?? row.source) as AccountSourceName,
         methods: readMethods(row.methods),
         agent: row.agent,
       }
@@ -204,6 +211,17 @@ export function createRemembered(
     },
     async endOfProviderLogin(id) {
       await endWhere({ provider_login: id })
+    },
+    async endOfAccount({ factorsOf, uid }, solution, except) {
+      let query = db
+        .updateTable('remembered')
+        .set({ ended_at: now() })
+        .where('ended_at', 'is', null)
+        .where('uid', '=', uid)
+        .where('factors_of', '=', factorsOf)
+      if (solution !== null) query = query.where('solution', '=', solution)
+      if (except !== null) query = query.where('selector', '!=', except)
+      await query.execute()
     },
     async endAll(solution) {
       await endWhere({ solution })

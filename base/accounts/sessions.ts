@@ -23,11 +23,13 @@ export type Session = Login & {
   readonly selector: string | null
   /** The sign-in at the OAuth provider that it is based on, or null. */
   readonly providerLogin: string | null
+  /** The source of the account whose factors count. It is `source`, unless a script signed in a user of the users table. */
+  readonly factorsOf: AccountSourceName
   /** How the user signed in; empty if an older version stored the session. */
   readonly methods: readonly SignInMethod[]
   /** Epoch milliseconds. */
   readonly loggedInAt: number
-  /** When the user last confirmed that it's them, after they signed in; null: not since then. Epoch milliseconds. */
+  /** When the user last proved that it's them, with credentials or a confirmation; null: unknown. Epoch ms. */
   readonly confirmedAt: number | null
 }
 
@@ -35,6 +37,8 @@ export type Session = Login & {
 export type NewSession = Omit<Session, 'publicId' | 'loggedInAt' | 'confirmedAt'> & {
   readonly address: string
   readonly agent: string | null
+  /** Whether the user has just entered credentials. */
+  readonly isConfirmed: boolean
 }
 
 /** The fields of a session that scripts may change. */
@@ -81,8 +85,12 @@ export interface Sessions {
   living(asked: readonly SessionCookie[]): Promise<ReadonlySet<string>>
   /** Stores what a script set for a session. Other hosts see it within a second. Has no effect on ended sessions. */
   change(realm: string, cookie: string, values: SessionValues): Promise<void>
+  /** Notes that the user has just confirmed that it's them. @param methods replace those of the session */
+  confirm(realm: string, cookie: string, methods: readonly SignInMethod[]): Promise<void>
   end(realm: string, cookie: string): Promise<void>
   endAll(realm: string): Promise<void>
+  /** Ends the account's sessions, except one. @param realm null: in all realms @param except a public id, or null */
+  endOfAccount(account: { readonly factorsOf: AccountSourceName; readonly uid: string }, realm: string | null, except: string | null): Promise<void>
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
   /** Ends the sessions that were created from or together with a remembered login. */
   endOfSeries(selector: string): Promise<void>
@@ -214,6 +222,24 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       const one = kept.get(idHash)
       if (numUpdatedRows > 0n && one !== undefined) keep(idHash, { ...one, session: { ...one.session, ...values } })
     },
+    async confirm(realm, cookie, methods) {
+      const idHash = storedHash(cookie)
+      const update = db.updateTable('sessions').set({ confirmed_at: now(), methods: JSON.stringify(methods) })
+      await update.where('id_hash', '=', idHash).where('solution', '=', realm).where('ended_at', 'is', null).execute()
+      kept.delete(idHash)
+    },
+    async endOfAccount({ factorsOf, uid }, realm, except) {
+      let query = db
+        .updateTable('sessions')
+        .set({ ended_at: now() })
+        .where('ended_at', 'is', null)
+        .where('uid', '=', uid)
+        .where('factors_of', '=', factorsOf)
+      if (realm !== null) query = query.where('solution', '=', realm)
+      if (except !== null) query = query.where('public_id', '!=', except)
+      await query.execute()
+      kept.clear()
+    },
     async end(realm, cookie) {
       await endWhere({ solution: realm, id_hash: storedHash(cookie) })
     },
@@ -287,7 +313,8 @@ function newRow(session: NewSession, cookie: string, publicId: string, loggedInA
     provider_login: session.providerLogin,
     methods: JSON.stringify(session.methods),
     agent: session.agent,
-    confirmed_at: null,
+    factors_of: session.factorsOf,
+    confirmed_at: session.isConfirmed ? loggedInAt : null,
     created_at: loggedInAt,
     last_seen_at: loggedInAt,
     ended_at: null,
@@ -306,6 +333,7 @@ function sessionOf(row: SessionRow): Session {
     source: row.source as AccountSourceName,
     selector: row.selector,
     providerLogin: row.provider_login,
+    factorsOf: (row.factors_of ?? row.source) as AccountSourceName,
     methods: readMethods(row.methods),
     loggedInAt: row.created_at,
     confirmedAt: row.confirmed_at,

@@ -13,6 +13,8 @@ export interface WayOfSigningIn<Asked, Attempt, Accepted, SignedIn extends User,
   readonly throttle: None | ((attempt: Attempt, parts: Parts) => Next<null, Answer>)
   /** Asks the account source who the user is. */
   readonly source: (attempt: Attempt, parts: Parts) => Next<Accepted, Answer>
+  /** Asks for a second step if the policy requires one, before anything is stored. Null if the sign-in may continue. */
+  readonly secondStep: None | ((attempt: Attempt, accepted: Accepted, parts: Parts) => Next<null, Answer>)
   /** Starts the session. */
   readonly accept: (attempt: Attempt, accepted: Accepted, parts: Parts) => Next<SignedIn, Answer>
   /** Records the outcome in the audit log, even if an earlier step refused the sign-in. */
@@ -73,7 +75,9 @@ async function tried<Attempt, Accepted, SignedIn extends User, Parts, Answer>(
     const throttled = 'none' in way.throttle ? null : await way.throttle(attempt, parts)
     if (throttled !== null) return throttled
     const accepted = await way.source(attempt, parts)
-    return accepted instanceof Refusal ? accepted : await way.accept(attempt, accepted, parts)
+    if (accepted instanceof Refusal) return accepted
+    const waits = 'none' in way.secondStep ? null : await way.secondStep(attempt, accepted, parts)
+    return waits ?? (await way.accept(attempt, accepted, parts))
   } catch (error) {
     if (way.failed === undefined) throw error
     return way.failed(attempt, error, parts)

@@ -30,6 +30,48 @@ export interface Throttle {
   sweep(): Promise<void>
 }
 
+/** Limits the rate of wrong codes per account, from all networks together. */
+export interface FactorThrottle {
+  /** As in `Throttle`. @param account the id of a factor account */
+  count(account: string): Promise<number | null>
+  /** Refunds a successful attempt. */
+  succeeded(account: string): Promise<void>
+}
+
+/** @param isShared, isOn as in `createThrottle` */
+export function createFactorThrottle(
+  db: Database,
+  limits: Limits,
+  isShared: boolean,
+  isOn: () => boolean = () => true,
+): FactorThrottle {
+  const counter = createCounter(db, limits, isShared, 'f', limits.THROTTLE_FACTOR)
+  return {
+    count: async (account) => (isOn() ? waitOf(counter, account) : null),
+    async succeeded(account) {
+      if (isOn()) await counter.reward(account)
+    },
+  }
+}
+
+function createCounter(db: Database, limits: Limits, isShared: boolean, keyPrefix: string, points: number): Counter {
+  const duration = Math.ceil(limits.THROTTLE_WINDOW / 1000)
+  return isShared
+    ? databaseCounter(db, { keyPrefix, points, duration })
+    : new RateLimiterMemory({ keyPrefix, points, duration })
+}
+
+/** @returns null if the attempt may continue; otherwise the seconds until the next attempt is allowed */
+async function waitOf(counter: Counter, key: string): Promise<number | null> {
+  try {
+    await answeredWithin(SHORT_ANSWER, counter.consume(key))
+    return null
+  } catch (refused) {
+    if (!(refused instanceof RateLimiterRes)) throw refused
+    return Math.max(Math.ceil(refused.msBeforeNext / 1000), 1)
+  }
+}
+
 /**
  * @param isShared whether other hosts use the same database; if so, the counters are stored there. Chosen here:
  * otherwise they are in memory, which saves a write per sign-in; a restart clears them.
@@ -41,11 +83,7 @@ export function createThrottle(
   isShared: boolean,
   isOn: () => boolean = () => true,
 ): Throttle {
-  const duration = Math.ceil(limits.THROTTLE_WINDOW / 1000)
-  const counter = (keyPrefix: string, points: number): Counter =>
-    isShared
-      ? databaseCounter(db, { keyPrefix, points, duration })
-      : new RateLimiterMemory({ keyPrefix, points, duration })
+  const counter = (keyPrefix: string, points: number) => createCounter(db, limits, isShared, keyPrefix, points)
   const accountAndNetwork = counter('an', limits.THROTTLE_ACCOUNT_NETWORK)
   const account = counter('a', limits.THROTTLE_ACCOUNT)
   const network = counter('n', limits.THROTTLE_NETWORK)
@@ -67,12 +105,8 @@ export function createThrottle(
     async count(attempt, isKnown) {
       if (!isOn()) return null
       for (const { counter, key } of countersOf(attempt, isKnown)) {
-        try {
-          await answeredWithin(SHORT_ANSWER, counter.consume(key))
-        } catch (refused) {
-          if (!(refused instanceof RateLimiterRes)) throw refused
-          return Math.max(Math.ceil(refused.msBeforeNext / 1000), 1)
-        }
+        const wait = await waitOf(counter, key)
+        if (wait !== null) return wait
       }
       return null
     },

@@ -24,6 +24,10 @@ export type Effects = {
   /** Timers set with `application.executeLater`, by ids that the binding assigns. */
   later?: readonly { readonly id: number; readonly milliseconds: number }[]
   cancelLater?: readonly number[]
+  /** Whether the script required a second step for this login. */
+  needsSecondFactor?: boolean
+  /** The uid of the user whom `security.authenticate` found in this call. */
+  authenticatedUid?: string
   /** Keys that scripts looked up and that no table contains. */
   missingKeys?: readonly string[]
   logout: SolutionPage | null

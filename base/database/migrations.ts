@@ -314,6 +314,7 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
     ...(['sessions', 'remembered'] as const).flatMap((table) => [
       schema.alterTable(table).addColumn('methods', text),
       schema.alterTable(table).addColumn('agent', text),
+      schema.alterTable(table).addColumn('factors_of', key),
     ]),
     schema.alterTable('sessions').addColumn('confirmed_at', 'bigint'),
   ],

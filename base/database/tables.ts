@@ -28,6 +28,8 @@ export interface Tables {
     methods: string | null
     /** The browser's User-Agent header, shortened; null in rows older than this column. */
     agent: string | null
+    /** The source of the account whose factors count, if it is not `source`; null in rows older than this column. */
+    factors_of: string | null
     /** When the user last confirmed that it's them; null if not since they signed in. */
     confirmed_at: number | null
   }
@@ -76,6 +78,7 @@ export interface Tables {
     /** As in `sessions`. */
     methods: string | null
     agent: string | null
+    factors_of: string | null
   }
   /** An account that has factors or was asked to set one up. */
   factor_accounts: {

@@ -7,7 +7,7 @@ import type { Context } from 'koa'
 export type CookieScope = { readonly realm: string; readonly secure: boolean; readonly ownHost: boolean }
 
 /** Each OAuth sign-in has a separate cookie, with the transaction's id in its name. */
-export type CookieKind = 'session' | 'login' | 'remember' | 'known' | 'signed-out' | `oauth-${string}`
+export type CookieKind = 'session' | 'login' | 'remember' | 'known' | 'signed-out' | 'step' | `oauth-${string}`
 
 /**
  * `__Host-` on a realm's own host. `__Secure-` with the solution's path on a shared host, so that the cookies of

@@ -47,7 +47,9 @@ export function createPageSessions(sessions: Sessions, key: PlatformKey): PageSe
         source: 'users',
         selector: null,
         providerLogin: null,
+        factorsOf: 'users',
         methods: ['password'],
+        isConfirmed: true,
         agent: agentOf(ctx),
         address: stateOf(ctx).client.address,
       })

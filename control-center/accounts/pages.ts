@@ -56,6 +56,7 @@ export const BY_CENTER_PAGE: WayOfSigningIn<
       showSignIn(ctx, { to, username, refusal: text, isChanged: false, isMailed: mail.isSetUp }, status)
     })
   },
+  secondStep: { none: 'Accounts of the control center have no second factors yet.' },
   async accept({ ctx, to }, user, { pageSessions, passwordTickets, limits }) {
     const { username } = user
     await pageSessions.end(ctx)

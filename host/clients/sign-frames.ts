@@ -10,7 +10,7 @@ import type { Visitor } from './visitor.ts'
  */
 
 type Parts = Pick<ClientParts, 'clientSignIns' | 'signOutTargets' | 'sites' | 'catalog'>
-type SignedIn = Pick<Effects, 'tenant' | 'locale' | 'showUrl'> & { readonly login: NonNullable<Effects['login']> }
+type SignedIn = Pick<Effects, 'tenant' | 'locale' | 'showUrl' | 'authenticatedUid' | 'needsSecondFactor'> & { readonly login: NonNullable<Effects['login']> }
 type SignedOut = Pick<Effects, 'showUrl'> & { readonly logout: NonNullable<Effects['logout']> }
 
 /**
@@ -18,13 +18,13 @@ type SignedOut = Pick<Effects, 'showUrl'> & { readonly logout: NonNullable<Effec
  * @returns null for a browser without the login form's cookie; its page continues as if nobody had signed in
  */
 export function signInFrame(
-  { login, tenant, locale: chosen, showUrl }: SignedIn,
+  { login, tenant, locale: chosen, showUrl, authenticatedUid = null, needsSecondFactor = false }: SignedIn,
   { solution, browser, page }: Visitor,
   locale: string,
   { clientSignIns }: Parts,
 ): HostFrame | null {
   if (browser === null) return null
-  const facts = { tenant, locale: chosen ?? locale, page, showUrl }
+  const facts = { tenant, locale: chosen ?? locale, page, showUrl, authenticatedUid, needsSecondFactor }
   return { kind: 'sign-in', token: clientSignIns.issue({ solution: solution.name, browser, login, ...facts }) }
 }
 

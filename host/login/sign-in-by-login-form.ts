@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { factorAccount } from '../../base/accounts/factor-account.ts'
 import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
@@ -14,6 +15,7 @@ import { cameFromOwnPage } from './own-page.ts'
 import { goTo, redirectSignedIn, type SignedIn } from './redirect-signed-in.ts'
 import { requestedPage } from './requested-page.ts'
 import type { ClientSignIn, ClientSignIns } from './sign-in-token.ts'
+import type { FirstStep } from './second-step-gate.ts'
 import { acceptSignIn, auditSignIn, BASIS_OF_TOKEN, type SessionParts } from './start-session.ts'
 
 export type LoginFormParts = SessionParts & {
@@ -23,13 +25,15 @@ export type LoginFormParts = SessionParts & {
   readonly clientSignIns: ClientSignIns
 }
 
+/** `isOfClient`: the solution's login form signed the user in; otherwise, a login token did, whose issuer vouches for them. */
+type FormSignIn = ClientSignIn & { readonly isOfClient: boolean }
 type Attempt = Arrival & { readonly fields: ReadonlyMap<string, string> }
 
 /**
  * A client's page sends a form after its login form signed a user in. `id_token` is either a client's token or a login
  * token. All other fields are ignored: names and passwords are only for the form's script.
  */
-export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, ClientSignIn, SignedIn, LoginFormParts> = {
+export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, FormSignIn, SignedIn, LoginFormParts> = {
   ownPage: checkPage,
   async throttle(attempt, { throttle }) {
     const retryAfter = await throttle.count(counted(attempt), true)
@@ -39,11 +43,18 @@ export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, ClientSignIn, Signe
     })
   },
   source: readToken,
+  async secondStep(attempt, signIn, parts) {
+    const waits = signIn.isOfClient ? await parts.secondStep.check(attempt, firstStepOf(attempt, signIn)) : null
+    if (waits !== null) await parts.throttle.succeeded(counted(attempt), true)
+    return waits
+  },
   async accept(attempt, signIn, parts) {
-    const { login, tenant, locale } = signIn
+    const { login, tenant, locale, isOfClient } = signIn
     const effects = { ...noEffects(), login, tenant, locale }
+    const { account, methods } = firstStepOf(attempt, signIn)
+    const basis = isOfClient ? { ...BASIS_OF_TOKEN, factorsOf: account.source, methods } : BASIS_OF_TOKEN
     // Never remember this user: no source could check them again, so the login would outlive their permissions.
-    const session = await acceptSignIn(attempt, { login, effects }, BASIS_OF_TOKEN, null, parts)
+    const session = await acceptSignIn(attempt, { login, effects }, basis, null, parts)
     return session === null ? refused(attempt) : { ...signIn, username: login.username }
   },
   audit: auditSignIn,
@@ -62,6 +73,26 @@ export async function signInByLoginForm(
 ): Promise<void> {
   const fields = await readForm(ctx, parts.limits)
   await walkSignIn(BY_LOGIN_FORM, { ...readArrival(ctx, solution, locale, parts.sites), fields }, parts)
+}
+
+/** No source can check the user again, so the account's source is ''. */
+function firstStepOf({ solution }: Attempt, signIn: FormSignIn): FirstStep {
+  const { login, tenant, locale, page, showUrl, authenticatedUid, needsSecondFactor } = signIn
+  return {
+    account: factorAccount(authenticatedUid === login.uid ? 'users' : '', solution.name, login.uid),
+    login,
+    tenant,
+    locale,
+    showUrl,
+    page,
+    source: '',
+    providerLogin: null,
+    methods: ['script'],
+    remember: null,
+    knownAs: null,
+    password: null,
+    isRaised: needsSecondFactor,
+  }
 }
 
 function checkPage(attempt: Attempt, { formTokens }: LoginFormParts): Attempt | Refusal {
@@ -87,7 +118,7 @@ function counted({ solution, address }: Attempt) {
 async function readToken(
   attempt: Attempt,
   { formTokens, clientSignIns, loginTokens }: LoginFormParts,
-): Promise<ClientSignIn | Refusal> {
+): Promise<FormSignIn | Refusal> {
   const { ctx, solution, scope, locale, fields } = attempt
   const token = fields.get('id_token') ?? ''
   let byClient: ClientSignIn | null = null
@@ -96,7 +127,9 @@ async function readToken(
   }
   const login = byClient?.login ?? (await loginTokens.consume(solution.name, token))
   if (login === null || !mayGrant(solution, login.permissions)) return refused(attempt)
-  return byClient ?? { login, tenant: null, locale, page: requestedPage(ctx), showUrl: null }
+  if (byClient !== null) return { ...byClient, isOfClient: true }
+  const nothing = { tenant: null, showUrl: null, authenticatedUid: null, needsSecondFactor: false } as const
+  return { ...nothing, login, locale, page: requestedPage(ctx), isOfClient: false }
 }
 
 /** The client opens with its login form again. */

@@ -27,6 +27,7 @@ export const REMEMBERED: WayOfSigningIn<Asked, Attempt, Rechecked, Again, Sessio
       : new Refusal(null, () => null),
   throttle: { none: 'The cookie is a random secret that nobody can guess.' },
   source: recheck,
+  secondStep: { none: '`recheck` ends remembered logins that do not meet the policy.' },
   accept: startAgain,
   audit: auditRemembered,
   // The page itself is the response to this request.
@@ -47,7 +48,7 @@ export function signInRemembered(
 
 async function recheck(
   attempt: Attempt,
-  { remembered, sessions }: SessionParts,
+  { remembered, sessions, secondStep }: SessionParts,
 ): Promise<Rechecked | Refusal<RememberedSignIn>> {
   const { ctx, solution, scope, source, cookies } = attempt
   const forget = () => setCookie(ctx, 'remember', scope, null)
@@ -68,7 +69,8 @@ async function recheck(
   }
   try {
     const answer = await source.recheck(attempt, series)
-    if (answer.kind === 'accepted') return { known, answer }
+    const isAllowed = answer.kind === 'accepted' && (await secondStep.allowsAgain(solution, series))
+    if (answer.kind === 'accepted' && isAllowed) return { known, answer }
     if (answer.kind === 'failed') return new Refusal(endedBy(answer.failure.code), () => ({ failure: answer.failure }))
   } catch (error) {
     if (!(error instanceof PlatformError) || !error.code.startsWith('ERR_CLOUD_')) throw error
@@ -94,7 +96,15 @@ async function startAgain(attempt: Attempt, { known, answer }: Rechecked, parts:
   if (!isAlive) return new Refusal(null, () => null)
   if (next !== null) setCookie(ctx, 'remember', scope, next, limits.REMEMBER_LIFETIME)
   const stillHolds = () => source.stillHolds(attempt, answer, providerLogin)
-  const basis: SessionBasis = { source: use.series.source, providerLogin, methods: use.series.methods, stillHolds }
+  const { factorsOf, methods } = use.series
+  const basis: SessionBasis = {
+    source: use.series.source,
+    providerLogin,
+    factorsOf,
+    methods,
+    isConfirmed: false,
+    stillHolds,
+  }
   const found = await startSession(attempt, answer, basis, selector, parts)
   return found === null ? new Refusal({ outcome: 'refused', username }, () => null) : { username, found }
 }

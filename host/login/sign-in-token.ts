@@ -13,6 +13,10 @@ export type ClientSignIn = {
   readonly page: string
   /** Where the script sends the browser instead (`application.showURL`), already checked; null for `page`. */
   readonly showUrl: string | null
+  /** The uid of the user whom `security.authenticate` found in the same call; null: none. */
+  readonly authenticatedUid: string | null
+  /** Whether the script required a second step. */
+  readonly needsSecondFactor: boolean
 }
 
 /**
@@ -49,6 +53,8 @@ const Content = z.strictObject({
   locale: z.string(),
   page: z.string(),
   showUrl: z.string().nullable(),
+  authenticatedUid: z.string().nullable(),
+  needsSecondFactor: z.boolean(),
 })
 
 /** @param now the clock, in epoch milliseconds */
@@ -57,10 +63,11 @@ export function createClientSignIns(db: HostDatabase, key: PlatformKey, now: () 
   const kind = { purpose: 'client-sign-in', content: Content satisfies z.ZodType<Bound>, longest: LONGEST }
   const tokens = createSingleUseTokens<Bound>(db, key, kind, now)
   return {
-    issue({ solution, browser, login, tenant, locale, page, showUrl }) {
+    issue({ solution, login, ...signIn }) {
+      const { page } = signIn
       if (!isPageOf(solution, page)) throw new TypeError(`"${page}" is not a page of the solution "${solution}"`)
       const { username, uid, permissions } = login
-      const content = { browser, login: { username, uid, permissions }, tenant, locale, page, showUrl }
+      const content = { ...signIn, login: { username, uid, permissions } }
       return tokens.issue(solution, content, LIFETIME).token
     },
     async consume(solution, token, browser) {

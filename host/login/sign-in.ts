@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { factorAccount } from '../../base/accounts/factor-account.ts'
 import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
 import { type Ended, Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
@@ -24,7 +25,15 @@ import { redirectSignedIn, type SignedIn } from './redirect-signed-in.ts'
 import { requestedPage } from './requested-page.ts'
 import type { Accepted, SignInAnswer } from './sign-in-answer.ts'
 import type { FormMode } from './sign-in-mode.ts'
-import { acceptSignIn, auditSignIn, BASIS_OF_TOKEN, type SessionBasis, type SessionParts } from './start-session.ts'
+import type { FirstStep } from './second-step-gate.ts'
+import {
+  acceptSignIn,
+  auditSignIn,
+  BASIS_OF_TOKEN,
+  type SessionBasis,
+  type SessionParts,
+  valuesOf,
+} from './start-session.ts'
 
 export type SignInParts = SessionParts & {
   readonly sites: Sites
@@ -82,6 +91,7 @@ export const BY_PASSWORD: WayOfSigningIn<Attempt, Attempt, Accepted, SignedIn, S
   ownPage: checkPage,
   throttle: (attempt, parts) => countAttempt(attempt, isKnown(attempt, parts), parts),
   source: checkPassword,
+  secondStep: (attempt, accepted, parts) => parts.secondStep.check(attempt, firstStepOf(attempt, accepted)),
   accept: acceptPassword,
   audit: auditSignIn,
   redirect: redirectSignedIn,
@@ -94,6 +104,7 @@ export const BY_LOGIN_TOKEN: typeof BY_PASSWORD = {
   // Count the attempt only towards the network's limit, because the account is unknown.
   throttle: (attempt, parts) => countAttempt(attempt, true, parts),
   source: checkLoginToken,
+  secondStep: { none: 'The issuer of the login token vouches for the user.' },
   accept: acceptLoginToken,
 }
 
@@ -155,14 +166,39 @@ async function acceptPassword(attempt: Attempt, accepted: Accepted, parts: SignI
   if (user?.mustChangePassword) {
     return new Refusal(null, () => parts.changePassword.demand(ctx, solution, locale, user))
   }
-  const stillHolds = () => source.stillHolds(attempt, accepted, null)
-  const basis: SessionBasis = { source: source.name, providerLogin: null, methods: [source.method], stillHolds }
-  const isAsked = (fields.get('remember') ?? '') !== ''
-  const remember = isAsked ? { custom: customFields(attempt.url, fields) } : null
+  const { remember, methods, account } = firstStepOf(attempt, accepted)
+  const basis: SessionBasis = {
+    source: source.name,
+    providerLogin: null,
+    factorsOf: account.source,
+    methods,
+    isConfirmed: true,
+    stillHolds: () => source.stillHolds(attempt, accepted, null),
+  }
   const session = await acceptSignIn(attempt, accepted, basis, remember, parts)
   if (session === null) return refused(attempt, REFUSED, parts)
   parts.knownBrowsers.note(ctx, scope, source.countedAs(solution), fields.get('username') ?? '')
   return signedIn(attempt, accepted)
+}
+
+function firstStepOf(attempt: Attempt, { login, effects, user }: Accepted): FirstStep {
+  const { ctx, solution, source, fields } = attempt
+  // A script signed in a user of the users table, after it had checked the password there.
+  const isOfTable = source.name === '' && effects.authenticatedUid === login.uid
+  return {
+    account: factorAccount(isOfTable ? 'users' : source.name, solution.name, login.uid),
+    login,
+    ...valuesOf(attempt, effects),
+    showUrl: effects.showUrl,
+    page: requestedPage(ctx),
+    source: source.name,
+    providerLogin: null,
+    methods: [source.method],
+    remember: (fields.get('remember') ?? '') === '' ? null : { custom: customFields(attempt.url, fields) },
+    knownAs: { source: source.countedAs(solution), username: fields.get('username') ?? '' },
+    password: user,
+    isRaised: effects.needsSecondFactor === true,
+  }
 }
 
 async function acceptLoginToken(attempt: Attempt, accepted: Accepted, parts: SignInParts): Promise<Refusal | SignedIn> {

@@ -12,6 +12,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../access/audit.ts'
 import type { Arrival } from './arrival.ts'
 import type { FormTokens } from './form-token.ts'
+import type { SecondStepGate } from './second-step-gate.ts'
 import { signInModeOf } from './sign-in-mode.ts'
 
 /** The sign-in on which a session is based. */
@@ -20,7 +21,11 @@ export type SessionBasis = {
   readonly source: AccountSourceName
   /** The id of the sign-in at an OAuth provider, or null. */
   readonly providerLogin: string | null
+  /** The source of the account whose factors count. */
+  readonly factorsOf: AccountSourceName
   readonly methods: readonly SignInMethod[]
+  /** Whether the user has just entered credentials. */
+  readonly isConfirmed: boolean
   /** Call this after the session is stored: if the user's access ended before that, there was no session to end yet. */
   readonly stillHolds: () => Promise<boolean>
 }
@@ -32,7 +37,9 @@ export type SessionBasis = {
 export const BASIS_OF_TOKEN: SessionBasis = {
   source: '',
   providerLogin: null,
+  factorsOf: '',
   methods: ['token'],
+  isConfirmed: true,
   stillHolds: async () => true,
 }
 
@@ -42,6 +49,7 @@ export type SessionParts = {
   readonly formTokens: FormTokens
   readonly audit: Audit
   readonly limits: Limits
+  readonly secondStep: SecondStepGate
 }
 
 type Accepted = { readonly login: Login; readonly effects: Effects }
@@ -61,10 +69,10 @@ export async function acceptSignIn(
   const { ctx, solution, scope } = arrival
   const { remembered, limits } = parts
   const { login, effects } = accepted
-  const { source, providerLogin, methods } = basis
+  const { source, providerLogin, factorsOf, methods } = basis
   const before = readCookies(ctx, 'remember', scope)
   for (const one of before) await remembered.end(solution.name, one)
-  const user = { ...login, source, providerLogin, methods, agent: agentOf(ctx), ...valuesOf(arrival, effects) }
+  const user = { ...login, source, providerLogin, factorsOf, methods, agent: agentOf(ctx), ...valuesOf(arrival, effects) }
   const cookie = remember === null ? null : await remembered.start(solution.name, { ...user, ...remember })
   if (before.length > 0) setCookie(ctx, 'remember', scope, null)
   const selector = cookie === null ? null : selectorOf(cookie)
@@ -85,7 +93,7 @@ export async function acceptSignIn(
 export async function startSession(
   arrival: Arrival,
   { login, effects }: Accepted,
-  { source, providerLogin, methods, stillHolds }: SessionBasis,
+  { source, providerLogin, factorsOf, methods, isConfirmed, stillHolds }: SessionBasis,
   selector: string | null,
   { sessions, remembered, formTokens }: SessionParts,
 ): Promise<FoundSession | null> {
@@ -98,8 +106,10 @@ export async function startSession(
     source,
     selector,
     providerLogin,
+    factorsOf,
     methods,
     agent: agentOf(ctx),
+    isConfirmed,
   }
   const { cookie, publicId, loggedInAt } = await sessions.start({ ...session, address })
   if (!(await stillHolds()) || (selector !== null && !(await remembered.isAlive(selector)))) {
@@ -108,7 +118,7 @@ export async function startSession(
   }
   setCookie(ctx, 'session', scope, cookie)
   formTokens.renew(ctx, scope)
-  return { session: { ...session, publicId, loggedInAt, confirmedAt: null }, cookie }
+  return { session: { ...session, publicId, loggedInAt, confirmedAt: isConfirmed ? loggedInAt : null }, cookie }
 }
 
 /** Adds sign-ins that start a new session for a user to the audit log. */

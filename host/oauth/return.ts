@@ -1,3 +1,4 @@
+import { factorAccount } from '../../base/accounts/factor-account.ts'
 import { findSession } from '../../base/accounts/find-session.ts'
 import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
@@ -8,7 +9,8 @@ import { customFields, queryParams } from '../login/query-params.ts'
 import { goTo, redirectSignedIn, type SignedIn } from '../login/redirect-signed-in.ts'
 import type { Accepted } from '../login/sign-in-answer.ts'
 import { forgetSignedOut } from '../login/signed-out-browser.ts'
-import { acceptSignIn, auditSignIn, type SessionBasis, type SessionParts } from '../login/start-session.ts'
+import type { FirstStep } from '../login/second-step-gate.ts'
+import { acceptSignIn, auditSignIn, type SessionBasis, type SessionParts, valuesOf } from '../login/start-session.ts'
 import type { OAuthProblemDetail } from '../web/pages.ts'
 import {
   type AuthorizationResponse,
@@ -47,7 +49,8 @@ type Asked = Arrival & { readonly parameters: URLSearchParams | null; readonly m
 type Attempt = Asked & { readonly parameters: URLSearchParams; readonly transaction: Transaction }
 /** The verified claims, and the provider's tokens for refresh and logout. */
 type Verified = VerifiedClaims & Pick<Tokens, 'idToken' | 'refreshToken'>
-type Checked = { readonly verified: Verified; readonly answer: Accepted }
+/** `providerLogin`: its id among the provider logins. */
+type Checked = { readonly verified: Verified; readonly answer: Accepted; readonly providerLogin: string }
 
 /** Handles the browser's return from a provider (guide 4). */
 export const BY_PROVIDER: WayOfSigningIn<Asked, Attempt, Checked, SignedIn, ReturnParts> = {
@@ -57,6 +60,7 @@ export const BY_PROVIDER: WayOfSigningIn<Asked, Attempt, Checked, SignedIn, Retu
     none: 'The provider checks the credentials, and a browser can return only once for each sign-in it began.',
   },
   source: checkUser,
+  secondStep: (attempt, checked, parts) => parts.secondStep.check(attempt, firstStepOf(attempt, checked)),
   accept,
   audit: auditSignIn,
   redirect: redirectSignedIn,
@@ -120,7 +124,7 @@ async function checkUser(attempt: Attempt, parts: ReturnParts): Promise<Checked 
   const { askAuthenticator, now = Date.now } = parts
   const params = { ...queryParams(attempt.url), last_login: lastLoginOf(claims, now(), null) }
   const answer = await askAuthenticator(attempt, params)
-  if (answer.kind === 'accepted') return { verified, answer }
+  if (answer.kind === 'accepted') return started(attempt, verified, answer, parts)
   if (answer.kind === 'refused' && answer.effects.showUrl !== null) {
     const { showUrl } = answer.effects
     return new Refusal(null, () => sendToAddress(ctx, showUrl, serverUrl, locale))
@@ -154,35 +158,66 @@ async function verify(
   return { ...(await claims.ofTokens(solution, registration, tokens, { nonce, startedAt, code })), ...tokens }
 }
 
-async function accept(
+/** Notes the sign-in at the provider, so that its logout requests find it. */
+async function started(
   attempt: Attempt,
-  { verified, answer }: Checked,
+  verified: Verified,
+  answer: Accepted,
   parts: ReturnParts,
-): Promise<SignedIn | Refusal> {
-  const { ctx, solution, scope, url, locale, transaction } = attempt
-  const { content, returnTo, startedAt } = transaction
+): Promise<Checked | Refusal> {
+  const { content, returnTo, startedAt } = attempt.transaction
   const { claims, issuedAt, idToken, refreshToken } = verified
-  const { logins } = parts
   const { configuration, provider, nonce } = content
   const login = { configuration, provider, page: returnTo, nonce, claims, idToken, refreshToken }
-  const providerLogin = await logins.start(solution.name, login, issuedAt, startedAt)
-  const signedOut = () => {
-    const problem = expired('the provider has signed the user out in the meantime', 'signed-out')
-    return refused(attempt, problem, contextOf(attempt, claims), parts)
-  }
-  if (providerLogin === null) return signedOut()
+  const providerLogin = await parts.logins.start(attempt.solution.name, login, issuedAt, startedAt)
+  return providerLogin === null ? signedOut(attempt, claims, parts) : { verified, answer, providerLogin }
+}
+
+async function accept(attempt: Attempt, checked: Checked, parts: ReturnParts): Promise<SignedIn | Refusal> {
+  const { ctx, scope, locale, transaction } = attempt
+  const { verified, answer, providerLogin } = checked
+  const { account, methods, remember } = firstStepOf(attempt, checked)
   const basis: SessionBasis = {
     source: 'provider',
     providerLogin,
-    methods: ['provider'],
-    stillHolds: () => logins.isAlive(providerLogin),
+    factorsOf: account.source,
+    methods,
+    isConfirmed: true,
+    stillHolds: () => parts.logins.isAlive(providerLogin),
   }
-  // Chosen here: the provider decides whether users stay signed in, by sending a refresh token or not.
-  const remember = refreshToken === null ? null : { custom: customFields(url) }
   const session = await acceptSignIn(attempt, answer, basis, remember, parts)
-  if (session === null) return signedOut()
+  if (session === null) return signedOut(attempt, verified.claims, parts)
   forgetSignedOut(ctx, scope)
-  return { username: answer.login.username, showUrl: answer.effects.showUrl, page: returnTo, locale }
+  return { username: answer.login.username, showUrl: answer.effects.showUrl, page: transaction.returnTo, locale }
+}
+
+function firstStepOf(attempt: Attempt, { verified, answer, providerLogin }: Checked): FirstStep {
+  const { solution, url, transaction } = attempt
+  const { login, effects } = answer
+  const { claims, refreshToken } = verified
+  const isOfTable = effects.authenticatedUid === login.uid
+  // RFC 8176: the provider asked for more than one factor.
+  const hasSecondFactor = Array.isArray(claims.amr) && claims.amr.includes('mfa')
+  return {
+    account: factorAccount(isOfTable ? 'users' : 'provider', solution.name, login.uid),
+    login,
+    ...valuesOf(attempt, effects),
+    showUrl: effects.showUrl,
+    page: transaction.returnTo,
+    source: 'provider',
+    providerLogin,
+    methods: hasSecondFactor ? ['provider', 'provider-mfa'] : ['provider'],
+    // Chosen here: the provider decides whether users stay signed in, by sending a refresh token or not.
+    remember: refreshToken === null ? null : { custom: customFields(url) },
+    knownAs: null,
+    password: null,
+    isRaised: effects.needsSecondFactor === true,
+  }
+}
+
+function signedOut(attempt: Attempt, claims: Claims, parts: ReturnParts): Refusal {
+  const problem = expired('the provider has signed the user out in the meantime', 'signed-out')
+  return refused(attempt, problem, contextOf(attempt, claims), parts)
 }
 
 function refused(asked: Arrival, problem: OAuthProblem, context: ProblemContext, parts: ReturnParts): Refusal {

@@ -33,6 +33,7 @@ export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, S
     if (await credentials.areRight(attempt.ctx, attempt.username, attempt.password)) return attempt
     return refused(attempt, textFor(attempt.ctx)('admin.signin.refused'), 401)
   },
+  secondStep: { none: 'The admin account has no second factors yet.' },
   async accept(attempt, _accepted, { pageSessions }) {
     const { ctx } = attempt
     // A new sign-in replaces the previous session.

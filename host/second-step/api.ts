@@ -14,7 +14,7 @@ import { LEVELS, type SignInPolicy } from './policy.ts'
 export type SignInPolicyApiParts = {
   readonly store: SolutionStore
   readonly catalog: Catalog
-  readonly signInPolicies: SignInPolicies
+  readonly policies: SignInPolicies
 }
 
 /** The longest grace period, in days. */
@@ -54,12 +54,12 @@ const SignInPolicyInForce = z
   .meta({ id: 'SignInPolicy' })
 
 /** The operator's policy about second factors for a solution, which replaces the one in its manifest. */
-export function signInPolicyRoutes({ store, catalog, signInPolicies }: SignInPolicyApiParts): AdminRoute[] {
+export function signInPolicyRoutes({ store, catalog, policies }: SignInPolicyApiParts): AdminRoute[] {
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
 
   async function shown(name: string) {
     const active = await catalog.active(name)
-    const policy = await signInPolicies.policyFor({ name, manifest: active?.manifest ?? null })
+    const policy = await policies.policyFor({ name, manifest: active?.manifest ?? null })
     return { ...policy, warnings: warnOfPolicy(policy, active && permissionsOf(active)) }
   }
 
@@ -89,7 +89,7 @@ export function signInPolicyRoutes({ store, catalog, signInPolicies }: SignInPol
       async ({ params: { name }, body: { level, requiredFor = null, graceDays }, names }) => {
         const policy = { level, requiredFor, graceDays }
         names.target = policyTarget(policy)
-        await signInPolicies.put(name, policy)
+        await policies.put(name, policy)
         return shown(name)
       },
     ),
@@ -104,7 +104,7 @@ export function signInPolicyRoutes({ store, catalog, signInPolicies }: SignInPol
         answers: DONE,
       },
       async ({ params: { name }, names }) => {
-        if (await signInPolicies.remove(name)) {
+        if (await policies.remove(name)) {
           names.target = 'deleted'
           return
         }

@@ -63,7 +63,7 @@ export function nextStep(policy: SignInPolicy, state: SignInState, now: number):
   // A provider's report replaces our own second step only at `required`: it doesn't say that no code was typed.
   const methods = level === 'passkey' ? state.methods.filter((method) => method !== 'provider-mfa') : state.methods
   if (level === 'off') return DONE
-  const isSecondDone = methods.some((method) => SECOND.includes(method))
+  const isSecondDone = hasSecondStep(methods)
   const hasFactor = factors.passkey || factors.app
   if (!isSecondDone && hasFactor) return { step: 'second-step' }
   if (level === 'optional' || meets(level, methods)) return DONE
@@ -83,6 +83,11 @@ export function nextStep(policy: SignInPolicy, state: SignInState, now: number):
  */
 export function stillMeets(policy: SignInPolicy, state: SignInState, now: number): boolean {
   return nextStep(policy, { ...state, isPostponed: true }, now).step === 'done'
+}
+
+/** Whether these methods include a second step of any kind. */
+export function hasSecondStep(methods: readonly SignInMethod[]): boolean {
+  return methods.some((method) => SECOND.includes(method))
 }
 
 function meets(level: Level, methods: readonly SignInMethod[]): boolean {

@@ -79,7 +79,9 @@ async function sessionOf(
     source: isKnown ? ('users' as const) : ('' as const),
     selector: null,
     providerLogin: null,
+    factorsOf: isKnown ? ('users' as const) : ('' as const),
     methods: ['script'] as const,
+    isConfirmed: true,
     agent: null,
   }
   const { cookie, publicId, loggedInAt } = await sessions.start({ ...session, address: BROWSER.address })

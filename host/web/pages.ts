@@ -1,3 +1,4 @@
+import type { FactorSet } from '../../base/accounts/factors.ts'
 import { SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
 import { createPageRenderer, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
 import { PLATFORM_TEXTS, platformText } from '../../base/web/texts.ts'
@@ -91,6 +92,61 @@ export type ChangePasswordModel = {
   readonly refusal: string | null
 }
 
+/** What the pages of the second step, the set-up and the account have in common. */
+type StepModel = {
+  readonly solution: { readonly title: string }
+  readonly formToken: string
+  readonly action: string
+}
+
+export type SecondStepModel = StepModel & {
+  readonly username: string
+  /** Whether the page asks for a recovery code instead of a code of the authenticator app. */
+  readonly isRecovery: boolean
+  readonly cancelHref: string
+  /** Why the last attempt was refused, in the user's language. */
+  readonly refusal: string | null
+}
+
+/** The authenticator app that a page sets up. */
+export type NewApp = {
+  /** A hidden field, from which the host reads the secret again. */
+  readonly setup: string
+  /** For typing. */
+  readonly secret: string
+  /** An SVG. */
+  readonly qrCode: string
+  /** An `otpauth:` address, which opens the app on the same device. */
+  readonly address: string
+}
+
+type NewAppModel = StepModel & { readonly app: NewApp; readonly refusal: string | null }
+
+export type ConfirmModel = SecondStepModel & {
+  readonly way: 'code' | 'password' | 'sign-in'
+  /** The page to return to. */
+  readonly page: string
+}
+
+export type AccountModel = StepModel &
+  FactorSet & {
+    readonly solution: { readonly title: string; readonly href: string }
+    readonly username: string
+    /** Null if the password isn't stored here. */
+    readonly passwordHref: string | null
+    readonly sessions: readonly {
+      readonly id: string
+      readonly agent: string | null
+      readonly address: string
+      readonly createdAt: number
+      readonly lastSeenAt: number
+      /** Whether it is the session of this browser. */
+      readonly isThis: boolean
+    }[]
+    readonly entries: readonly { readonly time: number; readonly action: string; readonly outcome: string }[]
+    readonly refusal: string | null
+  }
+
 export type GoesOnModel = {
   readonly href: string
   /** The host name to display. */
@@ -133,6 +189,8 @@ const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url
 const pageStyles = sharedStyles('tokens', 'fields', 'pages')
 const adminStyles = `${pageStyles}\n${sharedStyles('admin', 'admin-operation', 'chart')}`
 const page = createPageRenderer(templates, PLATFORM_TEXTS, pageStyles)
+/** The account page has tables, as the admin pages do. */
+const ofAccount = createPageRenderer(templates, PLATFORM_TEXTS, `${pageStyles}\n${sharedStyles('admin')}`)
 const ofAdministration = createPageRenderer(templates, PLATFORM_TEXTS, adminStyles, 'admin/')
 
 export function solutionListPage(frame: PageFrame, model: SolutionListModel): string {
@@ -141,6 +199,40 @@ export function solutionListPage(frame: PageFrame, model: SolutionListModel): st
 
 export function changePasswordPage(frame: PageFrame, model: ChangePasswordModel): string {
   return page('change-password', frame, platformText(frame.locale, 'platform.password.title'), model)
+}
+
+export function secondStepPage(frame: PageFrame, model: SecondStepModel): string {
+  return page('second-step', frame, platformText(frame.locale, 'platform.step.title'), model)
+}
+
+export function confirmPage(frame: PageFrame, model: ConfirmModel): string {
+  return page('confirm', frame, platformText(frame.locale, 'platform.step.title'), model)
+}
+
+/** The set-up of a factor during a sign-in. */
+export function setUpPage(frame: PageFrame, model: NewAppModel & { readonly canPostpone: boolean }): string {
+  return page('new-app', frame, platformText(frame.locale, 'platform.setup.title'), { ...model, cancelHref: null })
+}
+
+/** The set-up of a factor on the account page. */
+export function newAppPage(frame: PageFrame, model: NewAppModel & { readonly cancelHref: string }): string {
+  return page('new-app', frame, platformText(frame.locale, 'platform.setup.own'), { ...model, canPostpone: false })
+}
+
+export function recoveryCodesPage(frame: PageFrame, model: StepModel & { readonly codes: readonly string[] }): string {
+  return page('recovery-codes', frame, platformText(frame.locale, 'platform.recovery.title'), model)
+}
+
+/** The sign-in has expired or ended. */
+export function stepOverPage(
+  frame: PageFrame,
+  model: { readonly solution: { readonly title: string }; readonly href: string },
+): string {
+  return page('step-over', frame, platformText(frame.locale, 'platform.step.over.title'), model)
+}
+
+export function accountPage(frame: PageFrame, model: AccountModel): string {
+  return ofAccount('account', frame, platformText(frame.locale, 'platform.account.title'), model)
 }
 
 export function signedOutPage(frame: PageFrame, model: SignedOutModel): string {

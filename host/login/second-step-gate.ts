@@ -1,0 +1,39 @@
+import type { AccountSourceName } from '../../base/accounts/account-source-name.ts'
+import type { FactorAccount } from '../../base/accounts/factor-account.ts'
+import type { RememberedUser, Series } from '../../base/accounts/remembered.ts'
+import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
+import type { Refusal } from '../../base/accounts/sign-in-steps.ts'
+import type { User } from '../../base/accounts/users.ts'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import type { Login, Tenant } from '../../plugins/security/host.ts'
+import type { Arrival } from './arrival.ts'
+
+/** A sign-in whose first step succeeded, with everything that is needed to complete it in a later request. */
+export type FirstStep = {
+  readonly account: FactorAccount
+  readonly login: Login
+  readonly tenant: Tenant | null
+  readonly locale: string
+  /** Where the browser goes when the user is signed in; as in `SignedIn`. */
+  readonly showUrl: string | null
+  readonly page: string
+  readonly source: AccountSourceName
+  readonly providerLogin: string | null
+  readonly methods: readonly SignInMethod[]
+  /** Starts a remembered login, unless null. */
+  readonly remember: Pick<RememberedUser, 'custom'> | null
+  /** The account that the browser is later known for; null: it isn't. */
+  readonly knownAs: { readonly source: string; readonly username: string } | null
+  /** The state of the user's password when it was checked; null if it isn't in the users table. */
+  readonly password: Pick<User, 'passwordChangedAt' | 'mustChangePassword'> | null
+  /** Whether the solution's script required a second step. */
+  readonly isRaised: boolean
+}
+
+/** What every sign-in passes between its first step and its session (shared contract "sign-in", rule 1.2). */
+export interface SecondStepGate {
+  /** @returns null if the sign-in is complete; otherwise the browser is sent to the page of the next step */
+  check(arrival: Arrival, first: FirstStep): Promise<Refusal | null>
+  /** Whether a remembered login met the policy that is now in force. */
+  allowsAgain(solution: ActiveSolution, series: Series): Promise<boolean>
+}

@@ -1,0 +1,207 @@
+import type { Context } from 'koa'
+import type { FoundSession } from '../../base/accounts/find-session.ts'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import { readForm } from '../../base/http/read-body.ts'
+import { platformText } from '../../base/web/texts.ts'
+import { type Arrival, readArrival } from '../login/arrival.ts'
+import { passwordPath } from '../login/change-password.ts'
+import { cameFromOwnPage } from '../login/own-page.ts'
+import { goTo } from '../login/redirect-signed-in.ts'
+import { accountPage, newAppPage, recoveryCodesPage } from '../web/pages.ts'
+import { auditFactor, endOthers } from './complete.ts'
+import { accountOf, accountPath, foreignForm, goToConfirm, needsConfirmation } from './confirmation.ts'
+import { levelFor } from './policy.ts'
+import { sendPage } from './send-pages.ts'
+import { newAppOf, readSetUpSecret } from './set-up.ts'
+import type { SecondStepParts } from './second-step-parts.ts'
+
+/** Sessions and audit entries to show. */
+const MOST_SHOWN = 20
+
+/** The page on which users manage how they sign in. */
+export async function showAccount(
+  ctx: Context,
+  solution: ActiveSolution,
+  found: FoundSession,
+  parts: SecondStepParts,
+): Promise<void> {
+  const arrival = readArrival(ctx, solution, found.session.locale, parts.sites)
+  await send(arrival, found, null, 200, parts)
+}
+
+export async function submitAccount(
+  ctx: Context,
+  solution: ActiveSolution,
+  found: FoundSession,
+  parts: SecondStepParts,
+): Promise<void> {
+  const arrival = readArrival(ctx, solution, found.session.locale, parts.sites)
+  const fields = await readForm(ctx, parts.limits)
+  if (!cameFromOwnPage(arrival, fields, parts.formTokens)) throw foreignForm()
+  const act = ACTS[fields.get('act') ?? '']
+  if (act === undefined) return goTo(ctx, accountPath(solution.name))
+  // Ending a session only takes access away, so that it needs no confirmation.
+  if (act.needsConfirmation && (await needsConfirmation(found, parts))) return goToConfirm(ctx, solution.name, 'account')
+  await act.run(arrival, found, fields, parts)
+}
+
+type Act = (
+  arrival: Arrival,
+  found: FoundSession,
+  fields: ReadonlyMap<string, string>,
+  parts: SecondStepParts,
+) => Promise<void>
+
+/** What the page's forms do, by their field `act`. */
+const ACTS: Readonly<Record<string, { readonly needsConfirmation: boolean; readonly run: Act }>> = {
+  'new-app': { needsConfirmation: true, run: showNewApp },
+  'add-app': { needsConfirmation: true, run: addApp },
+  remove: { needsConfirmation: true, run: removeFactor },
+  'new-codes': { needsConfirmation: true, run: renewCodes },
+  end: { needsConfirmation: false, run: endSession },
+  // The button below new recovery codes.
+  saved: { needsConfirmation: false, run: async ({ ctx, solution }) => goTo(ctx, accountPath(solution.name)) },
+  'end-others': { needsConfirmation: false, run: endAllOthers },
+}
+
+async function showNewApp(arrival: Arrival, found: FoundSession, _fields: unknown, parts: SecondStepParts) {
+  sendNewApp(arrival, found, parts.apps.newSecret(), null, 200, parts)
+}
+
+async function addApp(
+  arrival: Arrival,
+  found: FoundSession,
+  fields: ReadonlyMap<string, string>,
+  parts: SecondStepParts,
+): Promise<void> {
+  const { ctx, solution, locale } = arrival
+  const { session } = found
+  const account = accountOf(session)
+  const secret = readSetUpSecret(account, fields.get('setup') ?? '', parts)
+  if (secret === null) return goTo(ctx, accountPath(solution.name))
+  const name = platformText(locale, 'platform.factor.app')
+  const added = await parts.apps.add(account, secret, fields.get('code') ?? '', name)
+  if (added === 'wrong') {
+    return sendNewApp(arrival, found, secret, platformText(locale, 'platform.step.wrong'), 401, parts)
+  }
+  if (added === 'taken') return goTo(ctx, accountPath(solution.name))
+  auditFactor(arrival, session, 'factor-add', 'ok', parts)
+  await parts.sessions.confirm(solution.name, found.cookie, [...new Set([...session.methods, 'totp' as const])])
+  await endOthers(account, session, parts)
+  await sendNewCodes(arrival, found, parts)
+}
+
+async function removeFactor(
+  arrival: Arrival,
+  found: FoundSession,
+  fields: ReadonlyMap<string, string>,
+  parts: SecondStepParts,
+): Promise<void> {
+  const { ctx, solution, locale } = arrival
+  const { session } = found
+  const account = accountOf(session)
+  const { factors } = await parts.factors.of(account)
+  const policy = await parts.policies.policyFor(solution)
+  const level = levelFor(policy, { permissions: session.permissions, isRaised: false })
+  if (factors.length === 1 && (level === 'required' || level === 'passkey')) {
+    auditFactor(arrival, session, 'factor-remove', 'refused', parts)
+    return send(arrival, found, platformText(locale, 'platform.account.lastfactor'), 409, parts)
+  }
+  if (await parts.factors.remove(account, fields.get('id') ?? '')) {
+    auditFactor(arrival, session, 'factor-remove', 'ok', parts)
+    await endOthers(account, session, parts)
+  }
+  goTo(ctx, accountPath(solution.name))
+}
+
+async function renewCodes(arrival: Arrival, found: FoundSession, _fields: unknown, parts: SecondStepParts) {
+  const { factors } = await parts.factors.of(accountOf(found.session))
+  if (factors.length === 0) return goTo(arrival.ctx, accountPath(arrival.solution.name))
+  auditFactor(arrival, found.session, 'factor-add', 'ok', parts)
+  await sendNewCodes(arrival, found, parts)
+}
+
+async function endSession(
+  { ctx, solution }: Arrival,
+  { session }: FoundSession,
+  fields: ReadonlyMap<string, string>,
+  parts: SecondStepParts,
+): Promise<void> {
+  const own = await sessionsOf(session, parts)
+  const one = own.find(({ id }) => id === fields.get('id'))
+  const ended = one === undefined ? null : await parts.sessions.endByPublicId(one.id)
+  if (ended !== null && ended.selector !== null) await parts.remembered.endSeries(ended.selector)
+  goTo(ctx, accountPath(solution.name))
+}
+
+async function endAllOthers(
+  { ctx, solution }: Arrival,
+  { session }: FoundSession,
+  _fields: unknown,
+  parts: SecondStepParts,
+): Promise<void> {
+  await endOthers(accountOf(session), session, parts)
+  goTo(ctx, accountPath(solution.name))
+}
+
+/** The account's sessions in this solution. */
+async function sessionsOf({ uid, realm }: FoundSession['session'], { sessions }: SecondStepParts) {
+  return (await sessions.list({ limit: MOST_SHOWN, uid, solution: realm })).items
+}
+
+async function sendNewCodes(arrival: Arrival, { session }: FoundSession, parts: SecondStepParts): Promise<void> {
+  const { ctx, solution, scope } = arrival
+  const codes = await parts.recoveryCodes.renew(accountOf(session))
+  const action = accountPath(solution.name)
+  const model = { solution: titleOf(solution), codes, formToken: parts.formTokens.issue(ctx, scope), action }
+  sendPage(arrival, 200, (frame) => recoveryCodesPage(frame, model))
+}
+
+function sendNewApp(
+  arrival: Arrival,
+  { session }: FoundSession,
+  secret: string,
+  refusal: string | null,
+  status: number,
+  parts: SecondStepParts,
+): void {
+  const { ctx, solution, scope } = arrival
+  const model = {
+    solution: titleOf(solution),
+    app: newAppOf(solution, { account: accountOf(session), login: session }, secret, parts),
+    refusal,
+    formToken: parts.formTokens.issue(ctx, scope),
+    action: accountPath(solution.name),
+    cancelHref: accountPath(solution.name),
+  }
+  sendPage(arrival, status, (frame) => newAppPage(frame, model))
+}
+
+async function send(
+  arrival: Arrival,
+  { session }: FoundSession,
+  refusal: string | null,
+  status: number,
+  parts: SecondStepParts,
+): Promise<void> {
+  const { ctx, solution, scope } = arrival
+  const set = await parts.factors.of(accountOf(session))
+  const activity = { limit: MOST_SHOWN, actor: `user:${session.username}`, solution: solution.name }
+  const { items: entries } = await parts.audit.read(activity)
+  const model = {
+    solution: { ...titleOf(solution), href: `/solution/${solution.name}/index.html` },
+    username: session.username,
+    passwordHref: session.factorsOf === 'users' && session.source === 'users' ? passwordPath(solution.name) : null,
+    ...set,
+    sessions: (await sessionsOf(session, parts)).map((one) => ({ ...one, isThis: one.id === session.publicId })),
+    entries,
+    refusal,
+    formToken: parts.formTokens.issue(ctx, scope),
+    action: accountPath(solution.name),
+  }
+  sendPage(arrival, status, (frame) => accountPage(frame, model))
+}
+
+function titleOf({ manifest: { title } }: ActiveSolution) {
+  return { title }
+}

@@ -1,0 +1,43 @@
+import type { AuthenticatorApps } from '../../base/accounts/authenticator-app.ts'
+import { accountId, type FactorAccount } from '../../base/accounts/factor-account.ts'
+import type { Factors } from '../../base/accounts/factors.ts'
+import type { RecoveryCodes } from '../../base/accounts/recovery-codes.ts'
+import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
+import type { FactorThrottle } from '../../base/accounts/throttle.ts'
+
+export type FactorParts = {
+  readonly factors: Factors
+  readonly apps: AuthenticatorApps
+  readonly recoveryCodes: RecoveryCodes
+  readonly factorThrottle: FactorThrottle
+}
+
+/** What the user entered. */
+export type Entered = { readonly kind: 'totp' | 'recovery-code'; readonly code: string }
+
+/** `throttled`: seconds until the next try. `locked`: the app's codes don't count until the account is unlocked. */
+export type FactorAnswer =
+  | { readonly kind: 'right'; readonly method: SignInMethod; readonly recoveryCodesLeft: number | null }
+  | { readonly kind: 'wrong' | 'locked' }
+  | { readonly kind: 'throttled'; readonly seconds: number }
+
+/** Checks a code. The try is counted first, so that parallel guesses all count. */
+export async function checkFactor(
+  account: FactorAccount,
+  { kind, code }: Entered,
+  { factors, apps, recoveryCodes, factorThrottle }: FactorParts,
+): Promise<FactorAnswer> {
+  const id = accountId(account)
+  const seconds = await factorThrottle.count(id)
+  if (seconds !== null) return { kind: 'throttled', seconds }
+  if (kind === 'totp' && (await factors.of(account)).isAppLocked) return { kind: 'locked' }
+  const left = kind === 'totp' ? null : await recoveryCodes.use(account, code)
+  const isRight = kind === 'totp' ? await apps.use(account, code) : left !== null
+  if (!isRight) {
+    await factors.noteWrong(account)
+    return { kind: 'wrong' }
+  }
+  await factorThrottle.succeeded(id)
+  await factors.unlock(account)
+  return { kind: 'right', method: kind, recoveryCodesLeft: left }
+}

@@ -1,0 +1,102 @@
+import type { FactorAccount } from '../../base/accounts/factor-account.ts'
+import { Refusal } from '../../base/accounts/sign-in-steps.ts'
+import { noEffects } from '../../base/bundles/host-call.ts'
+import { readCookies, setCookie } from '../../base/http/cookies.ts'
+import type { AuditAction } from '../access/audit.ts'
+import type { Arrival } from '../login/arrival.ts'
+import { cameFromOwnPage } from '../login/own-page.ts'
+import { goTo, type SignedIn } from '../login/redirect-signed-in.ts'
+import { signInModeOf } from '../login/sign-in-mode.ts'
+import { acceptSignIn, type SessionBasis } from '../login/start-session.ts'
+import { nextStepOf, stepPath } from './gate.ts'
+import type { FoundSignIn } from './open-sign-ins.ts'
+import { sendStepOver } from './send-pages.ts'
+import type { SecondStepParts } from './second-step-parts.ts'
+
+/** A form of one of the step pages. */
+export type StepForm = Arrival & { readonly fields: ReadonlyMap<string, string> }
+/** The same, with the sign-in that this browser began. */
+export type StepAttempt = StepForm & { readonly found: FoundSignIn }
+
+/** @returns the open sign-in of this browser, if the form came from our own page; otherwise the page that says so */
+export async function findOpen(form: StepForm, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
+  const { ctx, solution, scope, fields } = form
+  const found = await parts.openSignIns.find(solution.name, readCookies(ctx, 'step', scope))
+  const isOwn = cameFromOwnPage(form, fields, parts.formTokens)
+  return found !== null && isOwn ? { ...form, found } : new Refusal(null, () => sendStepOver(form))
+}
+
+/**
+ * Decides what follows after a step: the next page, or nothing.
+ * @returns the sign-in if all its steps are done
+ */
+export async function advance(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
+  const { ctx, solution, locale, found } = attempt
+  const { open } = found
+  const next = await nextStepOf(solution, open, parts)
+  if (next.step === 'second-step') return new Refusal(null, () => goTo(ctx, stepPath(solution.name, next.step)))
+  if (open.password?.mustChangePassword) {
+    const user = await parts.users.get(open.login.uid)
+    const isSame = user?.enabled && user.passwordChangedAt === open.password.passwordChangedAt
+    if (!isSame || !(await parts.openSignIns.finish(found))) return over(attempt)
+    return new Refusal(null, () => {
+      setCookie(ctx, 'step', attempt.scope, null)
+      parts.changePassword.demand(ctx, solution, locale, user)
+    })
+  }
+  if (next.step === 'set-up') return new Refusal(null, () => goTo(ctx, stepPath(solution.name, next.step)))
+  return attempt
+}
+
+/** Starts the session of a sign-in whose steps are all done. Of several parallel requests, exactly one succeeds. */
+export async function complete(attempt: StepAttempt, parts: SecondStepParts): Promise<SignedIn | Refusal> {
+  const { ctx, solution, scope, found } = attempt
+  const { account, login, tenant, locale, showUrl, page, source, providerLogin, methods, remember, knownAs } = found.open
+  const mode = signInModeOf(solution)
+  const own = mode === 'NONE' || mode === 'LOGIN_FORM' ? null : parts.accountSources.ofMode(mode)
+  // The solution's sign-in mode has changed since the first step.
+  const isOther = own === null ? source !== '' || mode === 'NONE' : own.name !== source
+  if (isOther || !(await parts.openSignIns.finish(found))) return over(attempt)
+  const accepted = { login, effects: { ...noEffects(), login, tenant, locale, showUrl } }
+  const checked = { ...accepted, user: found.open.password }
+  const basis: SessionBasis = {
+    source,
+    providerLogin,
+    factorsOf: account.source,
+    methods,
+    isConfirmed: true,
+    stillHolds: async () => own === null || own.stillHolds(attempt, checked, providerLogin),
+  }
+  const session = await acceptSignIn(attempt, accepted, basis, remember, parts)
+  setCookie(ctx, 'step', scope, null)
+  if (session === null) return over(attempt)
+  if (knownAs !== null) parts.knownBrowsers.note(ctx, scope, knownAs.source, knownAs.username)
+  return { username: login.username, showUrl, page, locale }
+}
+
+function over(attempt: StepAttempt): Refusal {
+  return new Refusal({ outcome: 'refused', username: attempt.found.open.login.username }, () => sendStepOver(attempt))
+}
+
+/** Adds what happened to a factor, or with one, to the audit log. */
+export function auditFactor(
+  { solution, address, correlationId }: Arrival,
+  { username }: { readonly username: string },
+  action: AuditAction,
+  outcome: string,
+  { audit }: Pick<SecondStepParts, 'audit'>,
+): void {
+  audit.note({ actor: `user:${username}`, action, solution: solution.name, outcome, address, correlationId })
+}
+
+/** Ends the account's other sessions and remembered logins, after its factors changed. */
+export async function endOthers(
+  { source, solution, uid }: FactorAccount,
+  except: { readonly publicId: string; readonly selector: string | null } | null,
+  { sessions, remembered }: Pick<SecondStepParts, 'sessions' | 'remembered'>,
+): Promise<void> {
+  const account = { factorsOf: source, uid }
+  const realm = solution === '' ? null : solution
+  await sessions.endOfAccount(account, realm, except?.publicId ?? null)
+  await remembered.endOfAccount(account, realm, except?.selector ?? null)
+}

@@ -1,0 +1,77 @@
+import { factorAccount, type FactorAccount } from '../../base/accounts/factor-account.ts'
+import type { Factors } from '../../base/accounts/factors.ts'
+import { Refusal } from '../../base/accounts/sign-in-steps.ts'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import { setCookie } from '../../base/http/cookies.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { goTo } from '../login/redirect-signed-in.ts'
+import type { FirstStep, SecondStepGate } from '../login/second-step-gate.ts'
+import type { OpenSignIns } from './open-sign-ins.ts'
+import { type NextStep, NO_FACTORS, nextStep, type SignInPolicy, stillMeets, type UsableFactors } from './policy.ts'
+
+export type GateParts = {
+  readonly factors: Factors
+  readonly openSignIns: OpenSignIns
+  readonly policies: SignInPolicies
+  readonly limits: Limits
+  /** The clock, in epoch ms. */
+  readonly now: () => number
+}
+
+/** The policies in force. */
+export interface SignInPolicies {
+  policyFor(solution: ActiveSolution): Promise<SignInPolicy>
+}
+
+/** The gate that every sign-in passes before its session. */
+export function createSecondStepGate(parts: GateParts): SecondStepGate {
+  const { openSignIns, limits, now } = parts
+  return {
+    async check(arrival, first) {
+      const { ctx, solution, scope } = arrival
+      const open = { ...first, isPostponed: false }
+      const next = await nextStepOf(solution, open, parts)
+      // A new password comes before the set-up; the sign-in then starts again.
+      if (next.step === 'done' || (next.step === 'set-up' && first.password?.mustChangePassword)) return null
+      const cookie = await openSignIns.start(solution.name, open)
+      return new Refusal(null, () => {
+        setCookie(ctx, 'step', scope, cookie, limits.SECOND_STEP_TIME)
+        goTo(ctx, stepPath(solution.name, next.step))
+      })
+    },
+    async allowsAgain(solution, { factorsOf, uid, permissions, methods }) {
+      const policy = await parts.policies.policyFor(solution)
+      if (policy.level === 'off') return true
+      const account = factorAccount(factorsOf, solution.name, uid)
+      const { factors, firstAskedAt } = await standingOf(account, parts)
+      const state = { permissions, methods, factors, isRaised: false, firstAskedAt, isPostponed: true }
+      return stillMeets(policy, state, now())
+    },
+  }
+}
+
+export function stepPath(solution: string, step: Exclude<NextStep['step'], 'done'>): string {
+  return `/solution/${solution}/${step}`
+}
+
+/** What the sign-in still needs under the policy that is in force now. */
+export async function nextStepOf(
+  solution: ActiveSolution,
+  { account, login, methods, isRaised, isPostponed }: FirstStep & { readonly isPostponed: boolean },
+  parts: Pick<GateParts, 'factors' | 'policies' | 'now'>,
+): Promise<NextStep> {
+  const policy = await parts.policies.policyFor(solution)
+  if (policy.level === 'off' && !isRaised) return { step: 'done' }
+  const { factors, firstAskedAt } = await standingOf(account, parts)
+  const state = { permissions: login.permissions, methods, factors, isRaised, firstAskedAt, isPostponed }
+  return nextStep(policy, state, parts.now())
+}
+
+async function standingOf(
+  account: FactorAccount,
+  { factors }: Pick<GateParts, 'factors'>,
+): Promise<{ readonly factors: UsableFactors; readonly firstAskedAt: number | null }> {
+  const set = await factors.of(account)
+  const hasApp = set.factors.some(({ kind }) => kind === 'app')
+  return { factors: { ...NO_FACTORS, app: hasApp }, firstAskedAt: set.firstAskedAt }
+}

@@ -1,0 +1,21 @@
+import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
+import type { Users } from '../../base/accounts/users.ts'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import type { Sites } from '../../base/http/sites.ts'
+import type { AccountSources } from '../login/account-sources.ts'
+import type { ChangePasswordPages } from '../login/change-password.ts'
+import type { SessionParts } from '../login/start-session.ts'
+import type { FactorParts } from './check-factor.ts'
+import type { GateParts } from './gate.ts'
+
+/** What the pages of the second step, of the set-up and of the account share. */
+export type SecondStepParts = FactorParts &
+  GateParts &
+  SessionParts & {
+    readonly key: PlatformKey
+    readonly sites: Sites
+    readonly users: Users
+    readonly knownBrowsers: KnownBrowsers
+    readonly accountSources: AccountSources
+    readonly changePassword: ChangePasswordPages
+  }
