@@ -137,7 +137,6 @@ const parts: HostParts = {
   secrets,
   oauth,
   oauthSettings: oauth.settings,
-  signInPolicies: secondSteps.policies,
   ...secondSteps,
   testOAuthSettings: oauth.testSettings,
   providerRequests: oauth.requests,

@@ -124,7 +124,7 @@ export function createFactors(db: Database, limits: Limits, now: () => number = 
       const id = accountId(account)
       const isRemoved = await deletedAny(db.deleteFrom('factors').where('account', '=', id).where('id', '=', factor))
       const rest = await db.selectFrom('factors').select('id').where('account', '=', id).execute()
-      // Recovery codes replace a factor that was lost. Without a factor, nobody is asked for one.
+      // Recovery codes replace a factor that was lost. Without a factor, no page accepts one.
       if (rest.length === 0) await db.deleteFrom('recovery_codes').where('account', '=', id).execute()
       return isRemoved
     },

@@ -1,8 +1,8 @@
 /**
  * How a user signed in: the first step, then the second.
  *
- * `script`: a script of the solution, or its login form. `provider-mfa`: the provider reported that it asked for a
- * second factor. `token`: the issuer of a login token vouches for the user. `passkey`: a passkey that verified its
+ * `script`: a script of the solution, or its login form. `provider-mfa`: the provider reported that the user had
+ * a second factor. `token`: the issuer of a login token vouches for the user. `passkey`: a passkey that verified its
  * user, which completes both steps. `security-key`: a passkey that did not, which is a second step only. `totp`: a code
  * of an authenticator app.
  */

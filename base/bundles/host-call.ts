@@ -26,7 +26,7 @@ export type Effects = {
   cancelLater?: readonly number[]
   /** Whether the script required a second step for this login. */
   needsSecondFactor?: boolean
-  /** The uid of the user whom `security.authenticate` found in this call. */
+  /** The uid of the user whose password `security.authenticate` or `checkPassword` found right in this call. */
   authenticatedUid?: string
   /** Keys that scripts looked up and that no table contains. */
   missingKeys?: readonly string[]

@@ -42,6 +42,9 @@ export function builtInPlugins(environment: Environment, limits: Limits, needs: 
       effects.login ??= login
       effects.logout = null
     },
+    requireSecondFactor: (call) => {
+      hostCall(call).effects.needsSecondFactor = true
+    },
     logOut: (call, target) => {
       const { effects } = hostCall(call)
       effects.login = null

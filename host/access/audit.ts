@@ -26,7 +26,6 @@ export const AUDIT_ACTIONS = [
   'solution-secret',
   'solution-oauth',
   'solution-login-token',
-  'sign-in-policy',
   'user-create',
   'user-change',
   'user-delete',

@@ -7,6 +7,7 @@ import type { User } from '../../base/accounts/users.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import type { Arrival } from './arrival.ts'
+import type { Accepted } from './sign-in-answer.ts'
 
 /** A sign-in whose first step succeeded, with everything that is needed to complete it in a later request. */
 export type FirstStep = {
@@ -34,6 +35,9 @@ export type FirstStep = {
 export interface SecondStepGate {
   /** @returns null if the sign-in is complete; otherwise the browser is sent to the page of the next step */
   check(arrival: Arrival, first: FirstStep): Promise<Refusal | null>
-  /** Whether a remembered login met the policy that is now in force. */
-  allowsAgain(solution: ActiveSolution, series: Series): Promise<boolean>
+  /**
+   * Whether a remembered login may be used again: its sign-in met the policy that is now in force for the user whom the
+   * source has just accepted.
+   */
+  allowsAgain(solution: ActiveSolution, series: Series, accepted: Pick<Accepted, 'login' | 'effects'>): Promise<boolean>
 }

@@ -196,7 +196,7 @@ function firstStepOf(attempt: Attempt, { verified, answer, providerLogin }: Chec
   const { login, effects } = answer
   const { claims, refreshToken } = verified
   const isOfTable = effects.authenticatedUid === login.uid
-  // RFC 8176: the provider asked for more than one factor.
+  // RFC 8176: the provider authenticated the user with more than one factor.
   const hasSecondFactor = Array.isArray(claims.amr) && claims.amr.includes('mfa')
   return {
     account: factorAccount(isOfTable ? 'users' : 'provider', solution.name, login.uid),

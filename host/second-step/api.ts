@@ -1,6 +1,6 @@
 import { DONE } from '../../base/api/route.ts'
 import { permissionsOf } from '../../base/bundles/prepared-solution.ts'
-import { canHaveRequiredFor, RequiredFor } from '../../runtime/bundle/manifest-schema.ts'
+import { canRequire, RequiredFor } from '../../runtime/bundle/manifest-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { type AdminRoute, route } from '../access/route.ts'
@@ -14,7 +14,7 @@ import { LEVELS, type SignInPolicy } from './policy.ts'
 export type SignInPolicyApiParts = {
   readonly store: SolutionStore
   readonly catalog: Catalog
-  readonly signInPolicies: SignInPolicies
+  readonly policies: SignInPolicies
 }
 
 /** The longest grace period, in days. */
@@ -33,8 +33,12 @@ const SignInPolicyForm = z
       .default(0)
       .describe('for how many days users can postpone the set-up, from when they are first asked'),
   })
-  .refine(({ level, requiredFor }) => requiredFor === undefined || canHaveRequiredFor(level), {
+  .refine(({ level, requiredFor }) => requiredFor === undefined || canRequire(level), {
     path: ['requiredFor'],
+    error: 'needs the level "required"',
+  })
+  .refine(({ level, graceDays }) => graceDays === 0 || canRequire(level), {
+    path: ['graceDays'],
     error: 'needs the level "required"',
   })
   .meta({ id: 'SignInPolicyForm' })
@@ -50,12 +54,12 @@ const SignInPolicyInForce = z
   .meta({ id: 'SignInPolicy' })
 
 /** The operator's policy about second factors for a solution, which replaces the one in its manifest. */
-export function signInPolicyRoutes({ store, catalog, signInPolicies }: SignInPolicyApiParts): AdminRoute[] {
+export function signInPolicyRoutes({ store, catalog, policies }: SignInPolicyApiParts): AdminRoute[] {
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
 
   async function shown(name: string) {
     const active = await catalog.active(name)
-    const policy = await signInPolicies.policyFor({ name, manifest: active?.manifest ?? null })
+    const policy = await policies.policyFor({ name, manifest: active?.manifest ?? null })
     return { ...policy, warnings: warnOfPolicy(policy, active && permissionsOf(active)) }
   }
 
@@ -85,7 +89,7 @@ export function signInPolicyRoutes({ store, catalog, signInPolicies }: SignInPol
       async ({ params: { name }, body: { level, requiredFor = null, graceDays }, names }) => {
         const policy = { level, requiredFor, graceDays }
         names.target = policyTarget(policy)
-        await signInPolicies.put(name, policy)
+        await policies.put(name, policy)
         return shown(name)
       },
     ),
@@ -100,7 +104,7 @@ export function signInPolicyRoutes({ store, catalog, signInPolicies }: SignInPol
         answers: DONE,
       },
       async ({ params: { name }, names }) => {
-        if (await signInPolicies.remove(name)) {
+        if (await policies.remove(name)) {
           names.target = 'deleted'
           return
         }

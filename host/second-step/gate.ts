@@ -35,12 +35,13 @@ export function createSecondStepGate(parts: GateParts): SecondStepGate {
         goTo(ctx, stepPath(solution.name, next.step))
       })
     },
-    async allowsAgain(solution, { factorsOf, uid, permissions, methods }) {
+    async allowsAgain(solution, { factorsOf, methods }, { login, effects }) {
       const policy = await parts.policies.policyFor(solution)
-      if (policy.level === 'off') return true
-      const account = factorAccount(factorsOf, solution.name, uid)
+      const isRaised = effects.needsSecondFactor === true
+      if (policy.level === 'off' && !isRaised) return true
+      const account = factorAccount(factorsOf, solution.name, login.uid)
       const { factors, firstAskedAt } = await standingOf(account, parts)
-      const state = { permissions, methods, factors, isRaised: false, firstAskedAt, isPostponed: true }
+      const state = { permissions: login.permissions, methods, factors, isRaised, firstAskedAt, isPostponed: true }
       return stillMeets(policy, state, now())
     },
   }

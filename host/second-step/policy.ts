@@ -1,7 +1,7 @@
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 
 /**
- * Who is asked for a second step. `off`: nobody. `optional`: users who have a factor. `required`: everyone to whom the
+ * The users who need a second step. `off`: none. `optional`: users who have a factor. `required`: everyone to whom the
  * policy applies. `passkey`: the same users, but codes don't count.
  */
 export const LEVELS = ['off', 'optional', 'required', 'passkey'] as const
@@ -58,8 +58,10 @@ type LevelOf = Pick<SignInState, 'permissions' | 'isRaised'>
 
 /** The next step of a sign-in (shared contract "sign-in", section 3). */
 export function nextStep(policy: SignInPolicy, state: SignInState, now: number): NextStep {
-  const { methods, factors } = state
+  const { factors } = state
   const level = levelFor(policy, state)
+  // A provider's report replaces our own second step only at `required`: it doesn't say that no code was typed.
+  const methods = level === 'passkey' ? state.methods.filter((method) => method !== 'provider-mfa') : state.methods
   if (level === 'off') return DONE
   const isSecondDone = hasSecondStep(methods)
   const hasFactor = factors.passkey || factors.app
@@ -69,7 +71,9 @@ export function nextStep(policy: SignInPolicy, state: SignInState, now: number):
   if (isSecondDone && level === 'passkey' && factors.passkey && !methods.includes('recovery-code')) {
     return { step: 'second-step' }
   }
-  const canPostpone = now < (state.firstAskedAt ?? now) + policy.graceDays * DAY
+  // A recovery code in place of a passkey only lets the user set up a new one.
+  const isReplacing = level === 'passkey' && factors.passkey
+  const canPostpone = !isReplacing && now < (state.firstAskedAt ?? now) + policy.graceDays * DAY
   return state.isPostponed && canPostpone ? DONE : { step: 'set-up', canPostpone }
 }
 

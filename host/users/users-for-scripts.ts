@@ -111,17 +111,25 @@ export function createUsersForScripts({
     return listed === null ? permissions : permissions.filter((name) => listed.includes(name))
   }
 
+  /** A login of this uid in the same call is one of the users table, so its factors are those of the table's account. */
+  function noteAuthenticated(call: Call, uid: string): void {
+    hostCall(call).effects.authenticatedUid = uid
+  }
+
   return {
     async authenticate(call, username, password) {
       await needGrant(call, 'authenticate')
       const user = await countGuess(call, username, () => users.authenticate(username, password))
+      if (user !== null) noteAuthenticated(call, user.uid)
       return user === null ? null : { uid: user.uid, permissions: await permissionsToGrant(call, user.uid) }
     },
     async checkPassword(call, uid, password) {
       await needGrant(call, 'checkPassword')
       const user = await users.get(uid)
       const isRight = async () => ((await users.checkPassword(uid, password)) ? true : null)
-      return (await countGuess(call, user?.username ?? uid, isRight)) === true
+      const isOwner = (await countGuess(call, user?.username ?? uid, isRight)) === true
+      if (isOwner) noteAuthenticated(call, uid)
+      return isOwner
     },
     async getUser(call, username) {
       await needGrant(call, 'getUser')

@@ -8,6 +8,13 @@ declare const security: {
    * @throws TypeError if an argument has the wrong type
    */
   login(username: string, uid: string, permissions: string[]): boolean
+  /**
+   * Requires a second factor for the login of this call, such as the code of an authenticator app. Users who don't have
+   * one must set it up before they are signed in. Call it before or after `security.login`. It can't lower what the
+   * operator or the manifest requires.
+   * @returns false in a call that can't sign users in
+   */
+  requireSecondFactor(): boolean
   /** Signs the user out. The browser goes to `solution`, or to the page set with `application.showURL`. */
   logout(solution?: string, argument?: string): void
   /** The name of the signed-in user. During a sign-in, the user just signed in. null if nobody is signed in. */

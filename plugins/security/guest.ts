@@ -29,8 +29,8 @@ export default function security(api: GuestApi<Settings, State>) {
     loggedIn = false
   })
 
-  function refuse(why: string): false {
-    api.log('warn', `security.login returned false: ${why}`)
+  function refuse(why: string, method = 'login'): false {
+    api.log('warn', `security.${method} returned false: ${why}`)
     return false
   }
 
@@ -79,6 +79,11 @@ export default function security(api: GuestApi<Settings, State>) {
       api.command('login', [name, id, granted])
       loggedIn = true
       user = { username: name, uid: id, permissions: granted }
+      return true
+    },
+    requireSecondFactor(): boolean {
+      if (kind !== 'login') return refuse('it works only in an authenticator', 'requireSecondFactor')
+      api.command('requireSecondFactor', [])
       return true
     },
     logout(solution?: unknown, argument?: unknown): void {

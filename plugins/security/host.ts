@@ -16,6 +16,8 @@ export interface SecurityPorts {
    * Signs the user in. Only a call's first login counts: this is called at most once, and only if the call succeeds.
    */
   logIn(call: Call, login: Login): void
+  /** Requires a second step for the login of this call, whatever the policy says. Called only if the call succeeds. */
+  requireSecondFactor(call: Call): void
   logOut(call: Call, target: { readonly solution: string | null; readonly argument: string | null }): void
   setTenant(call: Call, tenant: Tenant): void
   readonly users: UsersPort
@@ -79,6 +81,10 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
         (call, target) => ports.logOut(call, { solution: target[0], argument: target[1] }),
         { decidesLogin: true },
       ),
+      requireSecondFactor: command(z.tuple([]), (call) => {
+        // The binding returns false in other calls, so only a guest that bypassed it gets here.
+        if (call.kind === 'login') ports.requireSecondFactor(call)
+      }),
       setTenantValue: command(
         z.tuple([
           z

@@ -300,8 +300,8 @@ export const RequiredFor = list(PermissionName, MAX_ITEMS)
   .min(1, { error: 'must name at least one permission' })
   .refine(areUnique, { error: 'must not name a permission twice' })
 
-/** Whether a list of permissions makes sense at a level: at the others, nobody is required to have a factor. */
-export function canHaveRequiredFor(level: string): boolean {
+/** Whether users can be required to have a factor at this level. */
+export function canRequire(level: string): boolean {
   return level === 'required' || level === 'passkey'
 }
 
@@ -322,7 +322,7 @@ const SignIn = z
     },
     { error: orUnknownKey('must be an object with secondFactor') },
   )
-  .refine(({ secondFactor, requiredFor }) => requiredFor === undefined || canHaveRequiredFor(secondFactor), {
+  .refine(({ secondFactor, requiredFor }) => requiredFor === undefined || canRequire(secondFactor), {
     path: ['requiredFor'],
     error: 'needs "secondFactor": "required"',
   })

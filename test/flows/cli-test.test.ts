@@ -516,7 +516,7 @@ async function onSolutionOpen(arg, q) {
   'modules/auth/globals.test.js': tests,
 })
 
-test('test: scripts check hashes; at a remembered return the authenticator gets the same data as from a host', async () => {
+test('test: scripts check hashes and require a second factor; at a remembered return the authenticator gets the same data as from a host', async () => {
   const { code, out } = await testOf(
     echoing(
       'AUTHENTICATOR',
@@ -524,13 +524,17 @@ test('test: scripts check hashes; at a remembered return the authenticator gets 
 async function signInByHash({ username, password }) {
   const hashes = { anna: HASH, bert: await security.hashPassword('seven geese') }
   if (await security.checkPasswordHash(password, hashes[username] ?? null)) security.login(username, 'u', ['Users'])
+  if (username === 'bert') security.requireSecondFactor()
 }`,
       `test('checks stored hashes and makes its own', async () => {
   const signedIn = []
+  const raised = []
   for (const [username, password] of [['anna', 'Grüße, horse'], ['anna', 'x'], ['bert', 'seven geese'], ['cleo', 'x']]) {
-    const { login } = await solution.signIn({ username, password, custom_hash: 'yes' })
+    const { login, commands } = await solution.signIn({ username, password, custom_hash: 'yes' })
     signedIn.push(login?.username ?? null)
+    if (commands.some(({ name }) => name === 'security.requireSecondFactor')) raised.push(username)
   }
+  assert.equal(raised, ['bert'])
   assert.equal(signedIn, ['anna', null, 'bert', null])
 })
 test('returns', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest'
 import security, { type SecurityPorts } from '../../plugins/security/host.ts'
 import { createLimits } from '../../runtime/limits.ts'
-import { ScriptError } from '../../runtime/plugin.ts'
+import { type Call, ScriptError, type SolutionFacts } from '../../runtime/plugin.ts'
 import { createScriptLab } from '../support/solutions.ts'
 
 const lab = createScriptLab({ manifest: { permissions: ['Users', 'Administrators'] } })
@@ -169,6 +169,42 @@ test('security: a call that throws after a login has no effects', async () => {
   })
   expect(failure?.code).toBe('script_error')
   expect(effects.login).toBeNull()
+})
+
+test('security.requireSecondFactor: it is the effect of a call that signs in a user, in either order', async () => {
+  const results: unknown[] = []
+  for (const order of ['security.requireSecondFactor(), IN', 'IN, security.requireSecondFactor()']) {
+    const value = order.replace('IN', "security.login('anna', 'a-1', ['Users'])")
+    const { values, effects } = await lab.run({ script: login(`return JSON.stringify({ value: [${value}] })`) })
+    results.push([values.value, effects.needsSecondFactor, effects.login?.uid])
+  }
+  expect(results).toEqual([
+    [[true, true], true, 'a-1'],
+    [[true, true], true, 'a-1'],
+  ])
+  const plain = await lab.run({ script: login("security.login('anna', 'a-1', ['Users'])") })
+  expect(plain.effects.needsSecondFactor).toBeUndefined()
+  const refused = await lab.run({ script: login("security.requireSecondFactor(); security.login('anna', 'a-1', [])") })
+  expect([refused.effects.needsSecondFactor, refused.effects.login]).toEqual([undefined, null])
+})
+
+test('security.requireSecondFactor: it returns false outside an authenticator, and a forged command has no effect', async () => {
+  const script = 'function onSolutionOpen() { return JSON.stringify({ ok: security.requireSecondFactor() }) }'
+  const { values, effects, log } = await lab.run({ script, kind: 'open' })
+  expect([values, effects.needsSecondFactor]).toEqual([{ ok: false }, undefined])
+  expect(log.map(({ message }) => message)).toEqual([
+    'security.requireSecondFactor returned false: it works only in an authenticator',
+  ])
+  const required: string[] = []
+  const { commands } = security(
+    { requireSecondFactor: ({ kind }) => required.push(kind) } as SecurityPorts,
+    createLimits(),
+  )
+  for (const kind of ['open', 'configuration', 'login'] as const) {
+    commands.requireSecondFactor?.apply({ kind } as Call, [])
+  }
+  expect(required).toEqual(['login'])
+  expect(() => commands.requireSecondFactor?.check([false], {} as SolutionFacts)).toThrow()
 })
 
 test('security.checkPasswordHash and hashPassword: the host answers, and a refusal is an Error', async () => {

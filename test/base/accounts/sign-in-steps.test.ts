@@ -73,7 +73,7 @@ describe('walkSignIn', () => {
     const done: string[] = []
     const way = { ...fakeWay(), throttle: { none: 'nothing to guess' }, audit: { none: 'recorded elsewhere' } }
     expect(await walkSignIn(way, 'anna', done)).toBe('signed in')
-    expect(done).toEqual(['ownPage', 'source', 'accept', 'redirect'])
+    expect(done).toEqual(['ownPage', 'source', 'secondStep', 'accept', 'redirect'])
   })
 
   const afterPage: readonly Step[] = ['throttle', 'source', 'accept']

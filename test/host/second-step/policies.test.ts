@@ -32,6 +32,13 @@ test.each(AUTHENTICATOR_MODES)('policies: the default of %s', async (authenticat
   expect(policy).toEqual({ level: OF_MODE[authenticator], requiredFor: null, graceDays: 0, source: 'default' })
 })
 
+test('policies: the default of solutions with a login form or a login solution', async () => {
+  for (const written of [{ loginForm: 'login' }, { loginSolution: 'login', modules: ['login'] }]) {
+    const policy = await createSignInPolicies(db).policyFor({ name: 'crm', manifest: manifestOf(written) })
+    expect(policy).toMatchObject({ level: 'optional', source: 'default' })
+  }
+})
+
 test('policies: the manifest replaces the default, and the operator’s policy replaces both as a whole', async () => {
   const policies = createSignInPolicies(db)
   const signIn = { secondFactor: 'required', requiredFor: ['Administrators'] }

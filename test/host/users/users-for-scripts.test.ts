@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { createHostCall, type HostCall } from '../../../base/bundles/host-call.ts'
+import { createUsersForScripts, type UsersForScriptsParts } from '../../../host/users/users-for-scripts.ts'
+import { manifestOf } from '../../support/solutions.ts'
+
+const PASSWORD = 'seven green tractors'
+const ANNA = { uid: 'a-1', username: 'anna' }
+
+/** Users of a table with one user. */
+const users = createUsersForScripts({
+  users: {
+    authenticate: async (name: string, password: string) => (name === 'anna' && password === PASSWORD ? ANNA : null),
+    checkPassword: async (uid: string, password: string) => uid === 'a-1' && password === PASSWORD,
+    get: async (uid: string) => (uid === 'a-1' ? ANNA : null),
+    find: async () => ({ ...ANNA, displayName: null, email: null, enabled: true }),
+    permissionsFor: async () => ['Users'],
+  },
+  grants: { get: async () => ({ databases: {}, http: [], users: true }) },
+  throttle: { count: async () => null, succeeded: async () => {} },
+  audit: {},
+  noteRefusal: () => {},
+} as unknown as UsersForScriptsParts)
+
+function newCall(): HostCall {
+  const solution = { name: 'crm', manifest: manifestOf({}), modules: [] } as unknown as HostCall['solution']
+  const facts = { kind: 'login', correlationId: 'c', user: null, account: null, address: '127.0.0.1' } as const
+  return createHostCall({ ...facts, solution, locale: 'en', serverUrl: 'http://127.0.0.1' })
+}
+
+test('users for scripts: a call knows whose password was right in it, so that a login of that uid is one of the table', async () => {
+  const [authenticated, checked] = [newCall(), newCall()]
+  expect(await users.authenticate(authenticated, 'anna', PASSWORD)).toEqual({ uid: 'a-1', permissions: ['Users'] })
+  expect(await users.checkPassword(checked, 'a-1', PASSWORD)).toBe(true)
+  expect([authenticated.effects.authenticatedUid, checked.effects.authenticatedUid]).toEqual(['a-1', 'a-1'])
+})
+
+test('users for scripts: a wrong password and a look-up authenticate nobody', async () => {
+  const call = newCall()
+  expect(await users.authenticate(call, 'anna', 'wrong')).toBeNull()
+  expect(await users.checkPassword(call, 'a-1', 'wrong')).toBe(false)
+  expect(await users.getUser(call, 'anna')).toMatchObject({ uid: 'a-1' })
+  expect(call.effects.authenticatedUid).toBeUndefined()
+})
