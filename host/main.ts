@@ -308,10 +308,10 @@ function createParts(
     clients,
     clientSignIns,
     signOutTargets,
-    usersCsv: createUsersCsv(db, users, passwords, limits, endAccess),
+    usersCsv: createUsersCsv({ db, users, passwords, limits, endAccess }),
     knownBrowsers: createKnownBrowsers(key, limits, testing.now),
     accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource, cloudLogin?.source ?? null),
-    changePassword: createChangePasswordPages(limits, sites, formTokens, key, users, throttle, audit),
+    changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
     health,
     draining: createDraining(settings.drainTime),
   } satisfies HostParts

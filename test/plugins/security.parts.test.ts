@@ -197,7 +197,7 @@ test('security.requireSecondFactor: it returns false outside an authenticator, a
   ])
   const required: string[] = []
   const { commands } = security(
-    { requireSecondFactor: ({ kind }) => required.push(kind) } as SecurityPorts,
+    { requireSecondFactor: ({ kind }: Call) => void required.push(kind) } as Partial<SecurityPorts> as SecurityPorts,
     createLimits(),
   )
   for (const kind of ['open', 'configuration', 'login'] as const) {
