@@ -22,7 +22,7 @@ function routesOf(layers: readonly Layer[]): string[] {
 }
 
 test('OpenAPI describes exactly the routes of the API', () => {
-  // Routes are only registered here, never called, so nothing else of the host is needed.
+  // The routes are only registered, never called, so the rest of the host is not needed.
   const parts = { requireAdmin: () => {}, version: 'test', limits: createLimits() } as unknown as AdminApiParts
   const described = Object.entries(document.paths).flatMap(([path, item]) =>
     METHODS.filter((method) => Object.hasOwn(item, method)).map((method) => `${method.toUpperCase()} ${path}`),

@@ -8,7 +8,7 @@ import { bundleOf, moduleFile } from '../support/zip.ts'
 
 const HOSTILE = '</title><script>alert(1)</script>'
 const ESCAPED = '&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;'
-/** A loop in native code: no timeout inside the process can stop it. */
+/** A loop in native code, which no timeout inside the process can stop. */
 const HANGS = 'Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1)'
 const PATHS = ['', '/versions', '/diff', '/log', '/access']
 
@@ -277,7 +277,7 @@ test('log: a stopping host ends the streams cleanly before it closes connections
   const stream = await follow(own.url, { authorization: own.admin })
   await waitUntil(() => expect(stream.lines()).toContain(': the log from now on'))
   await own.stop()
-  // A stream that was cut off would end with an error instead.
+  // If the connection had been cut off, this would fail.
   await waitUntil(() => expect(stream.hasEnded()).toBe(true))
 })
 

@@ -24,14 +24,14 @@ const VALUES: Readonly<Record<string, string>> = {
   uid: 'none',
 }
 
-/** Every route of the API, from its own router. Routes are only registered here, never called. */
+/** Every API route, as listed by the router. The routes are only registered, never called. */
 const ROUTES = routesOf(
   adminApi({ requireAdmin: () => {}, version: 'test', limits: createLimits() } as unknown as AdminApiParts).stack,
 )
 
 function routesOf(layers: readonly Layer[]): readonly Route[] {
   const routes = layers.flatMap(({ path, methods }) => methods.map((method) => ({ path: String(path), method })))
-  // Deletions come last, so that the other requests still find their objects.
+  // Sorts deletions last, so that the other requests still find their objects.
   return routes
     .filter(({ method }) => method !== 'HEAD')
     .sort((one, other) => Number(one.method === 'DELETE') - Number(other.method === 'DELETE'))
@@ -61,14 +61,14 @@ const ALL_SCOPES = [
   'health:read',
 ]
 
-/** The scopes that include the given scope. */
+/** All scopes that grant the given scope. */
 const including = (scope: string) => {
   const subjects = [scope.replace(/:\w+$/, ''), ...(scope.startsWith('solutions:') ? ['solutions:*'] : [])]
   const kinds = scope.endsWith(':read') ? ['read', 'write'] : ['write']
   return subjects.flatMap((subject) => kinds.map((kind) => `${subject}:${kind}`))
 }
 
-/** The scope that a route requires; null: admin account only; any: every token. */
+/** The scope that a route requires. `null` means only the admin account; `any` means any token. */
 const NEEDED: Readonly<Record<string, string | null>> = {
   'GET /openapi.json': 'any',
   'GET /oauth-providers': 'any',

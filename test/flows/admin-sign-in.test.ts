@@ -29,7 +29,7 @@ function signIn(at: Adminned, fields: Record<string, string>, headers: Record<st
 const getPage = (at: Adminned, cookie: string, headers: Record<string, string> = {}) =>
   ask(`${at.adminUrl}/admin/`, { headers: { ...NAVIGATION, cookie, ...headers } })
 
-/** The host rejects the cookie: the page redirects to the sign-in. */
+/** The host rejects the cookie, so the page redirects to the sign-in page. */
 async function expectSignedOut(at: Adminned, cookie: string, headers: Record<string, string> = {}): Promise<void> {
   const answer = await getPage(at, cookie, headers)
   expect([answer.status, answer.headers.location]).toEqual([302, '/admin/sign-in?to=%2Fadmin%2F'])
@@ -142,7 +142,7 @@ test('session: other hosts on the same database accept it, and a start with anot
   const one = await startTestHost({}, { home })
   const other = await startTestHost({}, { home })
   const cookie = await adminCookie(one)
-  // A load balancer forwards the host name that the browser requested.
+  // Forwards the browser's Host header, as a load balancer does.
   const at = { host: new URL(one.adminUrl).host }
   expect((await getPage(other, cookie, at)).status).toBe(200)
   await Promise.all([one.stop(), other.stop()])

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 type Entry = { readonly action: string; readonly target?: string; readonly solution?: string; readonly outcome: string }
 
-/** The newest entry of an action. */
+/** The newest audit log entry for an action. */
 async function entryOf(action: string): Promise<Entry | undefined> {
   const { items } = await askAdmin(host, 'GET', `audit?limit=1&action=${action}`)
   return (items as Entry[])[0]

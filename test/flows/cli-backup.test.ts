@@ -20,7 +20,7 @@ import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 import { bundleOf } from '../support/zip.ts'
 
-/** Writes a value from the URL into its embedded database. */
+/** A solution that writes a value from the URL to its embedded database. */
 const NOTES = `async function onSolutionOpen(arg, q) {
   await plugins.database.query('own', 'CREATE TABLE IF NOT EXISTS note (text TEXT)')
   await plugins.database.query('own', 'INSERT INTO note VALUES (?)', [q.note])
@@ -66,7 +66,7 @@ function note(text: string): Promise<unknown> {
   return openOnce(host.url, 'notes', createVisitor(host.url), `?note=${text}`)
 }
 
-/** A summary of the rows of each table, by table name. */
+/** The row count and hash of each table in a backup, by table name. */
 async function tablesIn(file: string): Promise<Record<string, string>> {
   const { manifest, close } = await openArchive(file)
   close()
@@ -97,7 +97,7 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
     const versions = (await askAdmin(restored, 'GET', 'solutions/crm')) as { versions: { version: string }[] }
     expect(versions.versions.map(({ version }) => version)).toEqual(['1.0.0', '2.0.0'])
     expect(await askAdmin(restored, 'GET', 'solutions/crm/grants')).toMatchObject({ users: true })
-    // Inserts into a table whose rows the database numbers.
+    // Tests that the sequence of an auto-increment key was restored too.
     await addUser(restored, 'after-the-restore')
     const db = await openHostDatabase(settings)
     const key = await openPlatformKey(db, home, settings.platformKey)
@@ -193,7 +193,7 @@ test('key: a backup without it can be restored only with the right one', async (
   await expectWorks(home, { PLATFORM_KEY })
 })
 
-/** Copies from the embedded database to a server and back, with the same rows each time. */
+/** Copies the embedded database to a server and back, and checks that the rows stay the same. */
 function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServer>): void {
   let server: TestServer
   beforeAll(async () => {
@@ -247,7 +247,7 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
   test(`${kind}: a restore that fails in its last step leaves no rows, no tables and no files`, async () => {
     const home = at(`failed-${kind}`)
     const properties = onServer(home, 'failed')
-    // The restore can't replace a symbolic link with a folder.
+    // The restore fails in its last step because it can't replace a symbolic link with a folder.
     mkdirSync(home)
     symlinkSync('nowhere', join(home, 'databases'))
     await expect(restore(backup, properties)).rejects.toMatchObject({ code: 'ENOTDIR' })

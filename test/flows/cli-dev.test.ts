@@ -13,7 +13,7 @@ import { sharedHost } from '../support/shared-host.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// `solhost dev` as a separate process, with pages open while files are saved.
+// Runs `solhost dev` as a separate process, and saves files while pages are open.
 
 let shared: DevProcess & Disposable
 let version = 0
@@ -22,11 +22,11 @@ beforeAll(async () => {
 })
 afterAll(() => shared[Symbol.dispose]())
 
-/** The instance that most tests share, sequentially: replaces its solution with these files. */
+/** Replaces the solution of the shared `solhost dev` instance with these files. Most tests use it, one at a time. */
 async function devWith(files: Readonly<Record<string, string>>): Promise<DevProcess> {
   const manifest = JSON.parse(files['solution.json'] ?? '') as object
   shared.mark()
-  // Paused meanwhile, so that the files count as one burst, however long the machine takes to write them.
+  // Pauses the process, so that it sees all files as one change, however long it takes to write them.
   process.kill(shared.pid, 'SIGSTOP')
   for (const name of readdirSync(shared.folder).filter((one) => one !== '.state')) {
     rmSync(join(shared.folder, name), { recursive: true })
@@ -36,8 +36,8 @@ async function devWith(files: Readonly<Record<string, string>>): Promise<DevProc
     'solution.json': JSON.stringify({ ...manifest, version: `1.0.${++version}` }),
   })
   process.kill(shared.pid, 'SIGCONT')
-  // Waits for the line that names the manifest, wherever in the line: removed files are listed after it. A line without
-  // it belongs to a save of the previous test, which a page may show before it is printed.
+  // Waits for the line that contains the manifest, anywhere in the line, because removed files are listed after it. A
+  // line without the manifest is from the previous test: a page may show a save before its line is printed.
   await shared.printed(/^(?:.*\bsolution\.json\b.*|.* more): active after/m)
   shared.mark()
   return shared
@@ -45,7 +45,7 @@ async function devWith(files: Readonly<Record<string, string>>): Promise<DevProc
 
 const FOUND = /active after \d+ ms, (.*)\n/
 
-/** Waits until a form on the page contains these words. */
+/** Waits until a form on the page contains this text. */
 async function shows(page: ClientPage, words: string): Promise<void> {
   await page.until(words, () => page.frames.some((frame) => frame.kind === 'form' && frame.html.includes(words)))
 }
@@ -73,7 +73,7 @@ test('dev: a saved form appears in an open page, which keeps its form and input'
   await dev.printed(/^forms\/main\.json: active/m)
   expect(page.html()).toContain('id="f-main"')
   expect(page.element('main', 'name')).toContain('value="typed"')
-  // Changes made by scripts are not restored; the scripts have to make them again.
+  // Changes made by scripts are lost in a new version; only user input is restored.
   expect(page.text('main', 'answer')).toBe('-')
 
   dev.save(
@@ -168,11 +168,11 @@ test('dev: a page whose version cannot open waits, and continues with the next v
   dev.mark()
   dev.save('globals.js', "function onSolutionOpen() { throw new Error('not like this') }\n")
   await dev.printed(/error globals\.js:1:35.*not like this/)
-  // Meanwhile another visitor opens the page for the first time.
+  // Another visitor opens the page while the version has an error.
   const late = await openClientPage(dev.url, 'shop', createVisitor(dev.url))
   late.hello()
   await late.frame('message')
-  // Input entered meanwhile is applied to the next version.
+  // Input that is entered now is applied to the next version.
   await page.enter('main', 'name', 'typed on')
   dev.save('globals.js', '')
   dev.save('forms/main.json', devForm('two'))
@@ -194,7 +194,7 @@ test('dev: new, removed, replaced and many simultaneous files: each burst is one
   expect(await saved(() => dev.save('scopes/rates.js', 'const rates = 1\n'))).toBe('scopes/rates.js (new)')
   expect(await saved(() => rmSync(join(dev.folder, 'scopes'), { recursive: true }))).toBe('scopes/rates.js (removed)')
   const replaced = await saved(() => {
-    // vim and other editors that keep a backup copy do this.
+    // Saves like vim and other editors that keep a backup copy.
     writeFileSync(join(dev.folder, 'forms/main.json~'), 'a copy')
     writeFileSync(join(dev.folder, 'forms/.main.json.swp'), 'half of it')
     writeFileSync(join(dev.folder, 'forms/.new'), devForm('replaced'))
@@ -209,7 +209,7 @@ test('dev: new, removed, replaced and many simultaneous files: each burst is one
   expect(burst).toMatch(/^forms\/main\.json, media\/a\.txt \(new\), media\/b\.txt \(new\) and 2 more$/)
   await shows(page, 'burst 40')
   expect(page.frames.filter((frame) => frame.kind === 'form' && /burst (?!40)/.test(frame.html))).toEqual([])
-  // A file that is not part of the solution changes nothing.
+  // Files that are not part of the solution do not create a new version.
   const count = () => dev.out().split('active after').length
   const before = count()
   mkdirSync(join(dev.folder, 'node_modules/x'), { recursive: true })
@@ -257,7 +257,7 @@ test('a host that is not in dev mode: an open page keeps its version, and error 
   const visitor = createVisitor(host.url)
   const page = await openClient(host.url, 'not-live', visitor)
   await upload('two')
-  // A page opened now gets the new version; the other one responds as before.
+  // A page opened now gets the new version; the page that is already open keeps the old one.
   const other = await openClient(host.url, 'not-live', visitor)
   expect(other.text('main', 'heading')).toBe('two')
   await page.press('main', 'greet')
@@ -344,7 +344,7 @@ test('dev: the test user gets a separate password, which is kept at the next sta
   await visitor.get('/solution/shop/index.html')
   expect((await visitor.post('/solution/shop/index.html', { username: 'dev', password })).status).toBe(303)
   const page = await openClient(dev.url, 'shop', visitor)
-  // The sign-in requirement changed: the page reloads and gets the current version.
+  // The sign-in requirement changed, so the page reloads and gets the current version.
   dev.save('solution.json', JSON.stringify({ ...manifest, authenticator: 'NONE' }))
   expect((await page.frame('go')).href).toBe('/solution/shop/index.html')
   page.close()
@@ -376,7 +376,7 @@ test('dev: after many saves there are no more processes, open files and stored v
   const processes = childrenOf(dev.pid).length
   for (let number = 11; number <= 25; number++) await save(number)
   await shows(page, 'save 25')
-  // The previous version ends after its last client has left.
+  // The process of the previous version ends after its last client has closed.
   await waitUntil(
     () => {
       expect(childrenOf(dev.pid).length).toBeLessThanOrEqual(processes + 1)

@@ -29,7 +29,7 @@ async function createToken(...scopes: string[]): Promise<string> {
   return ((await answer.json()) as { token: string }).token
 }
 
-/** A folder that contains the solution of that name, as `init` creates it. */
+/** A folder with a new solution of that name, created by `solhost init`. */
 async function newSolution(name: string) {
   const folder = temporaryFolder()
   expect((await runCli(['init', name], { cwd: folder.path })).code).toBe(0)
@@ -104,7 +104,7 @@ Next: ask the operator for a valid one.
 Next: ask the operator for a token with the scope solutions:crm:write.
 `,
   })
-  // Errors that the local check misses, such as exceeding a limit of that host: all of them are listed with their
+  // Errors that the local check can't find, such as exceeding one of the host's limits, are all listed with their
   // lines.
   writeFiles(folder.path, { 'crm/globals.js': 'function a() {\n  return }\n}\n' })
   const refused = await deploy(ADMIN, '--user', 'admin')
@@ -122,7 +122,7 @@ Next: ask the operator for a token with the scope solutions:crm:write.
   })
 })
 
-/** A server that sends the same response to every request. */
+/** Starts a server that sends the same response to every request. */
 async function withServer<T>(answer: RequestListener, use: (url: string) => Promise<T>): Promise<T> {
   const server = createServer(answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -207,7 +207,7 @@ test('deploy: if solutions have their own host names, the URL of the solution is
 
 const TALKS = 'function onSolutionOpen(arg, { say }) {\n  console.log(say)\n  console.log(say)\n}\n'
 
-/** Opens the solution, which outputs a word twice. */
+/** Opens the solution, whose script logs a word twice. */
 async function say(base: string, word: string): Promise<void> {
   const page = await openClient(base, 'talks', createVisitor(base), { query: `?say=${encodeURIComponent(word)}` })
   page.close()
@@ -267,7 +267,7 @@ test('logs: it shows the requested number of lines, and one JSON object for each
   )
 })
 
-/** The living descendants of a process. */
+/** The descendants of a process that are still running. */
 function descendants(pid: number): number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
@@ -277,7 +277,7 @@ function descendants(pid: number): number[] {
   }
 }
 
-/** The launcher's child and its sandbox processes, once there is at least one. */
+/** Waits for the first sandbox process. @returns the launcher's child process and its sandbox processes */
 async function runningBelow(launcher: number): Promise<number[]> {
   await until(() => descendants(launcher).length >= 2)
   return descendants(launcher)

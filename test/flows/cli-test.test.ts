@@ -5,17 +5,17 @@ import { childrenOf } from '../long/processes.ts'
 import { type CliRun, runCli, runCliProcess, startCli, temporaryFolder, writeFiles } from '../support/cli.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// `solhost test`, with real sandboxes and databases.
+// Runs `solhost test` with real sandboxes and databases.
 
 const MANIFEST = '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE" }\n'
 
-/** Runs the tests of a solution of these files. */
+/** Runs the tests of a solution that consists of these files. */
 async function testOf(files: Record<string, string>, ...words: string[]) {
   using folder = temporaryFolder({ 'solution.json': MANIFEST, ...files })
   return await runCli(['test', ...words], { cwd: folder.path })
 }
 
-/** The same for an example solution, with these test files added to its own. */
+/** Runs the tests of an example solution, with these test files added. */
 async function testOfExample(name: string, files: Record<string, string>) {
   using folder = temporaryFolder()
   cpSync(exampleFolder(name), folder.path, { recursive: true })
@@ -25,7 +25,7 @@ async function testOfExample(name: string, files: Record<string, string>) {
 
 const withoutTimes = (text: string) => text.replace(/ {2}\d+ ms$/gm, '  … ms').replace(/in [\d.]+ s\./, 'in … s.')
 
-/** Test names with the messages of failed tests, from all test files or from those that match `some`. */
+/** Maps test names to failure messages, for all test files or for those that match `some`. */
 function resultsOf(out: string, some = /^/) {
   const { files } = JSON.parse(out) as {
     files: { file: string; failure: unknown; tests: { name: string; failure: { message: string } | null }[] }[]
@@ -184,7 +184,7 @@ test('test: without tests it says how to write one; errors of a solution are sho
   })
 })
 
-/** One solution with the test files of several tests; it is run once. */
+/** One solution with the files of several test cases below. It runs only once, to save time. */
 const MANY = {
   'solution.json': '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE", "http": ["api.example.org"] }',
   'globals.js': `async function rate(currency) {
@@ -202,7 +202,7 @@ function elsewhere() { return plugins.http.fetch('https://other.example.org/') }
     { "type": "label", "name": "answer", "label": "-" }
   ] }] }] }`,
   'forms/main.js': "function go() {}\nfunction greet() { forms.main.elements.answer.label = 'first' }\n",
-  // Files that cannot be loaded.
+  // Test files that cannot be loaded.
   'a.test.js': 'test("one", () => {\n',
   'b.test.js': 'missing()\n',
   'c.test.js': 'const nothing = 1\n',
@@ -335,7 +335,7 @@ test('no OAuth', async () => { await solution.getOAuthConfig({}) })
         'no OAuth',
         expect.stringContaining('the host would not call getOAuthConfig ("authenticator": "AUTHENTICATOR")'),
       ],
-      // Tests of the example itself.
+      // Tests included in the example.
       ['anna of acme is signed in, with her tenant and its language', null],
       ['a wrong password, tenant or user is refused with the same text', null],
       ['a remembered login is valid for seven days, and for the same user', null],
@@ -496,7 +496,7 @@ test('test: Ctrl-C ends it with all its processes and databases, and leaves noth
   }
 })
 
-/** A solution whose authenticator returns its input, with these tests. */
+/** Runs these tests in a solution whose authenticator returns its input. */
 const echoing = (authenticator: string, script: string, tests: string) => ({
   'solution.json': JSON.stringify({
     name: 'crm',

@@ -6,7 +6,7 @@ import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts
 import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// `solhost users …` against a real host.
+// Tests `solhost users …` against a real host.
 
 let host: TestHost
 beforeAll(async () => {

@@ -8,8 +8,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { addUser, askAdmin, visit } from '../support/users.ts'
 
-// Effects of a client's scripts outside its forms: on the session and on browser navigation. Also how the end of the
-// session affects the client.
+// How a client's scripts affect the session and browser navigation, and how the end of the session affects the client.
 
 let host: TestHost
 beforeAll(async () => {
@@ -257,7 +256,7 @@ test.each([
   }
   expect(performance.now() - before).toBeLessThan(3000)
   await expect.poll(async () => (await outputOf(host, 'effects')).slice(closes)).toEqual(['closed', 'closed'])
-  // A page that did not receive the reason connects again.
+  // A page that did not receive the reason would connect again.
   const late = await openClientPage(host.url, 'effects', anna)
   expect([await late.closed(), late.frames]).toEqual([4401, [{ kind: 'closed', why: 'signed-out' }]])
   await other.press('main', 'hello')

@@ -4,7 +4,7 @@ import { addClientSolution, label } from '../support/client-solution.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { type Ask, ask } from '../support/http.ts'
 
-// An upgrade request is answered like any other request unless it is a valid WebSocket handshake of a client.
+// The host handles an upgrade request like any other request, unless it is a client's valid WebSocket handshake.
 
 let host: TestHost
 beforeAll(async () => {

@@ -10,7 +10,7 @@ import { createVisitor, type Visitor } from '../support/http.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// A browser that sends frames no page would send. The host, the solution and its other users keep running.
+// A browser sends frames that no page would send. The host, the solution and other users must not be affected.
 
 const SHOP = formWith(
   { type: 'label', name: 'done', label: 'nothing' },
@@ -67,19 +67,19 @@ const FILES = {
   'forms/never.js': "function go() { forms.main.elements.done.label = 'never' } function onResize() { go() }",
 }
 const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'toString']
-/** Any operator that compares it with a number throws. */
+/** Comparing it with a number throws a TypeError. */
 const UNCOMPARABLE = { toString: 1, valueOf: 1 }
 
 let host: TestHost
 /** Most tests share this solution, which is open to all. */
 let shop: string
-/** The same for users of the users table. */
+/** Like `shop`, but requires a sign-in from the users table. */
 let office: string
 let solutions = 0
-/** The network of this test's browsers: refusals are logged once a minute per network. */
+/** Each test has its own client network, because rejections are logged only once a minute per network. */
 let network: Record<string, string>
 let networks = 0
-/** Number of lines about refused frames that other tests left in the shop's log. */
+/** The number of lines about rejected frames that previous tests left in the shop's log. */
 let before: number
 
 beforeAll(async () => {
@@ -110,7 +110,7 @@ async function browse(name: string, at = host, headers = network) {
 
 const open = async (name = shop) => openClient(host.url, name, await browse(name))
 
-/** Reloads a page that knows the id of a client. */
+/** Opens the page again for an existing client, as a reload does. */
 async function rejoin(name: string, visitor: Visitor, client: string): Promise<ClientPage> {
   const page = await openClientPage(host.url, name, visitor, { client })
   page.hello()
@@ -118,14 +118,14 @@ async function rejoin(name: string, visitor: Visitor, client: string): Promise<C
   return page
 }
 
-/** @returns log lines about refused frames */
+/** @returns log lines about rejected frames */
 async function allRefusals(name: string): Promise<string[]> {
   const { items } = await askAdmin(host, 'GET', `solutions/${name}/log?limit=1000`)
   const messages = (items as { message: string }[]).map(({ message }) => message)
   return messages.filter((message) => message.startsWith('a browser sent'))
 }
 
-/** Only the lines of this test. */
+/** Skips the lines of previous tests. */
 const refusals = async (name = shop) => (await allRefusals(name)).slice(name === shop ? before : 0)
 
 const line = (frames: number) =>
@@ -152,7 +152,7 @@ const sort = (column: string) => ({ column, direction: 'ascending' })
  */
 async function forge(page: ClientPage, seq: number, frame: object): Promise<void> {
   page.send({ ...frame, seq })
-  // Waits for the answer to the next frame, because an invalid frame gets none.
+  // Waits for the response to the following frame, because an invalid frame gets none.
   page.send({ ...event('note', 'onElementFocusGained'), seq: seq + 1 })
   await page.until('answer', () => page.frames.some((one) => one.kind === 'idle' && one.seq === seq + 1))
 }
@@ -307,7 +307,7 @@ describe('forged frames', () => {
 })
 
 describe('floods', () => {
-  /** Opens connections repeatedly while `during` runs; so `during` cannot wait for the end of the flood. */
+  /** Opens connections repeatedly until `during` ends, so `during` must not wait for the flood to end. */
   async function whileFlooded(name: string, flood: (page: ClientPage) => void, during: () => Promise<void>) {
     let isOver = false
     const codes: number[] = []
@@ -374,7 +374,7 @@ describe('floods', () => {
   ])(
     '%s: the connections end, and meanwhile another user of the solution is served',
     async (_what, codes, flood, isAlone = false) => {
-      // If each connection opens a client, there are too many for the shop's only isolate.
+      // Floods that open a client per connection get a separate shop, because the shared shop has only one isolate.
       const name = isAlone ? await addShop() : shop
       const neighbour = await open(name)
       const ended = await whileFlooded(name, flood, async () => {
@@ -383,7 +383,7 @@ describe('floods', () => {
       expect(neighbour.text('main', 'done')).toBe('pressed ok 20')
       expect(ended.length).toBeGreaterThanOrEqual(4)
       expect(ended.filter((code) => !codes.includes(code))).toEqual([])
-      // However many were refused: one line per network and minute.
+      // Any number of rejections results in one line per network and minute.
       await waitUntil(async () => expect(await refusals(name)).toHaveLength(1))
       expect(await audited(name)).toContain('user: refused')
     },
@@ -398,7 +398,7 @@ describe('floods', () => {
     page.socket.once('close', () => {
       isOver = true
     })
-    // 90 kB each, as fast as the host reads them.
+    // Requests 90 kB each time, as fast as the host reads them.
     const asking = (async () => {
       while (!isOver) {
         page.fire('main', 'large', 'onAction')
@@ -437,7 +437,7 @@ describe('floods', () => {
     socket.resume()
     await once(socket, 'end')
     const closed = new Promise((resolve) => socket.once('close', resolve))
-    // A write fails only once the connection is closed.
+    // Keeps writing, because a closed connection is only noticed when a write fails.
     const writing = setInterval(() => socket.write('more'), 5)
     await closed
     clearInterval(writing)
@@ -447,9 +447,9 @@ describe('floods', () => {
 
 describe('many clients', () => {
   const FEW = { TRUSTED_PROXIES: '127.0.0.1', CLIENTS_ADDRESS: '3', CLIENTS_SESSION: '2' }
-  /** Here a client without a page ends soon. */
+  /** Closes a disconnected client soon. */
   let small: TestHost
-  /** Here a client without a page lives on. */
+  /** Keeps a disconnected client for a long time. */
   let patient: TestHost
   let smallShop: string
   beforeAll(async () => {
@@ -471,7 +471,7 @@ describe('many clients', () => {
   }
   const ending = (page: ClientPage) =>
     page.until('form or end', () => page.frames.find(({ kind }) => kind === 'form' || kind === 'closed')?.kind)
-  /** Opens three pages from one network and drops their connections without closing them. */
+  /** Opens three pages from one network and cuts their connections without a closing handshake. */
   async function vanishThree(name: string, at: TestHost): Promise<void> {
     for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::3']) {
       const page = await arrive(name, address, at)
@@ -479,7 +479,7 @@ describe('many clients', () => {
       page.drop()
     }
   }
-  /** Waits until three clients can be opened. */
+  /** Waits until the network can open three clients. */
   const untilThreeOpen = (openOne: (number: number) => Promise<ClientPage>) =>
     waitUntil(
       async () => {
@@ -489,7 +489,7 @@ describe('many clients', () => {
         } finally {
           for (const page of pages) page.drop()
         }
-        // The clients of one attempt end before the next attempt.
+        // The clients from one attempt must close before the next attempt.
       },
       { interval: 1000 },
     )
@@ -517,7 +517,7 @@ describe('many clients', () => {
 
   test('a browser that disappears while its client is being looked up leaves none behind', async () => {
     const visitor = await browse(smallShop, small)
-    // The tab that owns the client does not respond: the host waits 1 s for it.
+    // The tab that owns the client does not respond; the host waits 1 s for it.
     const frozen = await openClient(small.url, smallShop, visitor, { answersPings: false })
     const { client } = await frozen.frame('hello')
     for (let count = 0; count < 3; count++) {
@@ -527,7 +527,7 @@ describe('many clients', () => {
       page.drop()
     }
     expect(await frozen.closed()).toBe(4409)
-    // Each client left behind would occupy a place forever.
+    // Each client left behind would count towards the limit forever.
     await untilThreeOpen(async () => {
       const page = await openClientPage(small.url, smallShop, visitor)
       page.hello()

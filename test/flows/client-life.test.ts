@@ -8,8 +8,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor, type Visitor } from '../support/http.ts'
 import { addUser, askAdmin, visit } from '../support/users.ts'
 
-// How long a client lives, who owns it, and what happens when its browser disconnects, its version changes or its host
-// stops.
+// Client lifetime and ownership: what happens when the browser disconnects, the version changes or the host stops.
 
 let host: TestHost
 /** A host that allows few clients and closes clients soon after their browser disconnects. */
@@ -25,7 +24,7 @@ afterAll(async () => {
   await hasty.stop()
 })
 
-/** Every output line of a client begins with the name it was opened with, so that its test can find it. */
+/** Every line that a client logs begins with the name that the test opened it with, so that the test can find it. */
 const GLOBALS = `
   let name
   function tell(what) { application.output(name + ' ' + what) }
@@ -76,7 +75,7 @@ async function browse(at = host): Promise<Visitor> {
 const open = (name: string, visitor: Visitor, options: ClientPageOptions = {}, at = host) =>
   openClient(at.url, 'counter', visitor, { query: `?argument=${name}`, ...options })
 
-/** The output of the clients with this name. */
+/** Lines logged by the clients with this name. */
 async function outputOfClient(name: string, at = host): Promise<readonly string[]> {
   const lines = await outputOf(at, 'counter')
   return lines.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1))
@@ -197,7 +196,7 @@ test('executeLater: a cancelled function does not run', async () => {
   const visitor = await browse()
   const page = await open('cancelled', visitor)
   await page.press('main', 'cancelled')
-  // Both were scheduled for the same time.
+  // Both functions were scheduled for the same time, so the cancelled one would have run by now.
   await page.until('other one', () => page.text('main', 'count') === 'ran')
   await page.press('main', 'up')
   expect(await outputOfClient('cancelled')).toEqual(['opened', 'ran'])
@@ -212,7 +211,7 @@ test('executeLater: a function of a closed client does not run', async () => {
   const second = await open('over', visitor, {}, hasty)
   await second.press('main', 'later')
   await second.until('its own', () => second.text('main', 'count') === 'ran')
-  // If the first client's function had run, its output would appear earlier.
+  // If the first client's function had run, its output would appear before this.
   expect(await outputOfClient('over', hasty)).toEqual(['opened', 'unloaded', 'closed', 'opened', 'ran'])
 })
 

@@ -6,7 +6,7 @@ import { createVisitor } from '../support/http.ts'
 import { addDefaultSolution, askAdmin } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// A login form's client before anybody is signed in, and input in password elements.
+// Attacks on a login form's client before anyone has signed in, and input in password elements.
 
 const LOGIN = formWith(
   { type: 'label', name: 'said', label: 'nothing' },
@@ -111,7 +111,7 @@ describe('before a sign-in', () => {
     expect(refused.map(({ message }) => message)).toEqual(Array(7).fill(REFUSED))
   })
 
-  // Concurrently, since the host waits for each page before it closes the connection.
+  // Runs concurrently, because the host waits for the page before it closes the connection.
   test.concurrent.each(['enter', 'slowly'])('a press of "%s" signs in, and the client is closed', async (button) => {
     const { page, post, session, visitor } = await open()
     const seq = page.fire('login', button, 'onAction')
@@ -165,7 +165,7 @@ describe('before a sign-in', () => {
       await second.page.press('login', 'enter')
       expect((await second.page.frame('message')).level).toBe('error')
       expect([signsIn(first.page), signsIn(second.page)]).toEqual([false, false])
-      // Anything other than a sign-in attempt works as before.
+      // Events other than sign-in attempts still work.
       await first.page.enter('login', 'user', 'x')
       expect(first.page.text('login', 'said')).toBe('changed false')
     } finally {

@@ -4,8 +4,9 @@ import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, visit } from '../support/users.ts'
 
-// Two users of one solution at the same time. Everything restricted to managers contains the word SECRET, in every
-// place that could be sent: name, label, hint, value, placeholder, option, row, tab, title, text by key.
+// Two users with different permissions use one solution at the same time. Everything that only managers may see
+// contains the word SECRET, in every place that could be sent: name, label, hint, value, placeholder, option, row, tab,
+// title, translated text.
 
 const within = (...elements: unknown[]) => [{ columns: [{ elements }] }]
 const managers = { permission: 'Managers' }
@@ -183,7 +184,7 @@ test('two users at the same time: events that only one can send are refused to t
   expect(anna.page.text('main', 'said')).toBe('saved 1')
 
   for (const [element, type, value] of forged) await maria.page.event('main', element, type, value)
-  // Three buttons, a value and a row; each client's scripts run independently.
+  // Only this client's five events were counted (three buttons, a value, a row): clients don't share script state.
   expect(maria.page.text('main', 'said')).toBe('opened 5')
 })
 

@@ -3,7 +3,7 @@ import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { bundleOf, type Files } from '../support/zip.ts'
 
-// The upload runs main's scripts as a client does: with the forms and the forms' own scripts.
+// During an upload, the host runs main's scripts as it does in a client: with all forms and form scripts.
 
 let host: TestHost
 beforeAll(async () => {

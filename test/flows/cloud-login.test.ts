@@ -49,7 +49,7 @@ async function laterByAMinute(): Promise<void> {
   clock += 61_000
   await host.setClock(clock)
 }
-/** Other tests run in parallel, and a sandbox process compiles the page. */
+/** Allows for tests that run in parallel, and for the sandbox process that compiles the page. */
 const SLOW = { timeout: 20_000 }
 const healthOf = async (on = host) => (await askAdmin(on, 'GET', 'health')).cloudLogins
 

@@ -19,15 +19,15 @@ function onSolutionOpen(arg, queryParams) {
 }
 `
 const FILE = 'modules/auth/globals.js'
-/** The zero-based line of `const uid`, as the protocol counts lines. */
+/** The line number of `const uid`, zero-based as in the debugger protocol. */
 const LINE = 3
 /** Time limit of a call, in ms. */
 const TIME = 1000
-/** Longer than all limits of a call together, including the host's own timeout. */
+/** Longer than all time limits of a call combined, including the host's own timeout. */
 const HELD = 4000
 
 let host: TestHost
-/** A host that allows long calls but little memory, so that scripts run out of memory first. */
+/** A host that allows long calls but little memory, so that scripts reach the memory limit first. */
 let slowHost: TestHost
 const opened: DevTools[] = []
 beforeAll(async () => {
@@ -89,7 +89,10 @@ type Paused = {
   }[]
 }
 
-/** The next stop: its position, and a way to evaluate expressions in its innermost frame. */
+/**
+ * Waits until the debugger pauses.
+ * @returns the position, and a function that evaluates expressions in the top frame
+ */
 async function nextStop(tools: DevTools) {
   const { callFrames, reason } = (await tools.event('Debugger.paused')) as unknown as Paused
   const [frame] = callFrames
@@ -216,7 +219,7 @@ test('debugger: a growing client is stopped before its memory is used up; resumi
   expect(await tools.closed).toBe(1001)
   await pressed
 
-  // The page's client is reopened in the isolate that the next session attaches to.
+  // The host reopens the page's client in the isolate that the next debugging session attaches to.
   const again = await attach('solhost://filling/main', slowHost)
   await again.ask('Debugger.setBreakpointByUrl', { url: 'forms/main.js', lineNumber: 1 })
   const second = await openClient(slowHost.url, 'filling', createVisitor(slowHost.url))
@@ -224,7 +227,7 @@ test('debugger: a growing client is stopped before its memory is used up; resumi
   await nextStop(again)
   await again.ask('Debugger.resume')
   await looked
-  // The process that ran out of memory is listed until the kernel has removed it.
+  // The process that ran out of memory stays in the list until the kernel has removed it.
   const processes = () => slowHost.processes().filter(({ key }) => key?.startsWith('filling@'))
   await expect.poll(() => processes().length).toBe(1)
 })

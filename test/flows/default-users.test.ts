@@ -69,7 +69,7 @@ test('a user who must change the password does so before anything else, and sign
   expect((await browser.signIn('fred')).status).toBe(401)
   expect((await browser.signIn('fred', 'one blue boat sails')).status).toBe(303)
   expect(await askAdmin(host, 'GET', `users/${uid}`)).toMatchObject({ mustChangePassword: false })
-  // The ticket was issued for the previous password.
+  // The ticket is no longer valid, because it was issued for the previous password.
   await browser.open()
   const again = await browser.post('/solution/crm/password', {
     ticket,

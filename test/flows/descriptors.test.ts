@@ -28,7 +28,7 @@ function statusFrom(url: string, localAddress: string): Promise<number | string>
 
 async function openIdle(url: string): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  // The host refuses some of these connections.
+  // The host rejects some of these connections.
   socket.on('error', () => {}).resume()
   await once(socket, 'connect')
   return socket

@@ -9,7 +9,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
-// Forms from a bundle, through the upload's sandbox process, into the platform's database.
+// Tests how forms get from a bundle, through the upload's sandbox process, to the platform's database.
 
 let host: TestHost
 beforeAll(async () => {
@@ -32,7 +32,7 @@ async function send(name: string, packed: Uint8Array): Promise<{ status: number;
   return { status: answer.status, answer: (await answer.json()) as Answer }
 }
 
-/** Reads or writes the row of a version directly in the database, while the host runs. */
+/** Accesses the platform's database directly while the host runs, to read or change a version's row. */
 function withRow<T>(work: (database: DatabaseSync) => T): T {
   const file = (readdirSync(host.home, { recursive: true }) as string[]).find((name) => name.endsWith('.sqlite'))
   const database = new DatabaseSync(join(host.home, file as string), { timeout: 5000 })

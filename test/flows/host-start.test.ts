@@ -20,11 +20,11 @@ test('start: a signal that a sandbox process could send opens no debugger, neith
   using folder = temporaryFolder()
   const host = startCli(['start'], { cwd: folder.path, env: { ...FREE_PORTS, PLATFORM_HOME: `${folder.path}/home` } })
   await expect.poll(host.out).toContain('Solhost runs at')
-  // The child of the launcher is the host.
+  // The host is the launcher's child process.
   const children = readFileSync(`/proc/${host.child.pid}/task/${host.child.pid}/children`, 'utf8')
   process.kill(Number(children.split(' ')[0]), 'SIGUSR1')
   host.child.kill('SIGUSR1')
-  // After these requests both processes have handled the signal.
+  // Makes some requests, so that both processes have time to handle the signal.
   const url = /http:\/\/[^\s/]+/.exec(host.out())?.[0] as string
   for (let asked = 0; asked < 20; asked++) await (await fetch(`${url}/health/live`)).text()
   process.kill(-(host.child.pid as number), 'SIGTERM')

@@ -7,11 +7,11 @@ import { openOnce } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
-/** Must not appear in any log, audit entry or answer to a script. */
+/** Must not appear in any log, audit log entry or value returned to a script. */
 const SECRET = 'secret-of-the-operator'
 const GUESS = 'a guess of thirty letters here'
 
-/** Runs the code from the URL and logs the result, after a line that identifies the run. */
+/** A script that runs the code from the URL, and logs a line that identifies the run, followed by the result. */
 const RUNS_CODE = `async function onSolutionOpen(arg, q) {
   if (q.code === undefined) return
   application.output('run ' + q.run)
@@ -23,7 +23,7 @@ const RUNS_CODE = `async function onSolutionOpen(arg, q) {
   }
 }`
 
-/** An authenticator that signs everybody in and claims that they are administrators. */
+/** An authenticator that signs in every user as an administrator. */
 const SAYS_ADMINISTRATOR = `async function onSolutionOpen(arg, q) {
   if (!q.username) return
   security.login(q.username, q.custom_uid, ['Administrators'])
@@ -39,23 +39,23 @@ let host: TestHost
 /** The uids of a user who may manage the users table (`boss`) and of one who may not (`plain`). */
 let boss: string
 let plain: string
-/** The address of the service, which is on the list of allowed hosts, and the host itself, which is not. */
+/** The service is on the list of allowed hosts; the port of the Solhost host itself is not. */
 let place: string
 let port: string
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
   place = `127.0.0.1:${(service.address() as AddressInfo).port}`
-  // Password guesses are limited as by default.
+  // Restores the default limits on password guesses.
   host = await startTestHost({
     THROTTLE_ACCOUNT_NETWORK: '5',
     THROTTLE_ACCOUNT: '20',
     HTTP_ALLOWED_HOSTS: place,
     TRUSTED_PROXIES: '127.0.0.1',
-    // Longer than five sign-ins take on a busy machine.
+    // Longer than five sign-ins on a busy machine.
     QUERY_TIME: '10s',
     CALL_TIME: '15s',
-    // One browser runs many pieces of code sequentially, each in its own client.
+    // One browser runs many snippets in sequence, each in its own client.
     CLIENTS_SESSION: '1000',
   })
   port = new URL(host.url).port
@@ -72,7 +72,7 @@ afterAll(async () => {
 type Browser = Awaited<ReturnType<typeof visit>>
 type Line = { readonly message: string; readonly correlationId?: string; readonly level: string }
 
-/** A solution that runs any code it receives, for users of the users table. */
+/** Adds a solution that runs any code it receives from a signed-in user of the users table. */
 function addRunning(name: string): Promise<void> {
   const databases = { own: { server: 'embedded' }, crm: { server: 'alpha', database: 'crm' } }
   const http = [place, `127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]
@@ -396,7 +396,7 @@ describe('the embedded database', () => {
     } catch (error) { application.output('ended ' + error); throw error }`
     let isOver = false
     const opened = linesOf('closed', browser, endless).finally(() => (isOver = true))
-    // A host blocked by the query could not answer any of them until the query ends.
+    // If the query blocked the host, none of these sign-ins would finish before the query.
     for (const other of others) expect((await other.signIn('boss')).status).toBe(303)
     expect(isOver).toBe(false)
     expect((await opened).some((line) => line.startsWith('ended Error'))).toBe(true)
@@ -414,7 +414,7 @@ describe('data of another solution', () => {
     thief.cookies.set(`${kind}-closed`, { value, path: '/solution/closed/' })
     expect((await thief.open()).text).toContain('name="login_form"')
     expect((await thief.session()).status).toBe(401)
-    // The attempt does not end the user's own series either.
+    // The attempt does not invalidate the user's own remembered login either.
     browser.close()
     await browser.open()
     expect((await browser.session()).status).toBe(200)

@@ -75,7 +75,7 @@ test('a killed spare process is replaced, and the next solution gets a process',
   expect((await visitor.post(pageOf('spare'), { username: 'a', password: 'b' })).status).toBe(303)
 })
 
-// `npm run long -- kill-uploads` does this 50 times.
+// `npm run long -- kill-uploads` repeats this 50 times.
 test('kill -9 of the host during an upload, 5 times: the database opens, and the old or the new version is active', async () => {
   expect(await killUploads(5)).toBeGreaterThan(1)
 })

@@ -14,8 +14,8 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
-// The request that a client's page posts after a script signed a user in or out. The tokens are issued the way another
-// host with the same database would issue them.
+// Tests the request that a client's page posts after a script signs a user in or out. The test issues the tokens
+// itself, as another host with the same database would.
 
 const KEY = 'a key that this test and its host know'
 
@@ -65,7 +65,10 @@ const ANNA = {
   showUrl: null,
 }
 
-/** A browser with an open client and no user: its page has a form token, its connection sends the cookie. */
+/**
+ * A browser with an open client in which no user has signed in. Its page has a form token, and its connection sends the
+ * cookie.
+ */
 function openBrowser({ host, formTokens, signIns, targets }: Place = place, solution = 'crm') {
   const visitor = createVisitor(host.url)
   const scope = { realm: solution, secure: false, ownHost: false }
@@ -87,7 +90,7 @@ function openBrowser({ host, formTokens, signIns, targets }: Place = place, solu
     signIn: (more: object = {}) => post(PAGE, { id_token: issue(more) }),
     session: () => visitor.get(`${path}session`),
     cookie: (kind: string) => visitor.cookies.get(`${kind}-${solution}`)?.value,
-    /** Signs out through the page of a client whose script set the redirect target. */
+    /** Signs out with the request that a client's page sends after its script set the redirect target. */
     async signOut(target: SignOutTarget, headers: Record<string, string> = {}) {
       const { items } = await askAdmin(host, 'GET', `sessions?solution=${solution}`)
       const [{ id }] = items as [{ id: string }]
@@ -101,7 +104,7 @@ async function newestSignIn({ host }: Place = place): Promise<unknown> {
   return (items as unknown[])[0]
 }
 
-/** Ends the sessions of previous tests, so that `signOut` finds its own. */
+/** Ends the sessions of previous tests, so that `signOut` finds only the current one. */
 const endAll = () => createSessions(place.db, createLimits()).endAll('crm')
 
 test('login form: the sign-in of its script becomes a session with a new id, tenant and locale, at the requested page', async () => {
@@ -261,7 +264,7 @@ test('login form: during maintenance nobody signs in, and the token is not used 
 
 test('login form: guesses are counted per network; then a page in the language of the user says when to retry', async () => {
   const own = await startPlace({ THROTTLE_NETWORK: '3' })
-  // Successful sign-ins do not count.
+  // Successful sign-ins do not count towards the throttle.
   for (let time = 0; time < 5; time++) expect((await openBrowser(own).signIn()).headers.location).toBe(PAGE)
   const browser = openBrowser(own)
   for (let guess = 0; guess < 3; guess++) expect((await browser.post(PAGE, { id_token: 'x.x' })).status).toBe(303)

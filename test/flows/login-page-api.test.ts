@@ -95,7 +95,7 @@ test('login preview: it is the page that a browser gets, except for token, nonce
   expect(previews.map(bare)).toEqual(shown.map(bare))
 })
 
-/** The page without the parts that differ in each response. */
+/** Removes the parts of the page that differ in each response. */
 function bare(html: string): string {
   return html
     .replace(

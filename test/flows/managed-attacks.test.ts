@@ -35,7 +35,7 @@ async function restart(properties: Record<string, string> = {}, token = TOKEN): 
   satellite = await startSatellite(center, token, properties, { home })
 }
 
-/** Restarts the Satellite to skip the pause after a refusal; then it must run the same version as before. */
+/** Restarts the Satellite to skip the delay after a rejection, and checks that it still runs the same version. */
 async function expectRefused(statement: string, why: RegExp): Promise<void> {
   const before = await activeOf(satellite)
   center.says(statement)

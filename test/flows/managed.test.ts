@@ -18,7 +18,7 @@ beforeAll(async () => {
   center = await startTestCenter()
   v1 = await versionOf('1.0.0')
   v2 = await versionOf('2.0.0')
-  // The Satellites of these tests accept bundles of at most two files.
+  // The Satellites in these tests accept bundles with at most two files.
   tooLarge = await versionOf('3.0.0', { 'globals.js': '', 'scopes/more.js': '' })
   for (const version of [v1, v2, tooLarge]) await addPackage(center, version)
 })
@@ -197,7 +197,7 @@ test('managed: a revoked token is reported once and shown on the health page, an
   await expect.poll(() => activeOf(satellite), OFTEN).toBe('1.0.0')
   const { environmentTokens } = center.parts
   for (const one of await environmentTokens.list(id)) await environmentTokens.remove(id, one.id)
-  // Completes the pending long poll, which was sent with a token that was still valid.
+  // Completes the pending long poll, which was sent while the token was still valid.
   await desire('revoked', { solutions: { crm: { sha256: v2.sha256 } } })
   await expect.poll(async () => (await cloudOf(satellite)).state, OFTEN).toBe('barred')
   expect(await activeOf(satellite)).toBe('1.0.0')

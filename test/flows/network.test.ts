@@ -11,8 +11,7 @@ import { exampleFolder } from '../../host/solutions/examples.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 
-// Attacks by someone on the network path who is neither browser nor solution: a neighbour in the network, a proxy, a
-// slow client.
+// Attacks from the network: by a machine in the same network, a proxy or a slow client.
 
 const PAGE = '/solution/tenant-login/index.html'
 
@@ -31,11 +30,11 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([open.stop(), proxied.stop()]))
 
-/** Sends bytes as they are. @returns everything received until the host closed the connection */
+/** Sends raw bytes. @returns everything received until the host closes the connection */
 async function raw(url: string, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.write(bytes)
-  // If the host stops reading, the connection is reset, possibly before the end of the answer.
+  // If the host stops reading, the connection is reset, possibly before the response is complete.
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
   await new Promise((resolve) => socket.on('error', resolve).on('end', resolve).on('close', resolve))
@@ -43,7 +42,7 @@ async function raw(url: string, bytes: string): Promise<string> {
   return String(Buffer.concat(chunks))
 }
 
-/** The status codes of all responses in the text. */
+/** The status codes of all responses in the raw text. */
 const statuses = (text: string) => [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]))
 
 async function guess(host: TestHost, forwardedFor: string): Promise<number> {
@@ -83,7 +82,7 @@ test('the host name of a trusted proxy is used, but if PUBLIC_URL is https, cook
   const { status, headers } = await ask(`${proxied.url}${PAGE}`, { headers: said })
   expect(status).toBe(200)
   expect(headers['set-cookie']?.[0]).toMatch(/^__Secure-login-tenant-login=[^;]+; .*; secure; httponly$/i)
-  // The first of several values counts: a proxy has to replace the browser's value, not append its own.
+  // The host uses the first of several values, so a proxy must replace the browser's value, not append its own.
   const added = { ...said, 'x-forwarded-host': 'evil.example, apps.example.org' }
   expect((await ask(`${proxied.url}${PAGE}`, { headers: added })).status).toBe(421)
 })

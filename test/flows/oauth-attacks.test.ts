@@ -9,14 +9,14 @@ import type { Page } from '../support/person.ts'
 import { type PlayedHost, sharedPlayedHost } from '../support/played-host.ts'
 import { askAdmin } from '../support/users.ts'
 
-// Attacks that need a server, a client or a script; the others are in test/host/oauth/attacks.test.ts.
+// OAuth attacks that need a server, a client or a script; the others are in test/host/oauth/attacks.test.ts.
 
 let played: PlayedHost
 beforeAll(async () => {
   played = await sharedPlayedHost()
 })
 
-/** Starts a sign-in; the provider responds immediately. @returns the URL that it redirects the browser to */
+/** Starts a sign-in; the provider redirects back immediately. @returns the URL that it redirects the browser to */
 async function goToProvider(visitor: Visitor, query = ''): Promise<string> {
   const { answer, location } = await visitor.start(query)
   if (answer.status !== 302) throw new Error(`the page answered ${answer.status}: ${textOf(answer.text)}`)
@@ -52,7 +52,7 @@ test('once the operator sets the provider, the author can neither redirect users
   expect((await anna.start()).location).toContain(`${before.issuer}/authorize?`)
   expect((await signIn(anna)).status).toBe(303)
   expect(thief.got).toEqual([])
-  // The replaced provider gets no more requests about the users it signed in.
+  // The previous provider gets no more requests about the users that it signed in.
   anna.person.close()
   await askAdmin(host, 'PUT', 'solutions/redirected/oauth', { issuer: after.issuer })
   const asked = before.requests.length
@@ -128,7 +128,7 @@ test('twenty simultaneous returns with one code create one session', async () =>
   const anna = comeTo(host, solution)
   const back = await goToProvider(anna, `?stage=${stage.name}`)
   const cookies = [...anna.person.cookies(host.url)].map(([name, value]) => `${name}=${value}`).join('; ')
-  // Each request looks like the first one: it sends the cookies from the start of the sign-in.
+  // Each request sends the cookies from the start of the sign-in, as the first request does.
   const pages = await Promise.all(
     Array.from({ length: 20 }, () => ask(back, { headers: { accept: 'text/html', cookie: cookies } })),
   )

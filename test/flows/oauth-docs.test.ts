@@ -15,7 +15,7 @@ import { type SharedOAuthHost, sharedOAuthHost } from '../support/shared-oauth-h
 import { askAdmin } from '../support/users.ts'
 import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
-// The examples of docs/oauth.md run unchanged, except for the names of host and provider.
+// Runs the examples from docs/oauth.md unchanged, except for the names of the host and the provider.
 const GUIDE = readFileSync(fileURLToPath(new URL('../../docs/oauth.md', import.meta.url)), 'utf8')
 
 let provider: OidcProvider
@@ -34,7 +34,7 @@ beforeAll(async () => {
   }
 })
 
-/** The only code block in that language that contains the text. */
+/** Finds the only code block in that language that contains the text. */
 function example(language: string, text: string): string {
   const found = [...GUIDE.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
     .filter(([, of, code]) => of === language && code?.includes(text))
@@ -47,7 +47,7 @@ function example(language: string, text: string): string {
     .replaceAll('the secret that the provider gave', CLIENT_SECRET)
 }
 
-/** The first column of the table in the section whose heading begins with `heading`. */
+/** The code spans in the first column of the table under this heading. */
 function firstColumn(heading: string): string[] {
   const section = GUIDE.slice(GUIDE.indexOf(`\n## ${heading}\n`)).split('\n## ')[1] ?? ''
   return [...section.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell]) =>
@@ -187,14 +187,14 @@ test('docs, why an email alone is risky: an invited user is matched by email onc
   )
   await setSecret()
 
-  // Carl claims anna's address, which is unverified; bram was not invited.
+  // Carl has Anna's email address, but it is not verified. Bram was not invited.
   const refused = []
   for (const account of ['carl', 'bram']) refused.push((await comeTo(host, 'crm').signIn({ account })).status)
   expect(refused).toEqual([403, 403])
   const anna = comeTo(host, 'crm')
   expect((await anna.signIn()).status).toBe(303)
   expect((await anna.session()).json()).toMatchObject({ uid: 'u-1' })
-  // Another account gets the address and verifies it; anna has a new address.
+  // Another account takes over the email address and verifies it. Anna has a new address.
   const change = (name: string, claims: object) =>
     provider.accounts.splice(
       provider.accounts.findIndex((one) => one.name === name),

@@ -16,7 +16,7 @@ import {
   whatCameOf,
 } from '../support/played-sign-ins.ts'
 
-/** One attack of each kind; test/host/oauth/hostile-*.test.ts plays all of them in memory. */
+/** One attack of each kind. test/host/oauth/hostile-*.test.ts runs all attacks in memory. */
 const ONE_OF_A_KIND = [
   'signature flipped',
   'algorithm none',
@@ -35,7 +35,7 @@ const ONE_OF_A_KIND = [
 const PLAYED = [...HOSTILE, ...HOSTILE_USER_INFO].filter(({ name }) => ONE_OF_A_KIND.includes(name))
 
 let played: PlayedHost
-/** The secrets of every sign-in in this file. */
+/** The secrets from every sign-in in this file. */
 const secrets: string[] = []
 
 beforeAll(async () => {

@@ -100,7 +100,7 @@ test('a sign-out at the provider ends the sessions of all browsers of that user,
   await expect.poll(async () => [(await one.session()).status, (await two.session()).status]).toEqual([401, 401])
   expect((await bram.session()).status).toBe(200)
   expect(provider.backchannel.filter(({ fault }) => fault !== null)).toEqual([])
-  // The session's remembered login has ended too.
+  // The remembered login of the session was removed too.
   one.person.close()
   expect((await one.open()).status).toBe(302)
 })
@@ -125,7 +125,7 @@ test('signing out is a POST from our own page: one from another site is refused'
   expect((await anna.session()).status).toBe(200)
 })
 
-/** A solution whose provider has no end-session endpoint, so that users stay signed in there. */
+/** A solution whose provider has no end-session endpoint, so users stay signed in at the provider. */
 async function addWithoutEndSession(name: string): Promise<void> {
   const found = await fetch(`${provider.issuer}/.well-known/openid-configuration`)
   const { authorization_endpoint, token_endpoint, jwks_uri } = (await found.json()) as Record<string, string>
@@ -147,7 +147,7 @@ test('after a sign-out that the provider does not support, it is asked to prompt
   expect((await anna.signIn()).status).toBe(303)
   anna.person.close()
   expect(promptOf((await anna.start()).location)).toBeNull()
-  // The same applies to a session that had already ended. Parameters from the settings are kept.
+  // The same applies if the session had already ended. Parameters from the settings are kept.
   await askAdmin(host, 'PUT', 'solutions/lasting/oauth', OFFLINE)
   const bram = comeTo(host, 'lasting')
   await bram.signIn({ account: 'bram' })

@@ -191,7 +191,7 @@ test('upload: getOAuthConfig can be in the authenticator or in the scripts of ma
   expect(await statusWith({ 'modules/auth/scopes/own.js': configure })).toBe(201)
   expect(await statusWith({ 'globals.js': configure })).toBe(201)
   expect(await statusWith({ 'modules/base/globals.js': configure })).toBe(422)
-  // The upload runs main without the other modules only if main provides the settings.
+  // The upload check runs main without the other modules, but only if main provides the settings.
   const needsBase = { 'modules/base/globals.js': 'var shared = 1', 'globals.js': 'shared++' }
   expect(await statusWith({ ...needsBase, 'modules/auth/scopes/own.js': configure })).toBe(201)
   expect(await statusWith({ ...needsBase, 'scopes/own.js': configure })).toBe(422)

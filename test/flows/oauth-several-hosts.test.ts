@@ -41,8 +41,8 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
   test('a sign-in that one host started can be completed on the other', async () => {
     for (let n = 0; n < 4; n++) {
       const anna = comeTo(group, 'crm')
-      // The balancer alternates between the hosts. One more request every second time swaps the host that starts a
-      // sign-in and the one that finishes it.
+      // The load balancer alternates between the hosts. An extra request every second time swaps the host that starts a
+      // sign-in with the host that finishes it.
       if (n % 2 === 1) await anna.session()
       expect((await anna.signIn({}, `?n=${n}`)).headers.location).toBe(`/solution/crm/index.html?n=${n}`)
       expect((await anna.session()).status).toBe(200)
@@ -72,7 +72,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
   test('a sign-out at the provider ends the session on both hosts', async () => {
     const anna = comeTo(group, 'crm')
     await anna.signIn()
-    // These requests reach both hosts, so both have loaded the session afterwards.
+    // These requests reach both hosts, so both have the session in their cache.
     for (let n = 0; n < 4; n++) expect((await anna.session()).status).toBe(200)
     await provider.sessionsEnd('sub-of-anna')
     await expect

@@ -81,7 +81,7 @@ test('login CSRF: a return in a browser that did not start it signs nobody in an
   const fooled = await deliver(anna.person, back)
   expect(fooled.status).toBe(400)
   expect(fooled.text).toContain('href="/solution/offline/index.html"')
-  // The victim also has a sign-in in progress.
+  // The victim also has their own sign-in in progress.
   await anna.start()
   expect((await deliver(anna.person, back)).status).toBe(400)
   // The victim has a cookie of that name with another value.

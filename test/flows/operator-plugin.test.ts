@@ -19,7 +19,7 @@ function addPlugin(folder: string, host: string, guest = 'export default functio
   writeFileSync(join(home, 'plugins', folder, 'guest.ts'), guest)
 }
 
-/** The setup steps of docs/plugins.md. */
+/** The setup steps from docs/plugins.md. */
 const HOST = `
 const written: string[] = []
 export default (api: any) => ({
@@ -125,7 +125,7 @@ test.each([
 })
 
 test('a failed start leaves no sandbox process and no open database behind', async () => {
-  // Child processes of the hosts that this worker's test files share.
+  // Child processes of the shared hosts in this test worker.
   const others = childProcesses()
   addPlugin(
     'wrong',
@@ -144,7 +144,7 @@ function childProcesses(): string[] {
   )
 }
 
-/** An empty array if the descriptor was closed since it was listed. */
+/** Returns an empty array if the descriptor was closed after it was listed. */
 function linkOf(path: string): string[] {
   try {
     return [readlinkSync(path)]

@@ -7,7 +7,7 @@ import { seededRandom } from '../support/random.ts'
 import { scaled, testAtFullScale } from '../support/scale.ts'
 
 const SEED = 47
-/** How often the host is killed. */
+/** How many times the host is killed. */
 const KILLS = scaled(1, 3)
 const SIZE = { beforeKill: scaled(15, 40), away: scaled(500, 2000) }
 
@@ -74,7 +74,7 @@ describe.each([
   })
 })
 
-// At full scale only: waits for the host's timeouts, which are real seconds.
+// Runs only in the long tests, because it waits for the host's real timeouts.
 testAtFullScale(
   'a PostgreSQL server that hangs: pages respond in time, the form reports the failure, and the host recovers with the server',
   async () => {

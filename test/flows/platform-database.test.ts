@@ -15,7 +15,7 @@ const PAGE = '/solution/tenant-login/index.html'
 const SESSION = '/solution/tenant-login/session'
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
 
-/** Complete hosts that store the platform's data on a database server. */
+/** Tests complete hosts that store the platform's data on a database server. */
 function testFlows(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServer>): void {
   let server: TestServer
   let nodes: TestHost[]

@@ -7,7 +7,7 @@ import { addAuthenticatorSolution, askAdmin, visit } from '../support/users.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 let host: TestHost
-/** Here scripts run out of memory before they run out of time. */
+/** The memory limit is so low that scripts reach it before their time limit. */
 let small: TestHost
 beforeAll(async () => {
   host = await startTestHost({ AUTHENTICATOR_TIME: '200ms', CALL_TIME: '200ms' })
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([host.stop(), small.stop()]))
 
-/** A loop in native code: no timeout inside the process can stop it. */
+/** A loop in native code, which no timeout inside the process can stop. */
 const HANGS = 'Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1)'
 
 test('a solution killed three times is paused: its sign-ins get 503 with Retry-After, other solutions keep working', async () => {

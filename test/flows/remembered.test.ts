@@ -5,7 +5,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
 let host: TestHost
-/** The same with a grace period of 1 ms, so that any second use counts as theft. */
+/** Like `host`, but with a grace period of 1 ms, so that any second use counts as theft. */
 let strict: TestHost
 beforeAll(async () => {
   host = await startTestHost()
@@ -216,7 +216,7 @@ test('a session that an operator ends does not return through its remembered sig
   }
 })
 
-/** The arguments of the script's last call. */
+/** The arguments of the authenticator's last call. */
 async function lastAsked(solution: string) {
   const { items } = await askAdmin(host, 'GET', `solutions/${solution}/log`)
   const line = (items as { message: string }[]).findLast(({ message }) => message.startsWith('asked '))
@@ -230,7 +230,7 @@ test('at a remembered return the authenticator gets custom fields, tenant and lo
     (await browser.post(`${browser.page}?custom_desk=7`, { username: 'bea', password: 'sesame', ...fields })).status,
   ).toBe(303)
   browser.close()
-  // The new URL names another tenant, and a field that the sign-in did not have.
+  // The new URL contains another tenant, and a field that the sign-in did not have.
   await browser.get(`${browser.page}?custom_tenant=globex&custom_role=all&page=2`, { 'accept-language': 'de' })
   const [params, language] = await lastAsked('tenants')
   expect([params, language]).toEqual([

@@ -5,7 +5,7 @@ import type { TestHost } from '../support/host.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addAuthenticatorSolution, visit } from '../support/users.ts'
 
-// `globals` and `scopes` as scripts see them in open clients and in sign-ins, after an upload.
+// Tests `globals` and `scopes` in open clients and in sign-ins.
 
 let host: Omit<TestHost, 'stop'>
 beforeAll(async () => {
@@ -24,7 +24,7 @@ const SCOPES = {
   'scopes/plain.js': 'let state = 1; function plain() { return state }',
 }
 
-/** Reports the solution's state through functions of its scopes, as one string. */
+/** A function that changes variables in all scopes and returns the resulting state as one string. */
 const SAYS = `function says() {
     globals.plainVar += 1
     globals.lexical = globals.lexical + '!'

@@ -9,16 +9,16 @@ import { askAdmin, PASSWORD, visit } from '../support/users.ts'
 
 const SEED = 20_261
 const AT_ONCE = 8
-/** How often the mix of operations is played. */
+/** How many times the mix of operations runs. */
 const TIMES = scaled(1, 10)
 const NARROW = scaled(1, 6)
 const WIDE = scaled(1, 2)
 /**
- * Using a remembered cookie this long after it was exchanged counts as theft, in ms; two concurrent tabs are never that
- * far apart.
+ * Using a remembered cookie this long (in ms) after it was exchanged counts as theft. Requests from two simultaneous
+ * tabs are never that far apart.
  */
 const GRACE = 10 * 60_000
-/** A change on one host takes effect on the other within this time, in ms. */
+/** Maximum time, in ms, until a change on one host takes effect on the other. */
 const WITHIN = 1000
 
 /** The default throttle settings; other tests switch the throttle off. */
@@ -61,7 +61,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
   })
 
   test('each session that ended is gone on both hosts within a second', () => {
-    // Two for each sign-out; how many there are depends on who is signed in when the mix plays one.
+    // Two for each sign-out. The number of sign-outs depends on who is signed in at the time.
     expect(result.gone.length).toBeGreaterThan(20 * TIMES)
     expect(Math.max(...result.gone)).toBeLessThanOrEqual(WITHIN)
   })
@@ -124,7 +124,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     thief.cookies.set('remember-crm', { value: stolen, path: '/' })
     expect((await thief.open()).text).toContain('name="password"')
     const ended = performance.now()
-    // Requests sent from then on are refused, however long the answer takes.
+    // Requests sent after this period are rejected, however long the response takes.
     while (performance.now() - ended <= WITHIN) await new Promise((resolve) => setTimeout(resolve, 50))
     expect((await owner.session()).status).toBe(401)
     owner.close()

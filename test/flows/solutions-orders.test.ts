@@ -8,7 +8,7 @@ import { createExampleLab, type ExampleLab, type Person } from '../support/examp
 import { startTestHost } from '../support/host.ts'
 import { PASSWORD } from '../support/users.ts'
 
-// The example `orders` and its variant `orders-login-form`, unchanged from the folder `solutions`.
+// Tests the example `orders` and its variant `orders-login-form`, unchanged from the folder `solutions`.
 
 const VIEWER = ['Orders']
 const EDITOR = ['Edit', 'Orders']
@@ -33,7 +33,7 @@ function rowsOf(person: Person): Row[] {
   return person.see('list').rows as never
 }
 
-/** The newest order that matches: the sample data is the same at each start. */
+/** The newest order that matches. The sample data is the same each time the host starts. */
 function orderWith(person: Person, fits: (row: Row) => boolean): Row {
   const found = rowsOf(person).find(fits)
   if (found === undefined) throw new Error('no order fits')
@@ -271,7 +271,7 @@ describe('an order', () => {
 })
 
 describe('permissions', () => {
-  /** The parts of this list that each page contains. */
+  /** For each page, the items in this list that it contains. */
   const PARTS = ['orders-create', 'orders-approve', 'order-save', 'order-history', 'tab.past']
 
   test.each<[string, string[], string[]]>([

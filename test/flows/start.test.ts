@@ -15,8 +15,8 @@ import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
 const LAUNCHER = fileURLToPath(new URL('../../bin/solhost.js', import.meta.url))
 
 /**
- * The Node.js installed on the machine, which may be too old; npm puts the right one from the packages before it in
- * PATH.
+ * The Node.js installed on the machine, which may be too old. In npm scripts, PATH begins with the right version, from
+ * node_modules.
  */
 const MACHINE_NODE =
   (process.env.PATH ?? '')
@@ -25,7 +25,7 @@ const MACHINE_NODE =
     .map((folder) => join(folder, 'node'))
     .find((file) => existsSync(file)) ?? process.execPath
 
-// Each test starts several processes, which takes long on a slow machine.
+// Each test starts several processes, which takes a long time on a slow machine.
 vi.setConfig({ testTimeout: 240_000 })
 
 let home: string
@@ -49,14 +49,14 @@ type Started = {
   output: () => string
   code: Promise<number | null>
   url: string
-  /** How long the start took, in ms. */
+  /** How long startup took, in ms. */
   took: number
 }
 
-/** Time limit of a stop, in ms: 5 s, or more on a machine that is so slow that it also starts slowly. */
+/** How long the host may take to stop, in ms: 5 s, or twice the startup time on a slow machine. */
 const endsWithin = ({ took }: Started) => Math.max(5000, 2 * took)
 
-/** Starts the host through the launcher, as `npm start` does. */
+/** Starts the host with the launcher, as `npm start` does. */
 async function start(properties: Record<string, string> = {}): Promise<Started> {
   const env = {
     PATH: process.env.PATH ?? '',
@@ -75,10 +75,7 @@ async function start(properties: Record<string, string> = {}): Promise<Started> 
   return { child, output, code, url, took: performance.now() - begun }
 }
 
-/**
- * Waits until the host reports that it runs, or has ended. Does not poll, because the starting host needs the
- * processor.
- */
+/** Waits until the host reports that it is running, or exits. Doesn't poll, because the starting host needs the CPU. */
 async function untilItRuns(child: ChildProcess, ended: Promise<unknown>): Promise<() => string> {
   let output = ''
   const runs = new Promise<void>((resolve) => {
@@ -127,7 +124,7 @@ test('an empty PLATFORM_HOME gets the examples; the start prints addresses, test
   expect(await code).toBe(0)
   expect(performance.now() - before).toBeLessThan(endsWithin(first))
 
-  // A second start keeps password, sessions and solutions.
+  // A restart keeps the password, sessions and solutions.
   const second = await start()
   expect(second.output()).not.toContain('password of the admin account')
   expect((await ask(`${second.url}/admin/api/solutions`, { headers: { authorization } })).status).toBe(200)
@@ -234,7 +231,7 @@ test('a port in use and a foreign key prevent the start; the next start names th
   )
   others.close()
 
-  // The failed start had created the password but did not store it.
+  // The failed start created a password but did not store it.
   const { child, output, code, url } = await start({ ENVIRONMENT: 'prod' })
   expect(output()).toContain(join(home, 'admin-password'))
   child.kill('SIGKILL')

@@ -18,7 +18,7 @@ const OFTEN = { interval: 20 }
 let collector: Collector
 let host: TestHost
 
-/** @param hasExample false for tests without a sign-in: it saves the upload, whose check starts a process */
+/** @param hasExample false for tests without a sign-in, to save the time of an upload */
 async function startHost(properties: Record<string, string> = {}, hasExample = true): Promise<void> {
   host = await startTestHost({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -116,7 +116,7 @@ describe('a host with a collector', () => {
     expect(text).toContain(`\n${script} 2\n`)
     expect(text).toMatch(/^solhost_memory_limit_bytes \d+$/m)
     expect((await ask(url, { headers: { Origin: 'http://evil.example' } })).status).toBe(403)
-    // DNS rebinding: over http only the host name distinguishes a request by a page from one by a tool.
+    // DNS rebinding: over http, only the host name distinguishes a page's request from a tool's request.
     const port = new URL(url).port
     for (const name of ['evil.example', 'rebound.evil.example', 'localhost.evil.example'])
       expect((await ask(url, { headers: { Host: `${name}:${port}` } })).status).toBe(421)
@@ -250,7 +250,7 @@ describe('behavior of a collector', () => {
 
   test('one that does not answer delays neither a sign-in nor a stop', async () => {
     collector.reply = () => 'hang'
-    // Longer than a test's timeout: a test that waited for the answer would fail.
+    // Longer than the test's timeout, so a host that waits for the response fails the test.
     await startHost({ OTEL_EXPORTER_OTLP_TIMEOUT: '60000' })
     expect(await signIn()).toBe(303)
     await waitUntil(() => expect(collector.tries.length).toBeGreaterThan(0), OFTEN)
@@ -306,7 +306,7 @@ test('an event of an open client is a separate trace, with the log lines and req
   await waitUntil(() => expect(line()).toBeDefined(), OFTEN)
   expect(line()?.traceId).toBe(pressed()?.traceId)
   const asked = { name: 'plugin request', traceId: pressed()?.traceId, attributes: { 'solhost.binding': 'http.fetch' } }
-  // If the event takes long, its log line is written to the database during the event, which adds another span.
+  // If the event takes a long time, its log line is written to the database during the event, which adds a span.
   const below = () => spansOf(collector).filter((span) => span.parent === pressed()?.spanId && span.name === asked.name)
   await waitUntil(() => expect(below()).toMatchObject([asked]), OFTEN)
   expect(new Set(events().map(({ traceId }) => traceId)).size).toBe(events().length)

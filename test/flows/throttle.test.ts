@@ -67,7 +67,7 @@ test('twenty attempts from many networks block an account, except in a browser t
   expect((await (await from(60)).signIn('dora')).status).toBe(429)
   await own.open()
   expect((await own.signIn('dora')).status).toBe(303)
-  // The cookie works for that account only, and is invalid if it was modified.
+  // The cookie works only for that account, and is invalid if it was modified.
   const known = own.cookie('known') ?? ''
   const thief = await from(61)
   thief.cookies.set('known-crm', { value: `ffffffff${known.slice(8)}`, path: '/solution/crm/' })

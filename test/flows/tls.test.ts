@@ -19,7 +19,7 @@ import { type Answer, ask, createVisitor } from '../support/http.ts'
 import { type AskTls, askByHttp1, askByHttp2 } from '../support/tls-clients.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// A host that serves TLS itself: how it behaves towards browsers, tools, attackers and certificate renewals.
+// Tests a host that serves TLS itself, with browsers, tools, attackers and certificate renewals.
 
 const PAGE = '/solution/tenant-login/index.html'
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
@@ -32,7 +32,10 @@ let by1: AskTls
 let by2: ReturnType<typeof askByHttp2>
 let bundle: Buffer
 
-/** Replaces the uploads of `startTestHost`: they use `fetch`, which does not trust the test's certificate authority. */
+/**
+ * Replaces the upload function of `startTestHost`, which uses `fetch` and so doesn't trust the test's certificate
+ * authority.
+ */
 function overTls(plain: TestHost): TestHost {
   const headers = { authorization: plain.admin, 'content-type': 'application/zip' }
   const upload = async (name: string, body: Uint8Array) => {
@@ -277,7 +280,7 @@ describe('HSTS and the port without TLS', () => {
 })
 
 describe('HTTP/2', () => {
-  /** A separate connection. @returns its session, and a promise of the GOAWAY code when it closes */
+  /** Opens a separate connection. @returns its session, and a promise of the GOAWAY code */
   async function hostile(): Promise<{ session: ClientHttp2Session; ended: Promise<number | null> }> {
     const session = connectHttp2(host.url, { ca })
     let code: number | null = null
@@ -305,7 +308,7 @@ describe('HTTP/2', () => {
     expect(await tried(session, { ':method': 'CONNECT', ':path': undefined, ':authority': 'evil.example:25' })).toBe(
       405,
     )
-    // HTTP/2 requires no path for other schemes, and ours would be parsed as a URL.
+    // HTTP/2 doesn't require a path for other schemes. The host must not parse "?" as a URL.
     expect(await tried(session, { ':scheme': 'other', ':path': '?' })).toBe(400)
     expect(await tried(session, { expect: 'nonsense' })).toBe(417)
     expect(await tried(session, { cookie: Array.from({ length: 200 }, (_, index) => `c${index}=1`) })).toBe(200)
@@ -497,7 +500,7 @@ test('a stop completes while connections hold an endless HTTP/2 request, or neve
   const own = await startTestHost(properties())
   const { session, ask: asks } = askByHttp2(own.url, ca)
   await asks(`${own.url}/`)
-  // A form that never ends.
+  // A form that is never sent completely.
   const stream = session.request({
     ':method': 'PUT',
     ':path': '/admin/api/solutions/x',
@@ -515,7 +518,7 @@ test('a stop completes while connections hold an endless HTTP/2 request, or neve
   await new Promise<void>((resolve) => silent.once('connect', () => resolve()))
   const gone = new Promise((resolve) => session.once('goaway', resolve))
   const closed = [session, idle.session, silent].map((one) => new Promise((resolve) => one.once('close', resolve)))
-  // Longer than the grace period of a stop, and shorter than the timeout of a handshake.
+  // Longer than the grace period when the host stops, and shorter than the handshake timeout.
   const ended = own.stop().then(() => true)
   const tooLong = new Promise((resolve) => setTimeout(resolve, 6000, false).unref())
   expect(await Promise.race([ended, tooLong])).toBe(true)
