@@ -14,10 +14,10 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=ca \
     npm pkg delete optionalDependencies devDependencies && \
     npm ci --omit=dev --no-audit --no-fund --no-update-notifier
 COPY . .
-# Builds the programs of sandbox processes and of solutions' databases. Then removes the bundler and files that are not
-# needed at run time: source maps, types, an archive, binaries for other systems. All JavaScript stays, including @azure:
-# Azure sign-ins to databases are never used, but tedious loads it when it starts.
-# All files are readable for every user and writable only for root, whatever their modes in the source folder.
+# Builds the programs that sandbox processes and solution databases run. Then removes the bundler and files that are not
+# needed at run time: source maps, types, package archives, binaries for other systems. All JavaScript stays, including
+# @azure: Azure sign-ins to databases are never used, but tedious loads it when it starts.
+# All files are readable by every user and writable only by root, regardless of their modes in the source folder.
 RUN node bin/build.ts && \
     rm -r node_modules/rolldown node_modules/@rolldown node_modules/@oxc-project node_modules/.bin/rolldown && \
     npm pkg delete optionalDependencies devDependencies && \

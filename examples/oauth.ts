@@ -68,7 +68,10 @@ export type OAuthExample = {
   /** `Authorization` of the admin account. */
   readonly admin: string
   readonly adminUrl: string
-  /** Shows the solution's log. It contains only a generated password, not one that was set. */
+  /**
+   * The command that shows the solution's log. It includes the admin password only if that was generated; otherwise,
+   * a placeholder.
+   */
   readonly logCommand: string
   readonly stop: () => Promise<void>
 }

@@ -56,10 +56,10 @@ function readLimit(): number {
 }
 
 /**
- * Limits a server's connections, including WebSockets. Chosen here: below the limit, there is no limit per network,
- * since many people may share the address of an office or of a proxy that is not listed in `TRUSTED_PROXIES`. At the
- * limit, a connection from another network replaces the newest connection of the network with the most connections;
- * that network can't open more.
+ * Limits a server's connections, including WebSockets. Chosen here: networks are not limited individually until the
+ * total is reached, because many people may share the address of an office, or of a proxy that is not listed in
+ * `TRUSTED_PROXIES`. Once it is reached, a new connection from another network replaces the newest connection of the
+ * network that has the most, and that network can't open more.
  */
 export function boundConnections(server: Server, { most, trustedProxies }: ConnectionBound): void {
   const isTrusted = proxyAddr.compile([...trustedProxies])

@@ -85,7 +85,7 @@ function pathsOf(
   return { path, dots }
 }
 
-/** From the top of the drawing area, as SVG counts. */
+/** The y coordinate. As usual in SVG, it is measured from the top of the drawing area. */
 function heightOf(value: number, top: number): number {
   return rounded(FIELD.height - (value / top) * FIELD.height)
 }

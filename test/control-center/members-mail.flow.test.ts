@@ -25,7 +25,7 @@ test('if mail is set up, an invitation is sent in the language of the inviting o
   expect(body.link).toBeUndefined()
   expect(linkOf(mail)).toContain(`${center.url}/invitation#token=`)
   expect((await browser.get('/o/acme/members')).text).toContain(
-    'The invitation is sent by mail. Its link can be used once and expires in 7 days.',
+    'The invitation is sent by email. Its link can be used once and expires in 7 days.',
   )
 })
 
