@@ -472,7 +472,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
         await indexedDB.databases(),
       ]
     })
-    // Useless without the session cookie: see "clients of others" in test/flows/client-hostile.test.ts.
+    // Useless without the session cookie: see "clients of other users" in test/flows/client-hostile.test.ts.
     const client = { 'client /solution/victim/client': expect.stringMatching(/^[\w-]{43}$/) }
     expect(kept).toEqual([{}, client, '', [], []])
     await page.close()

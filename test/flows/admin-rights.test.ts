@@ -119,22 +119,22 @@ const NEEDED: Readonly<Record<string, string | null>> = {
   'POST /testing': null,
 }
 
-test('rights: the required scope of every route is listed', () => {
+test('scopes: the required scope of every route is listed', () => {
   expect(ROUTES.map(nameOf).sort()).toEqual(Object.keys(NEEDED).sort())
 })
 
 const refused = (answer: Answer) => answer.status === 401 || answer.status === 403
 
-test('rights: without credentials no route answers', async () => {
+test('scopes: every route rejects requests without credentials', async () => {
   for (const route of ROUTES) expect([nameOf(route), (await send(route)).status]).toEqual([nameOf(route), 401])
 })
 
-test('rights: an unknown token is refused on every route', async () => {
+test('scopes: every route rejects an unknown token', async () => {
   const unknown = `Bearer sol_${'A'.repeat(43)}`
   for (const route of ROUTES) expect([nameOf(route), (await send(route, unknown)).status]).toEqual([nameOf(route), 401])
 })
 
-test('rights: all other scopes together are not enough', async () => {
+test('scopes: a token with all scopes except the required one is rejected', async () => {
   for (const route of ROUTES.filter((one) => isScope(NEEDED[nameOf(one)]) || NEEDED[nameOf(one)] === null)) {
     const needed = NEEDED[nameOf(route)] ?? null
     const others = needed === null ? ALL_SCOPES : ALL_SCOPES.filter((scope) => !including(needed).includes(scope))
@@ -144,14 +144,14 @@ test('rights: all other scopes together are not enough', async () => {
   }
 })
 
-test('rights: the required scope alone is enough', async () => {
+test('scopes: a token with only the required scope is accepted', async () => {
   for (const route of ROUTES.filter((one) => isScope(NEEDED[nameOf(one)]))) {
     const answer = await send(route, await bearerWith([NEEDED[nameOf(route)] as string]))
     expect([nameOf(route), refused(answer)]).toEqual([nameOf(route), false])
   }
 })
 
-test('rights: routes for any token accept the least privileged one', async () => {
+test('scopes: routes for any token accept the least privileged token', async () => {
   const bearer = await bearerWith(['solutions:other:read'])
   for (const route of ROUTES.filter((one) => NEEDED[nameOf(one)] === 'any')) {
     expect([nameOf(route), (await send(route, bearer)).status]).toEqual([nameOf(route), 200])

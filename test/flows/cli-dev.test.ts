@@ -50,7 +50,7 @@ async function shows(page: ClientPage, words: string): Promise<void> {
   await page.until(words, () => page.frames.some((frame) => frame.kind === 'form' && frame.html.includes(words)))
 }
 
-test('dev: a saved form appears in an open page, which keeps its form and input', async () => {
+test('dev: a saved form appears on an open page, which stays on the same form and keeps its input', async () => {
   const dev = await devWith({
     ...devSolution('before'),
     'forms/first.json': JSON.stringify({
@@ -88,7 +88,7 @@ test('dev: a saved form appears in an open page, which keeps its form and input'
   page.close()
 })
 
-test('dev: the handler of an input runs again in the new version, and can refuse the input', async () => {
+test('dev: an input’s handler runs again in the new version, and can reject the input', async () => {
   const withHandler = (script: string) => ({
     'forms/main.json': devForm('x').replace('"name": "name"', '"name": "name", "onElementDataChange": "changed"'),
     'forms/main.js': `function greet() {}\nfunction changed(before, after) { ${script} }`,
@@ -104,7 +104,7 @@ test('dev: the handler of an input runs again in the new version, and can refuse
   page.close()
 })
 
-test('dev: a table keeps order, page and selection, and tabs the open one, as far as the new form has them', async () => {
+test('dev: tables keep their order, page and selection, and tabs stay open, if the new form still has them', async () => {
   const form = (label: string, more: object = {}) =>
     devForm(
       label,
@@ -139,7 +139,7 @@ test('dev: a table keeps order, page and selection, and tabs the open one, as fa
   page.close()
 })
 
-test('dev: an error is shown with its line, the previous version keeps running, and the next save fixes it', async () => {
+test('dev: an error is shown with its line, the previous version keeps running, and saving a fix activates the new version', async () => {
   const dev = await devWith(devSolution('one'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   dev.mark()
@@ -161,7 +161,7 @@ test('dev: an error is shown with its line, the previous version keeps running, 
   page.close()
 })
 
-test('dev: a page whose version cannot open waits, and continues with the next version', async () => {
+test('dev: if a version cannot open, the page waits for the next version', async () => {
   using dev = await startDev(devSolution('one'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   await page.enter('main', 'name', 'typed')
@@ -183,7 +183,7 @@ test('dev: a page whose version cannot open waits, and continues with the next v
   late.close()
 })
 
-test('dev: new, removed, replaced and many simultaneous files: each burst is one version', async () => {
+test('dev: adding, removing or replacing many files together creates only one version', async () => {
   const dev = await devWith(devSolution('one'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   const saved = async (save: () => void) => {
@@ -220,7 +220,7 @@ test('dev: new, removed, replaced and many simultaneous files: each burst is one
   page.close()
 })
 
-test('dev: a login form keeps its input, and signs in with the last saved script', async () => {
+test('dev: a login form keeps its input, and signs in with the latest script', async () => {
   const manifest = { name: 'shop', version: '1.0.0', authenticator: 'DEFAULT', loginForm: 'main', firstForm: 'main' }
   const login = (uid: string) =>
     `function greet() { if (forms.main.elements.name.value === 'ada') security.login('ada', '${uid}', ['all']) }`
@@ -245,7 +245,7 @@ test('dev: a login form keeps its input, and signs in with the last saved script
   page.close()
 })
 
-test('a host that is not in dev mode: an open page keeps its version, and error pages do not reload', async () => {
+test('without dev mode, an open page keeps its version, and error pages do not reload', async () => {
   const host = await sharedHost()
   const upload = async (label: string) => {
     const files = { 'forms/main.json': devForm(label), 'forms/main.js': devSolution('')['forms/main.js'] as string }
@@ -269,7 +269,7 @@ test('a host that is not in dev mode: an open page keeps its version, and error 
   other.close()
 })
 
-test('dev: output of scripts is shown as they write it, with its position, and so are errors', async () => {
+test('dev: script output and errors are shown immediately, with their positions', async () => {
   const script = "function greet() {\n  console.log('greeted', forms.main.elements.name.value)\n  nothing.at.all\n}\n"
   const dev = await devWith({ ...devSolution('x'), 'forms/main.js': script })
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
@@ -281,7 +281,7 @@ test('dev: output of scripts is shown as they write it, with its position, and s
   page.close()
 })
 
-test('dev: the port of --port must be free, otherwise the next free one is used and shown; plugins are never loaded', async () => {
+test('dev: a port set with --port must be free; otherwise the next free port is used and shown. Plugins are never loaded', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -319,7 +319,7 @@ export default () => ({ name: 'evil', guest: new URL('./guest.ts', import.meta.u
   server.close()
 })
 
-test('dev: if the first version has errors, its page reloads until they are fixed; a new name has a new URL', async () => {
+test('dev: if the first version has errors, its page reloads until they are fixed; a renamed solution has a new URL', async () => {
   using dev = await startDev({ ...devSolution('x'), 'globals.js': 'return }' })
   const visitor = createVisitor(dev.url)
   const missing = await visitor.get('/solution/shop/index.html')
@@ -336,7 +336,7 @@ test('dev: if the first version has errors, its page reloads until they are fixe
   expect((await visitor.get('/solution/store/index.html')).status).toBe(200)
 })
 
-test('dev: the test user gets a separate password, which is kept at the next start; removing the folder ends dev with an error', async () => {
+test('dev: the test user gets its own password, which stays the same at the next start; removing the folder ends dev with an error', async () => {
   const manifest = { name: 'shop', version: '1.0.0', permissions: ['buyers'], firstForm: 'main' }
   using dev = await startDev({ ...devSolution('x'), 'solution.json': JSON.stringify(manifest) })
   const [, password = ''] = await dev.printed(/^Sign in as +dev, password (\S+)\n/m)
@@ -363,7 +363,7 @@ test('dev: the test user gets a separate password, which is kept at the next sta
   expect(again.err()).toBe('The folder "." was removed, so dev stops.\n')
 })
 
-test('dev: after many saves there are no more processes, open files and stored versions than after a few', async () => {
+test('dev: the number of processes, open files and stored versions does not grow with the number of saves', async () => {
   const dev = await devWith(devSolution('save 0'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   const save = async (number: number) => {
@@ -389,13 +389,13 @@ test('dev: after many saves there are no more processes, open files and stored v
   page.close()
 })
 
-test('dev: without --inspect no debugger is mentioned, and none exists', () => {
+test('dev: without --inspect there is no debugger, and the output does not mention one', () => {
   expect(shared.out()).toContain('Press Ctrl-C to stop')
   expect(shared.out()).not.toContain('Debugger')
   expect(shared.out()).not.toContain('devtools:')
 })
 
-test('dev: Ctrl-C terminates it with all its processes', async () => {
+test('dev: Ctrl-C terminates it and all its processes', async () => {
   const dev = await devWith(devSolution('x'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   const children = childrenOf(dev.pid)

@@ -38,7 +38,7 @@ async function newSolution(name: string) {
 
 const until = (what: () => boolean) => waitUntil(() => expect(what()).toBe(true), { interval: 50 })
 
-test('from init to a working page: check, pack, deploy with a token for only this solution, and its log', async () => {
+test('init, check, pack, deploy and logs work with a token for a single solution', async () => {
   using folder = await newSolution('shop')
   const options = { cwd: folder.path, env: { SOLHOST_TOKEN: await createToken('solutions:shop:write') } }
   expect((await runCli(['check', 'shop'], options)).code).toBe(0)
@@ -86,7 +86,7 @@ Next: open the address. To follow the log of the scripts, run:
   })
 })
 
-test('deploy: refusals of a host are explained, with what to do and a separate exit code', async () => {
+test('deploy: each host error is explained, with what to do and its own exit code', async () => {
   using folder = await newSolution('crm')
   const deploy = (env: Record<string, string>, ...words: string[]) =>
     runCli(['deploy', 'crm', host.url, ...words], { cwd: folder.path, env })
@@ -147,7 +147,7 @@ const problem =
     response.end(JSON.stringify({ code, status, detail, correlationId: 'REF-1\u001b[2J' }))
   }
 
-test('deploy: other refusals, other servers and a missing server get different messages', async () => {
+test('deploy: other host errors, other kinds of servers and a missing server get different messages', async () => {
   using folder = temporaryFolder({ 'solution.json': '{ "name": "crm", "version": "1.0.0" }' })
   const env = { SOLHOST_TOKEN: 'sol_x' }
   const deployTo = (url: string) => runCli(['deploy', '.', url, '--no-check'], { cwd: folder.path, env })
@@ -213,7 +213,7 @@ async function say(base: string, word: string): Promise<void> {
   page.close()
 }
 
-test('logs -f: it shows the newest lines, then each new line once; it survives a host restart; Ctrl-C ends it', async () => {
+test('logs -f: shows the newest lines, then each new line once; survives a host restart; Ctrl-C ends it', async () => {
   using folder = temporaryFolder()
   const home = join(folder.path, 'home')
   const first = await startTestHost({}, { home })
@@ -255,7 +255,7 @@ test('logs -f: it shows the newest lines, then each new line once; it survives a
   await second.stop()
 })
 
-test('logs: it shows the requested number of lines, and one JSON object for each', async () => {
+test('logs: shows the requested number of lines, with --json as one JSON object per line', async () => {
   using folder = temporaryFolder()
   const options = { cwd: folder.path, env: { SOLHOST_TOKEN: await createToken('solutions:shop:read') } }
   const { out, err } = await runCli(['logs', 'shop', host.url, '-n', '1', '--json'], options)
@@ -283,20 +283,23 @@ async function runningBelow(launcher: number): Promise<number[]> {
   return descendants(launcher)
 }
 
-test.each(['SIGINT', 'SIGTERM'] as const)('check: %s while scripts run leaves no process behind', async (signal) => {
-  using folder = temporaryFolder({
-    'solution.json': '{ "name": "crm", "version": "1.0.0" }',
-    'globals.js': 'while (true) {}\n',
-  })
-  const started = startCli(['check'], { cwd: folder.path })
-  const pid = started.child.pid as number
-  const living = await runningBelow(pid)
-  process.kill(-pid, signal)
-  expect([await started.ended, started.child.signalCode]).toEqual([null, signal])
-  await until(() => living.every((one) => !existsSync(`/proc/${one}`)))
-})
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  'check: %s while scripts are running leaves no process behind',
+  async (signal) => {
+    using folder = temporaryFolder({
+      'solution.json': '{ "name": "crm", "version": "1.0.0" }',
+      'globals.js': 'while (true) {}\n',
+    })
+    const started = startCli(['check'], { cwd: folder.path })
+    const pid = started.child.pid as number
+    const living = await runningBelow(pid)
+    process.kill(-pid, signal)
+    expect([await started.ended, started.child.signalCode]).toEqual([null, signal])
+    await until(() => living.every((one) => !existsSync(`/proc/${one}`)))
+  },
+)
 
-test('check: the death of the launcher also ends it', async () => {
+test('check: it ends when its launcher is killed', async () => {
   using folder = temporaryFolder({
     'solution.json': '{ "name": "crm", "version": "1.0.0" }',
     'globals.js': 'while (true) {}\n',
@@ -318,7 +321,7 @@ function onTerminal(words: readonly string[], cwd: string) {
   return { type: (text: string) => void child.stdin.write(text), shown: () => shown, ended }
 }
 
-test('deploy on a terminal: it asks for the token without showing it, shows progress, and uses colors', async () => {
+test('deploy on a terminal: asks for the token without showing it, shows progress, and uses colors', async () => {
   using folder = await newSolution('asked')
   const token = await createToken('solutions:asked:write')
   const terminal = onTerminal(['deploy', 'asked', host.url], folder.path)
@@ -340,7 +343,7 @@ test('deploy on a terminal: Ctrl-C at the prompt exits with 130, and nothing is 
   expect(terminal.shown()).not.toContain('secr')
 })
 
-test('doctor: every line is ok if a host can start; otherwise it says what to do', async () => {
+test('doctor: if a host can start, every line is ok; otherwise doctor says what to do', async () => {
   using folder = temporaryFolder({ file: '' })
   const doctor = (env: Record<string, string>, ...words: string[]) =>
     runCli(['doctor', ...words], { cwd: folder.path, env })
@@ -437,7 +440,7 @@ test('doctor: every line is ok if a host can start; otherwise it says what to do
   ])
 })
 
-test('doctor: it finds a damaged database and secrets that others can read, and changes nothing', async () => {
+test('doctor: finds a damaged database and secrets that others can read, and changes nothing', async () => {
   using folder = temporaryFolder({
     'data/platform.sqlite': 'this is no database, whatever it is called',
     'data/platform-key': 'x',

@@ -37,7 +37,7 @@ function resultsOf(out: string, some = /^/) {
   ])
 }
 
-test('test: a new solution from init has a first test, which passes', async () => {
+test('test: a solution created by init has a first test, which passes', async () => {
   using folder = temporaryFolder()
   expect((await runCli(['init', 'shop'], { cwd: folder.path })).code).toBe(0)
   const { code, out, err } = await runCliProcess(['test', 'shop'], { cwd: folder.path })
@@ -53,7 +53,7 @@ Next: solhost deploy shop <url>
   ])
 })
 
-test('test: a failed assertion, a failing script and an endless one are shown at their lines and those of the tests', async () => {
+test('test: for a failed assertion, a script error and an endless loop, the output shows the lines of the script and the test', async () => {
   const { code, out } = await testOf({
     'adds.test.js': `test('adds', () => {
   assert.equal({ rows: [{ sum: 3 }] }, { rows: [{ sum: 4 }] })
@@ -110,7 +110,7 @@ Next: fix the problems above, then run solhost test .
   ])
 })
 
-test('test: a hanging test is ended by its limit and reported at its loop; the others still run', async () => {
+test('test: a hanging test is stopped at its time limit and reported at its loop; the other tests still run', async () => {
   const files = {
     'globals.test.js':
       "test('hangs', () => {\n  for (;;);\n})\ntest('waits', () => new Promise(() => {}))\ntest('is well', () => {})\n",
@@ -132,7 +132,7 @@ Next: fix the problems above, then run solhost test .
   ])
 })
 
-test('test: --filter selects by name or file; --json prints one object', async () => {
+test('test: --filter selects tests by name or file; --json prints one object', async () => {
   const files = {
     'globals.test.js': "test('one', () => {})\ntest('two', () => { console.warn('!'); assert(false, 'not yet') })\n",
     'scopes/rates.test.js': "test('three', () => {})\n",
@@ -166,7 +166,7 @@ test('test: --filter selects by name or file; --json prints one object', async (
   })
 })
 
-test('test: without tests it says how to write one; errors of a solution are shown as by check', async () => {
+test('test: if there are no tests, the output says how to write one; solution errors are shown as in check', async () => {
   const none = await testOf({})
   expect([none.code, none.out]).toEqual([2, ''])
   expect(none.err).toMatch(
@@ -295,7 +295,7 @@ describe('test: many files', () => {
     ])
   })
 
-  test('http requests get the declared responses and never leave the machine', () => {
+  test('HTTP requests get the declared responses and never leave the machine', () => {
     expect(resultsOf(run.out, /^http\.test\.js$/)).toEqual([
       ['the answer', null],
       [
@@ -311,7 +311,7 @@ describe('test: many files', () => {
   })
 })
 
-test('test: an authenticator gets the fields of a login page, and returns login, tenant, locale, result and commands', async () => {
+test('test: an authenticator gets the login page’s fields, and the test gets login, tenant, locale, result and commands', async () => {
   const { code, out } = await testOfExample('tenant-login', {
     'commands.test.js': `
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
@@ -343,7 +343,7 @@ test('no OAuth', async () => { await solution.getOAuthConfig({}) })
   ])
 })
 
-test('test: forms work as for a user, with a database that is empty at the start of each test', async () => {
+test('test: forms work as they do for a user, and each test starts with an empty database', async () => {
   const { code, out } = await testOfExample('orders', {
     'forms/orders.test.js': `
 const boss = { username: 'mo', permissions: ['Orders', 'Edit', 'Approve'] }
@@ -516,7 +516,7 @@ async function onSolutionOpen(arg, q) {
   'modules/auth/globals.test.js': tests,
 })
 
-test('test: scripts check hashes; at a remembered return the authenticator gets the same data as from a host', async () => {
+test('test: scripts can check password hashes; for a remembered login the authenticator gets the same data as on a host', async () => {
   const { code, out } = await testOf(
     echoing(
       'AUTHENTICATOR',
@@ -560,7 +560,7 @@ test('needs a uid', async () => {
   ])
 })
 
-test('test: an OAuth authenticator gets claims as from a host; getOAuthConfig is called, and its errors are reported', async () => {
+test('test: an OAuth authenticator gets the same claims as on a host; getOAuthConfig is called, and its errors are reported', async () => {
   const { code, out } = await testOf(
     echoing(
       'OAUTH_AUTHENTICATOR',

@@ -49,7 +49,7 @@ async function untilReopened(page: ClientPage, times = 1): Promise<void> {
   })
 }
 
-test('a handler that kills its process: its client and the others in the process are reopened, with a notice', async () => {
+test('if a handler kills its process, all clients in the process are reopened, with a notice', async () => {
   await addFragile('hangs')
   const [culprit, other, away] = [await open('hangs', 'one'), await open('hangs', 'two'), await open('hangs', 'three')]
   for (const page of [other, away]) await page.press('main', 'up')
@@ -81,7 +81,7 @@ test('a handler that kills its process: its client and the others in the process
   }
 })
 
-test('a handler that runs out of memory: all clients of the isolate are reopened; no press runs twice, and its user sees a message', async () => {
+test('if a handler runs out of memory, all clients in the isolate are reopened; no press runs twice, and its user sees a message', async () => {
   await addClientSolution(small, 'eats', {
     elements: [label('count'), ...['up', 'eat', 'wait', 'write'].map(button)],
     script: `${SCRIPT}
@@ -124,7 +124,7 @@ test('a handler that runs out of memory: all clients of the isolate are reopened
   }
 })
 
-test('a client whose scripts crash it more than three times within a minute is closed with a reason', async () => {
+test('a client that its scripts crash more than three times within a minute is closed with a reason', async () => {
   await addFragile('again', small)
   const page = await open('again', 'x', small)
   for (let time = 1; time <= 3; time++) {
@@ -136,7 +136,7 @@ test('a client whose scripts crash it more than three times within a minute is c
   expect(reopenings(page)).toBe(3)
 })
 
-test('a solution whose processes were killed three times is paused: its clients close without asking users to retry soon', async () => {
+test('a solution whose processes were killed three times is paused, and its clients close without suggesting to retry soon', async () => {
   await addFragile('pauses')
   const page = await open('pauses')
   for (let time = 1; time <= 2; time++) {

@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-test('clients: fifty that lose their connection during presses all reconnect, and nothing is lost or done twice', async () => {
+test('clients: 50 clients that lose their connections during presses all reconnect, and no press is lost or runs twice', async () => {
   const visitor = createVisitor(host.url)
   await visitor.get('/solution/crowd/index.html')
   const opened = await Promise.all(Array.from({ length: COUNT }, () => openClient(host.url, 'crowd', visitor)))

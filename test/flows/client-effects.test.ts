@@ -109,7 +109,7 @@ test('onSolutionOpen: security.logout ends the session through a token that the 
   expect((await browser.session()).status).toBe(401)
 })
 
-test('onSolutionOpen: if it fails, the client ends with a reference, and none of its effects apply', async () => {
+test('onSolutionOpen: if it fails, the client closes with a reference, and none of its effects apply', async () => {
   const browser = await signedIn()
   const page = await opened(browser, 'fail')
   const { text } = await page.frame('message')
@@ -125,7 +125,7 @@ test('onSolutionOpen: if it fails, the client ends with a reference, and none of
 
 // --- handlers -----------------------------------------------------------------------------------------------------------
 
-test('setLocale and setTenantValue in a handler apply to the session and to what opens later', async () => {
+test('setLocale and setTenantValue in a handler apply to the session and to clients opened later', async () => {
   const browser = await signedIn()
   const page = await clientOf(browser)
   await page.press('main', 'dutch')
@@ -192,7 +192,7 @@ test('security.logout with showURL: the user is signed out and sent to that URL'
   expect((await browser.session()).status).toBe(401)
 })
 
-test('security.logout: if the page never posts, the user is still signed out', async () => {
+test('security.logout: if the page never posts the token, the user is still signed out', async () => {
   const browser = await signedIn()
   const page = await clientOf(browser)
   const before = performance.now()
@@ -203,7 +203,7 @@ test('security.logout: if the page never posts, the user is still signed out', a
   expect(await page.closed()).toBe(1000)
 })
 
-test('security.logout: a host that stops before the page has posted signs the user out first', async () => {
+test('security.logout: a host that stops before the page has posted the token signs the user out first', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const own = await startTestHost({}, { home })
   await addUser(own, 'anna')
@@ -244,7 +244,7 @@ test('security.logout without a session: the browser goes to the other solution'
 test.each([
   ['by the API', (browser: Browser) => endByApi(browser)],
   ['by the page', (browser: Browser) => browser.logOut().then(({ status }) => expect(status).toBe(303))],
-])('a session that ends %s ends its clients with 4401; clients of others keep running', async (_case, end) => {
+])('a session that ends %s closes its clients with 4401; other users’ clients keep running', async (_case, end) => {
   const [anna, bert] = [await signedIn('anna'), await signedIn('bert')]
   const pages = [await clientOf(anna), await clientOf(anna)]
   const other = await clientOf(bert)
@@ -272,7 +272,7 @@ async function endByApi(browser: Browser): Promise<void> {
   await askAdmin(host, 'DELETE', `sessions/${one?.id}`, undefined, 204)
 }
 
-test('events count as use of the session: an active user stays signed in, an idle one is signed out', async () => {
+test('events count as session activity: an active user stays signed in, an idle user is signed out', async () => {
   const own = await startTestHost({ SESSION_IDLE: '8s' })
   await addClientSolution(own, 'idle', {
     elements: [label('text'), button('up')],

@@ -208,18 +208,21 @@ describe('forged frames', () => {
     ]),
   }
 
-  test.each(Object.entries(FORGED))('%s: it is refused and counted, and has no effect', async (_what, frames) => {
-    const page = await open()
-    let seq = 1
-    for (const frame of frames) {
-      await forge(page, seq, frame)
-      seq += 2
-    }
-    expect(page.text('main', 'done')).toBe('nothing')
-    page.close()
-    await waitUntil(async () => expect(await refusals()).toEqual([line(frames.length)]))
-    await waitUntil(async () => expect(await audited()).toEqual(['user: refused']))
-  })
+  test.each(Object.entries(FORGED))(
+    'invalid frames are rejected and counted, and have no effect: %s',
+    async (_what, frames) => {
+      const page = await open()
+      let seq = 1
+      for (const frame of frames) {
+        await forge(page, seq, frame)
+        seq += 2
+      }
+      expect(page.text('main', 'done')).toBe('nothing')
+      page.close()
+      await waitUntil(async () => expect(await refusals()).toEqual([line(frames.length)]))
+      await waitUntil(async () => expect(await audited()).toEqual(['user: refused']))
+    },
+  )
 
   test('events that were valid a moment ago, or break a rule of the form, have no effect and are not counted', async () => {
     const page = await open()
@@ -263,7 +266,7 @@ describe('forged frames', () => {
     expect(again.text('main', 'done')).toBe('nothing')
   })
 
-  test('duplicate, decreasing or skipped numbers: each event counts once, and none with an earlier number', async () => {
+  test('sequence numbers: an event with a duplicate or earlier number is ignored; skipped numbers are allowed', async () => {
     const page = await open()
     const press = (seq: number) => page.send({ ...event('ok', 'onAction'), seq })
     for (const seq of [1, 1, 3, 2, 3, 10, 9]) press(seq)
@@ -277,7 +280,7 @@ describe('forged frames', () => {
     expect(page.text('main', 'done')).toBe('pressed ok 5')
   })
 
-  test('a second hello, with the id of the same or another client, changes nothing', async () => {
+  test('a second hello frame, with the id of the same or another client, has no effect', async () => {
     const [page, other] = [await open(), await open()]
     const { client } = await other.frame('hello')
     page.hello()
@@ -291,7 +294,7 @@ describe('forged frames', () => {
     await waitUntil(async () => expect(await refusals()).toEqual([line(3)]))
   })
 
-  test('frames before the hello, binary frames and invalid JSON are refused; then the client still opens', async () => {
+  test('frames before hello, binary frames and invalid JSON are rejected; afterwards the client still opens', async () => {
     const page = await openClientPage(host.url, shop, await browse(shop))
     page.fire('main', 'ok', 'onAction')
     page.socket.send(Buffer.from(JSON.stringify(event('ok', 'onAction'))))
@@ -365,14 +368,14 @@ describe('floods', () => {
       },
     ],
     [
-      'a message in endless parts',
+      'a message with endless fragments',
       [1008, 1006],
       (page) => {
         for (let sent = 0; sent < 1000; sent++) page.socket.send('{', { fin: false })
       },
     ],
   ])(
-    '%s: the connections end, and meanwhile another user of the solution is served',
+    '%s: the connections are closed, and meanwhile other users of the solution are served',
     async (_what, codes, flood, isAlone = false) => {
       // Floods that open a client per connection get a separate shop, because the shared shop has only one isolate.
       const name = isAlone ? await addShop() : shop
@@ -411,7 +414,7 @@ describe('floods', () => {
     expect((await again.frame('hello')).client).toBe(client)
   })
 
-  test('200 silent connections, and one that sends nonsense, block neither users nor the stop of the host', async () => {
+  test('200 silent connections, and one that sends invalid data, block neither users nor the shutdown of the host', async () => {
     const other = await startTestHost()
     const name = await addShop({}, other)
     const visitor = await browse(name, other)
@@ -424,7 +427,7 @@ describe('floods', () => {
     expect(new Set(await Promise.all(silent.map((page) => page.closed())))).toEqual(new Set([1001]))
   })
 
-  test('a refused handshake closes its connection, even if the browser keeps its side open', async () => {
+  test('a rejected handshake closes its connection, even if the browser keeps its side open', async () => {
     const { port, host: authority } = new URL(host.url)
     const socket = connectTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
     socket.on('error', () => {})
@@ -496,7 +499,7 @@ describe('many clients', () => {
   const refused = async (page: ClientPage) => [await page.closed(), page.frames]
   const REFUSED = [1013, [{ kind: 'closed', why: 'failed' }]]
 
-  test('a network that repeatedly opens clients and disappears gets no more of them than its limit', async () => {
+  test('a network that repeatedly opens clients and disconnects cannot exceed its limit', async () => {
     const name = await addShop({}, patient)
     await vanishThree(name, patient)
     for (let tries = 0; tries < 5; tries++) {
@@ -510,12 +513,12 @@ describe('many clients', () => {
     expect((items as { code?: string }[]).filter(({ code }) => code === 'sandbox_busy')).toHaveLength(1)
   })
 
-  test('after the grace period of disconnected clients their network has room again', async () => {
+  test('when the grace period of disconnected clients ends, their network can open clients again', async () => {
     await vanishThree(smallShop, small)
     await untilThreeOpen((number) => arrive(smallShop, `2001:db8::${number}`, small))
   })
 
-  test('a browser that disappears while its client is being looked up leaves none behind', async () => {
+  test('a browser that disconnects while its client is being looked up leaves no client behind', async () => {
     const visitor = await browse(smallShop, small)
     // The tab that owns the client does not respond; the host waits 1 s for it.
     const frozen = await openClient(small.url, smallShop, visitor, { answersPings: false })
@@ -535,7 +538,7 @@ describe('many clients', () => {
     })
   })
 
-  test('a session can have a limited number of clients; those of others are not counted', async () => {
+  test('a session can have a limited number of clients; other sessions’ clients are not counted', async () => {
     const name = await addShop({ authenticator: 'DEFAULT' }, patient)
     const [anna, bert] = [await visit(patient, name), await visit(patient, name)]
     await anna.signIn('anna')
@@ -551,14 +554,14 @@ describe('many clients', () => {
   })
 })
 
-describe('clients of others', () => {
+describe('clients of other users', () => {
   /** Another solution for the same users. */
   let branch: string
   beforeAll(async () => {
     branch = await addShop({ authenticator: 'DEFAULT' })
   })
 
-  test('an id taken from another user, session or browser opens a new client, and the owner keeps theirs', async () => {
+  test('a client id stolen from another user, session or browser opens a new client, and the owner keeps theirs', async () => {
     const [anna, bert, elsewhere] = [await visit(host, office), await visit(host, office), await visit(host, office)]
     await anna.signIn('anna')
     await bert.signIn('bert')
@@ -583,7 +586,7 @@ describe('clients of others', () => {
     expect((await (await rejoin(shop, visitor, own)).frame('hello')).client).toBe(own)
   })
 
-  test('an id of another solution, with a session there, has no effect', async () => {
+  test('a client id from another solution, even with a session there, has no effect', async () => {
     const anna = await visit(host, office)
     await anna.signIn('anna')
     const { client } = await (await openClient(host.url, office, anna)).frame('hello')
@@ -592,7 +595,7 @@ describe('clients of others', () => {
     expect((await (await rejoin(branch, there, client)).frame('hello')).isNew).toBe(true)
   })
 
-  test('without a session, or with that of another solution, the connection reports it and ends', async () => {
+  test('without a session, or with a session of another solution, the connection reports the problem and closes', async () => {
     const anna = await visit(host, office)
     await anna.signIn('anna')
     const stolen = anna.cookie('session') ?? ''
@@ -609,14 +612,14 @@ describe('clients of others', () => {
   test.each([
     ['another site', { origin: 'https://example.org' }],
     ['a null origin', { origin: 'null' }],
-    ['another site by Fetch Metadata', { 'sec-fetch-site': 'cross-site' }],
-  ])('a handshake from %s is refused', async (_what, headers) => {
+    ['another site according to Fetch Metadata', { 'sec-fetch-site': 'cross-site' }],
+  ])('a handshake from %s is rejected', async (_what, headers) => {
     const anna = await visit(host, office)
     await anna.signIn('anna')
     await expect(openClientPage(host.url, office, anna, { headers })).rejects.toThrow('handshake: 403')
   })
 
-  test('an event after the session ended has no effect, and the client ends', async () => {
+  test('an event after the session has ended has no effect, and the client closes', async () => {
     const anna = await visit(host, office)
     await anna.signIn('anna')
     const page = await openClient(host.url, office, anna)

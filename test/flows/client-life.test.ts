@@ -91,7 +91,7 @@ async function reopen(at: TestHost, name: string, visitor: Visitor, client: stri
   return again
 }
 
-test('client: a reload gets the same client unchanged, and its numbers start at 1 again', async () => {
+test('client: a reload gets the same client unchanged, and its sequence numbers start at 1 again', async () => {
   const visitor = await browse()
   const first = await open('reload', visitor)
   await first.press('main', 'up')
@@ -106,7 +106,7 @@ test('client: a reload gets the same client unchanged, and its numbers start at 
   expect(await outputOfClient('reload')).toEqual(['opened'])
 })
 
-test('client: a press whose response was lost with the connection is done once, even if the page sends it again', async () => {
+test('client: a press whose response was lost with the connection runs once, even if the page sends it again', async () => {
   const visitor = await browse()
   const first = await open('lost', visitor)
   const seq = first.fire('main', 'slow', 'onAction')
@@ -119,7 +119,7 @@ test('client: a press whose response was lost with the connection is done once, 
   expect(await outputOfClient('lost')).toEqual(['opened', 'pressed'])
 })
 
-test('client: after its grace period its forms are unloaded, then it is closed, and its id opens a new one', async () => {
+test('client: after the grace period its forms are unloaded, it is closed, and its id opens a new client', async () => {
   const visitor = await browse(hasty)
   const page = await open('grace', visitor, {}, hasty)
   await page.press('main', 'up')
@@ -145,7 +145,7 @@ test('client: a copied tab gets a separate client, and the original one continue
   expect([first.text('main', 'count'), copy.text('main', 'count')]).toEqual(['2', '1'])
 })
 
-test('client: a reload takes over the client from a connection that looks open but does not answer', async () => {
+test('client: a reload takes over the client from a connection that looks open but does not respond', async () => {
   const visitor = await browse()
   const first = await open('silent', visitor, { answersPings: false })
   await first.press('main', 'up')
@@ -174,7 +174,7 @@ test('client: two hundred events sent together are handled in order, and another
   expect(busy.text('main', 'count')).toBe(values.join())
 })
 
-test('executeLater: its changes are sent automatically, also to a page that was disconnected meanwhile', async () => {
+test('executeLater: changes are pushed to the page, even if it was disconnected in the meantime', async () => {
   const visitor = await browse()
   const page = await open('later', visitor)
   await page.press('main', 'later')
@@ -220,7 +220,7 @@ test.each([
   ['CLIENTS_SESSION', 2, { authenticator: 'DEFAULT' }, ['anna', 'anna', 'anna']],
   ['CLIENTS_ADDRESS', 2, {}, ['nobody', 'nobody', 'nobody']],
 ])(
-  '%s=%i: the client over the limit is refused with a reason, and the solution log names the limit',
+  '%s=%i: a client over the limit is rejected with a reason, and the solution log says which limit',
   async (limit, count, manifest, users) => {
     const name = limit.toLowerCase().replace('_', '-')
     await addCounter(hasty, name, manifest)
@@ -250,7 +250,7 @@ test.each([
   },
 )
 
-test('client: a stopping host ends connections with 1001 within 4 s, and closes clients that finish in time', async () => {
+test('client: when the host stops, it closes connections with 1001 within 4 s, and closes clients that finish in time', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const own = await startTestHost({ CALL_TIME: '30s' }, { home })
   const visitor = createVisitor(own.url)
@@ -275,7 +275,7 @@ test('client: a stopping host ends connections with 1001 within 4 s, and closes 
   rmSync(home, { recursive: true, force: true })
 })
 
-test('client: a missing message key is logged once, however many clients look it up, and how often', async () => {
+test('client: a missing message key is logged only once, however often clients look it up', async () => {
   await addClientSolution(host, 'keys', {
     elements: [label('text', 'i18n:nowhere'), button('look')],
     script: `function look() { forms.main.elements.text.label = i18n.getI18NMessage('nowhere') + i18n.getI18NMessage('gone') }`,
@@ -293,7 +293,7 @@ test('client: a missing message key is logged once, however many clients look it
   ])
 })
 
-test('client: an open one keeps its version; a new one, and one reopened after a crash, get the new version', async () => {
+test('client: an open client keeps its version; a new client, and one reopened after a crash, get the new version', async () => {
   const upload = (version: string) =>
     addClientSolution(host, 'versions', {
       elements: [label('count'), button('tell')],
@@ -320,7 +320,7 @@ test('client: an open one keeps its version; a new one, and one reopened after a
   await reloaded.until('new version', () => reloaded.text('main', 'count') === '2.0.0')
 })
 
-test('client: during maintenance those of signed-in users keep running, and they can open more', async () => {
+test('client: during maintenance, signed-in users’ clients keep running, and they can open more', async () => {
   await addCounter(host, 'kept', { authenticator: 'DEFAULT' })
   const anna = await visit(host, 'kept')
   await anna.signIn('anna')

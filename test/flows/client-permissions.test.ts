@@ -147,7 +147,7 @@ async function tryAll(page: ClientPage): Promise<void> {
   await page.press('main', 'board')
 }
 
-test('two users at the same time: neither page nor frames of one contain data of the other, whatever scripts change', async () => {
+test('two users at the same time: the page and frames of one user never contain the other’s data, whatever scripts change', async () => {
   const [anna, maria] = await Promise.all([open('anna'), open('maria')])
   await Promise.all([tryAll(anna.page), tryAll(maria.page)])
 
@@ -164,7 +164,7 @@ test('two users at the same time: neither page nor frames of one contain data of
   expect(maria.page.frames.findLast(({ kind }) => kind === 'form')).toMatchObject({ title: 'SECRET new title' })
 })
 
-test('two users at the same time: events that only one can send are refused to the other, whose client stays unchanged', async () => {
+test('two users at the same time: events that only one user may send are rejected from the other, and don’t change the client', async () => {
   const [anna, maria] = await Promise.all([open('anna'), open('maria')])
   const forged: [string, string, unknown?][] = [
     ['SECRETbutton', 'onAction'],
@@ -188,7 +188,7 @@ test('two users at the same time: events that only one can send are refused to t
   expect(maria.page.text('main', 'said')).toBe('opened 5')
 })
 
-test('a form without its permission: showing it displays a notice, and no event can be sent to it', async () => {
+test('a user without a form’s permission gets a notice instead of the form, and cannot send events to it', async () => {
   const { page } = await open('anna')
   await page.press('main', 'board')
   expect(await page.frame('form')).toMatchObject({ title: 'board' })

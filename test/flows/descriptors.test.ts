@@ -34,7 +34,7 @@ async function openIdle(url: string): Promise<Socket> {
   return socket
 }
 
-test('400 idle connections of one address with 256 descriptors: others are served, and so is the address once they close', async () => {
+test('400 idle connections from one address do not use up 256 file descriptors: others are served, and so is that address once they close', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-descriptors-'))
   const before = ['/bin/sh', '-c', 'ulimit -n 256; exec "$@"', 'sh']
   const host = await startHostProcess(home, { SERVLET_PASSWORD: ADMIN_PASSWORD }, undefined, before)

@@ -31,7 +31,7 @@ const COUNTER = {
 
 const statusOf = async (url: string) => (await ask(url)).status
 
-test('draining: after SIGTERM a host is unready, keeps serving and closes idle connections; a second signal ends it', async () => {
+test('draining: after SIGTERM a host is unready, keeps serving and closes idle connections; a second signal stops it', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-drain-'))
   const host = await startHostProcess(home, { DRAIN_TIME: '10m', SERVLET_PASSWORD: 'given', LOG_LEVEL: 'warn' })
   const { url, child } = host
@@ -62,7 +62,7 @@ test('draining: after SIGTERM a host is unready, keeps serving and closes idle c
   rmSync(home, { recursive: true, force: true })
 })
 
-test('draining: a running call of a client is answered before its connection ends with 1001', async () => {
+test('draining: a client’s running call finishes before its connection is closed with 1001', async () => {
   const host = await started({ DRAIN_TIME: '200ms' })
   await addUser(host, 'anna')
   await addClientSolution(host, 'counter', COUNTER)
@@ -90,7 +90,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database', () => {
     await server?.stop()
   })
 
-  test('draining: clients move to the other host with their session before theirs stops accepting requests', async () => {
+  test('draining: clients move to the other host with their session before their host stops accepting requests', async () => {
     const [one, other] = hosts.map((host) => ({ ...host, admin: ADMIN }))
     if (one === undefined || other === undefined) throw new TypeError('there are two hosts')
     await addUser(one, 'anna')

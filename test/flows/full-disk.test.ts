@@ -55,7 +55,7 @@ describe.skipIf(!mounted)('on a disk that can be filled', () => {
     }
   })
 
-  test('full disk: a start reports it in one line', async () => {
+  test('full disk: the host does not start, and reports the reason in one line', async () => {
     fill()
     const env = { PORT: '0', ADMIN_PORT: '0', ENVIRONMENT: 'prod', PLATFORM_HOME: join(disk.path, 'other') }
     using cwd = temporaryFolder()

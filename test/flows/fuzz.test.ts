@@ -6,7 +6,7 @@ import { startFuzzTargets } from '../support/fuzz-targets.ts'
 
 const SEED = Number(process.env.LONG_SEED ?? Date.now() % 2 ** 31)
 
-test(`malformed requests and frames crash or block no process (seed ${SEED})`, async () => {
+test(`malformed requests and frames do not crash or block any process (seed ${SEED})`, async () => {
   await using started = await startFuzzTargets()
   const { failures, requests, sockets, answered, upgraded } = await fuzz(started.targets, {
     seed: SEED,

@@ -31,7 +31,7 @@ function killRunning(): void {
   process.kill(host.processes().find(({ calls }) => calls > 0)?.pid ?? 0, 'SIGKILL')
 }
 
-test('kill -9 of the sandbox process during a sign-in: it is retried once; killed again it fails, and the next one works', async () => {
+test('kill -9 of the sandbox process during a sign-in: the call is retried once; if it is killed again, it fails, and the next sign-in works', async () => {
   const { login, visitor } = await startSlowLogin('twice')
   const log = `${host.url}/admin/api/solutions/twice/log`
   const headers = { authorization: host.admin }
@@ -59,7 +59,7 @@ test('kill -9 of the sandbox process during a sign-in: it is retried once; kille
   expect((await visitor.post(pageOf('twice'), { username: 'anna', password: 'p' })).status).toBe(303)
 })
 
-test('kill -9 of the sandbox process during a sign-in: it is retried, and the user signs in', async () => {
+test('kill -9 of the sandbox process during a sign-in: the call is retried, and the user signs in', async () => {
   const { login } = await startSlowLogin('once')
   await untilSlowLogin(host.url, host.admin, 1, 'once')
   killRunning()
@@ -76,6 +76,6 @@ test('a killed spare process is replaced, and the next solution gets a process',
 })
 
 // `npm run long -- kill-uploads` repeats this 50 times.
-test('kill -9 of the host during an upload, 5 times: the database opens, and the old or the new version is active', async () => {
+test('kill -9 of the host during an upload, 5 times: the database is not damaged, and the old or the new version is active', async () => {
   expect(await killUploads(5)).toBeGreaterThan(1)
 })

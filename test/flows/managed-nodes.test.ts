@@ -28,7 +28,7 @@ describe.skipIf(postgresPath === undefined)('a Satellite of two nodes, and its c
     await server?.stop()
   })
 
-  test('one of them applies a version, both report it, and the rollout waits for both', async () => {
+  test('one node applies a version, both report it, and the rollout waits for both', async () => {
     const version = await versionOf('1.0.0')
     await addPackage(center, version)
     const seen = async () => (await center.api('GET', 'organisations/acme/environments/both/desired')).body
@@ -46,14 +46,14 @@ describe.skipIf(postgresPath === undefined)('a Satellite of two nodes, and its c
     expect(applied).toHaveLength(1)
   })
 
-  test('settings apply on both', async () => {
+  test('settings apply on both nodes', async () => {
     const settings = { defaultSolution: 'crm' }
     await center.api('PUT', 'organisations/acme/environments/both/desired/settings', settings)
     const startOf = async (node: TestHost) => (await fetch(`${node.url}/`, { redirect: 'manual' })).status
     for (const node of nodes) await expect.poll(() => startOf(node), OFTEN).toBe(302)
   })
 
-  test('simultaneous changes get different numbers', async () => {
+  test('simultaneous changes get different sequence numbers', async () => {
     const { parts } = center
     const { id } = await parts.environments.need((await parts.organisations.find('acme'))?.id ?? '', 'both')
     const change = (level: 'info' | 'warn') =>

@@ -37,7 +37,7 @@ async function memory() {
   return ((await answer.json()) as { memory: { used: number; maximum: number } }).memory
 }
 
-test('memory: a host over its limit refuses uploads and sign-ins with 503 and Retry-After, stays alive, and recovers', async () => {
+test('memory: a host over its limit rejects uploads and sign-ins with 503 and Retry-After, stays alive, and recovers', async () => {
   const person = createVisitor(host.url)
   await person.get('/solution/shop/index.html')
   ballast = new Uint8Array(600 * MEGABYTE).fill(1)

@@ -28,7 +28,7 @@ async function signIn(visitor: Visitor, query = ''): Promise<Page> {
   return visitor.person.open(await goToProvider(visitor, query), { from: played.provider.base })
 }
 
-test('refresh token and client secret are not sent to a revocation endpoint elsewhere', async () => {
+test('the refresh token and client secret are not sent to a revocation endpoint on another host', async () => {
   const { thief, host } = played
   const { visitor, answer } = await played.playSignIn('query', {
     discovery: (document) => json({ ...document, revocation_endpoint: `${thief.base}/revoke` }),
@@ -39,7 +39,7 @@ test('refresh token and client secret are not sent to a revocation endpoint else
   expect(thief.got).toEqual([])
 })
 
-test('once the operator sets the provider, the author can neither redirect users elsewhere nor keep a former provider', async () => {
+test('once the operator has set the provider, the author cannot redirect users elsewhere or keep a former provider', async () => {
   const { provider, host, thief } = played
   const [before, after] = [provider.play(), provider.play()]
   const author = { issuer: 'https://author.example', authorizationBaseUrl: `${thief.base}/phish`, jwks_uri: thief.base }
@@ -62,7 +62,7 @@ test('once the operator sets the provider, the author can neither redirect users
   expect((await signIn(anna)).status).toBe(303)
 })
 
-test('no connection is made to an internal address that a discovery document names', async () => {
+test('no connection is made to an internal address in a discovery document', async () => {
   let connections = 0
   const canary = createServer((socket) => {
     connections++
@@ -94,7 +94,7 @@ test('a provider cannot set the fields that the platform sets: uid, permissions 
   expect(lines.at(-1)?.message).toBe('shown [null,null,"number"]')
 })
 
-test('a hanging provider delays ten tabs of a remembered user with one request, not ten', async () => {
+test('while a provider hangs, ten tabs of a remembered user cause only one request', async () => {
   const { stage, visitor } = await played.playSignIn('query', {})
   visitor.person.close()
   stage.change({ refresh: { tokenEndpoint: slow } })
@@ -116,7 +116,7 @@ test('the sign-out URL at the provider stays short enough, however long the ID t
   expect((await visitor.session()).status).toBe(401)
 })
 
-test('twenty simultaneous returns with one code create one session', async () => {
+test('20 simultaneous OAuth callbacks with one code create only one session', async () => {
   const { host, provider } = played
   const solution = played.solutionOf('query')
   const sessionsOf = async () => {
@@ -138,7 +138,7 @@ test('twenty simultaneous returns with one code create one session', async () =>
   expect(await sessionsOf()).toBe(before + 1)
 })
 
-test('a browser remembered by the provider of one tenant cannot sign in to another tenant by its URL', async () => {
+test('a browser remembered with one tenant’s provider cannot sign in to another tenant by changing the URL', async () => {
   const { issuer } = played.provider.play()
   await addOAuthSolution(played.host, {
     name: 'tenants',

@@ -76,7 +76,7 @@ async function uploadFirst(): Promise<void> {
   await setSecret()
 }
 
-test('docs, a first example: the account that it names signs in, another account does not', async () => {
+test('docs, a first example: the account in the example can sign in, another account cannot', async () => {
   await uploadFirst()
   const anna = comeTo(host, 'crm')
   expect((await anna.signIn()).status).toBe(303)
@@ -109,7 +109,7 @@ async function askedWith(): Promise<Record<string, Record<string, unknown>>[]> {
   return lines.slice(-2).map(({ message }) => JSON.parse(message.slice('asked '.length)).q)
 }
 
-test('docs, what the authenticator gets: the documented fields at the first and at the next sign-in, and no credentials', async () => {
+test('docs, what the authenticator gets: it gets the documented fields at the first and later sign-ins, and no credentials', async () => {
   const { oauth, ...manifest } = firstManifest()
   const settings = /^\| other OpenID Connect providers \| `(.*)` \|$/m.exec(GUIDE)?.[1]
   await upload(
@@ -146,7 +146,7 @@ test('docs, what the authenticator gets: the documented fields at the first and 
   expect(tokens.filter((token) => [given, ...files].some((text) => text.includes(token)))).toEqual([])
 })
 
-test('docs, getOAuthConfig: it returns the provider of the tenant, none for an unknown tenant, an error without one', async () => {
+test('docs, getOAuthConfig: it returns the tenant’s provider, none for an unknown tenant, and an error without a tenant', async () => {
   const { oauth: _, ...manifest } = firstManifest()
   await upload(
     { ...manifest, authenticator: 'OAUTH_AUTHENTICATOR' },
@@ -218,7 +218,7 @@ if (hasCommand('curl') && hasCommand('jq')) {
     return run('sh', ['-c', script], { cwd, env: { PATH: process.env.PATH ?? '', PASSWORD: password } })
   }
 
-  test('docs, curl: the commands set the secret, the settings of the operator and the key of Apple', async () => {
+  test('docs, curl: the commands set the secret, the operator’s settings and Apple’s key', async () => {
     await uploadFirst()
     await askAdmin(host, 'DELETE', 'solutions/crm/secrets/CRM_SECRET', undefined, 204)
     expect((await comeTo(host, 'crm').open()).status).toBe(503)
@@ -238,7 +238,7 @@ if (hasCommand('curl') && hasCommand('jq')) {
   console.warn('docs/oauth.md: its curl lines were not tried, since curl or jq is missing')
 }
 
-test('docs: exactly the existing providers, settings and problems are listed, with their status', () => {
+test('docs: the page lists all providers, settings and problems that exist, with their status, and no others', () => {
   expect(firstColumn('Providers')).toEqual(Object.keys(PROVIDERS))
   expect(firstColumn('Settings').sort()).toEqual([...OAUTH_SETTING_NAMES].sort())
   expect(firstColumn('When it goes wrong')).toEqual(Object.keys(OAUTH_PROBLEMS))

@@ -38,7 +38,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
 
   const tokenRequests = () => provider.requests.filter(({ path }) => path.endsWith('/token')).length
 
-  test('a sign-in that one host started can be completed on the other', async () => {
+  test('a sign-in started on one host can be completed on the other', async () => {
     for (let n = 0; n < 4; n++) {
       const anna = comeTo(group, 'crm')
       // The load balancer alternates between the hosts. An extra request every second time swaps the host that starts a
@@ -49,7 +49,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
     }
   })
 
-  test('ten simultaneous returns on both hosts are one sign-in and one request to the provider', async () => {
+  test('ten simultaneous OAuth callbacks on both hosts cause one sign-in and one request to the provider', async () => {
     const anna = comeTo(group, 'crm')
     const { location } = await anna.start()
     const back = await signInAtProvider(anna.person, location, { account: 'anna' })
@@ -59,7 +59,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
     expect(tokenRequests()).toBe(asked + 1)
   })
 
-  test('either host signs a remembered user in, each with the newest refresh token', async () => {
+  test('either host can sign in a remembered user, with the newest refresh token', async () => {
     const anna = comeTo(group, 'crm')
     await anna.signIn()
     for (let n = 0; n < 4; n++) {

@@ -17,7 +17,7 @@ describe('kill -9 of the host under load, with the embedded database', () => {
     kills = await killHosts(KILLS, seededRandom(SEED), SIZE)
   })
 
-  test('confirmed data exists after the next start', () => {
+  test('confirmed data still exists after a restart', () => {
     expect(kills.sessions).toBeGreaterThan(scaled(6, 60))
     expect(kills.users).toBeGreaterThan(scaled(2, 20))
     expect(kills.lost).toEqual([])
@@ -57,7 +57,7 @@ describe.each([
       expect(new Set(kills.liveStatuses)).toEqual(new Set([200]))
     })
 
-    test('the host recovers automatically when the server is back', () => {
+    test('the host recovers automatically when the server is available again', () => {
       expect(kills.recovery).toBeLessThan(10_000)
       expect(kills.unexpected).toEqual([])
     })
@@ -76,7 +76,7 @@ describe.each([
 
 // Runs only in the long tests, because it waits for the host's real timeouts.
 testAtFullScale(
-  'a PostgreSQL server that hangs: pages respond in time, the form reports the failure, and the host recovers with the server',
+  'if a PostgreSQL server hangs, pages respond in time, the form reports the failure, and the host recovers with the server',
   async () => {
     const server = await sharedPostgres()
     try {

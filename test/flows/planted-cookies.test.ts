@@ -46,7 +46,7 @@ const PLACES: readonly [string, Planted][] = [
   ['for only the page', { first: 1, path: PAGE }],
 ]
 
-test.each(PLACES)('cookies planted %s do not hide a session, and signing out ends it', async (_, place) => {
+test.each(PLACES)('cookies planted %s do not hide a session, and do not prevent signing out', async (_, place) => {
   const plants = { ...place, on: false }
   const anna = visit(plants)
   await anna.get(PAGE)
@@ -60,7 +60,7 @@ test.each(PLACES)('cookies planted %s do not hide a session, and signing out end
   expect(after.status).toBe(401)
 })
 
-test.each(PLACES)('cookies planted %s do not prevent a sign-in or a remembered return', async (_, place) => {
+test.each(PLACES)('cookies planted %s do not prevent a sign-in or a remembered login', async (_, place) => {
   const anna = visit({ ...place, on: true })
   await anna.get(PAGE)
   expect((await anna.signIn()).status).toBe(303)
@@ -69,7 +69,7 @@ test.each(PLACES)('cookies planted %s do not prevent a sign-in or a remembered r
   expect(anna.cookies.get('remember-crm')).toBeDefined()
 })
 
-test('a planted cookie does not make a known browser unknown', async () => {
+test('a planted cookie does not hide the cookie of a known browser', async () => {
   const plants = { first: 1, on: false }
   const anna = visit(plants)
   await anna.get(PAGE)

@@ -70,7 +70,7 @@ async function signInByForm(url: string, { username, password }: PrintedUser): P
 }
 
 test.skipIf(tmuxPath === undefined)(
-  'on a terminal, every address and user that the first start prints works when typed, and the next start prints the same users',
+  'on a terminal, every URL and user that the first start prints works, and the next start prints the same users',
   { timeout: 180_000 },
   async () => {
     using home = temporaryFolder()

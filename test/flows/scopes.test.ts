@@ -45,7 +45,7 @@ const SAID = [
   ...[['count', 'fixed', 'validate', 'save', 'fail'], 'undefined'],
 ]
 
-test('an open client: globals.x and scopes.<file>.x can be read and written, and scopes can share function names', async () => {
+test('in an open client, globals.x and scopes.<file>.x can be read and written, and scopes can use the same function names', async () => {
   await addClientSolution(host, 'scoped', {
     elements: [label('text'), button('tell'), button('fail')],
     script: `function tell() { forms.main.elements.text.label = says() }
@@ -67,7 +67,7 @@ test('an open client: globals.x and scopes.<file>.x can be read and written, and
   )
 })
 
-test('a sign-in: an authenticator also has globals and scopes', async () => {
+test('in a sign-in, the authenticator also has globals and scopes', async () => {
   const files = Object.fromEntries(Object.entries(SCOPES).map(([file, source]) => [`modules/auth/${file}`, source]))
   await addAuthenticatorSolution(
     host,

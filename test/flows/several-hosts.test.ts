@@ -51,7 +51,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     expect(result.unexpected).toEqual([])
   })
 
-  test('no response is 500 or above', () => {
+  test('no response has a status of 500 or above', () => {
     expect(result.serverErrors).toBe(0)
   })
 
@@ -60,7 +60,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     expect(Math.max(...result.found)).toBeLessThanOrEqual(WITHIN)
   })
 
-  test('each session that ended is gone on both hosts within a second', () => {
+  test('each session that ended is invalid on both hosts within a second', () => {
     // Two for each sign-out. The number of sign-outs depends on who is signed in at the time.
     expect(result.gone.length).toBeGreaterThan(20 * TIMES)
     expect(Math.max(...result.gone)).toBeLessThanOrEqual(WITHIN)
@@ -71,12 +71,12 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     expect(Math.max(...result.served)).toBeLessThanOrEqual(WITHIN)
   })
 
-  test('each remembered cookie was exchanged for one new one, even by two simultaneous tabs', () => {
+  test('each remembered cookie was exchanged for exactly one new cookie, even by two simultaneous tabs', () => {
     expect(result.exchanges.length).toBeGreaterThan(scaled(20, 300))
     expect(new Set(result.exchanges)).toEqual(new Set([1]))
   })
 
-  test('each login token signed in one browser, even if two used it together', () => {
+  test('each login token signed in only one browser, even if two used it at the same time', () => {
     expect(result.tokens).toEqual(Array(8 * TIMES).fill(1))
   })
 
@@ -97,7 +97,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     }
   })
 
-  test('at the end no session is lost: both hosts know each session that did not end, and list no others', async () => {
+  test('at the end no session is lost: both hosts list exactly the sessions that did not end', async () => {
     for (const { url } of group.hosts) {
       const lost: string[] = []
       for (const [cookie, { solution, username }] of result.live) {
@@ -110,7 +110,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     }
   })
 
-  test('a remembered cookie that was exchanged on one host counts as theft on the other: the series ends on both', async () => {
+  test('using a remembered cookie on one host after it was exchanged on the other counts as theft, and the remembered login ends on both', async () => {
     const [one, other] = group.hosts.map(({ url }) => ({ url, admin: group.admin }))
     if (one === undefined || other === undefined) throw new TypeError('there are two hosts')
     const owner = await visit(one, 'crm', { 'x-forwarded-for': '10.252.0.1' })

@@ -90,7 +90,7 @@ async function untilItRuns(child: ChildProcess, ended: Promise<unknown>): Promis
   return () => output
 }
 
-test('an empty PLATFORM_HOME gets the examples; the start prints addresses, test users and the password file; changes survive restarts', async () => {
+test('an empty PLATFORM_HOME gets the examples; startup prints addresses, test users and the password file; changes survive restarts', async () => {
   const first = await start()
   const { child, output, code, url } = first
   expect(output()).toContain(`${url}/solution/hello/`)
@@ -144,7 +144,7 @@ test('an empty PLATFORM_HOME gets the examples; the start prints addresses, test
   await third.code
 })
 
-test('with ENVIRONMENT=prod an empty PLATFORM_HOME gets no examples; SIGTERM during a sign-in answers it and stops within 5 s', async () => {
+test('with ENVIRONMENT=prod no examples are installed in an empty PLATFORM_HOME; on SIGTERM during a sign-in, the host responds and stops within 5 s', async () => {
   const host = await start({ ENVIRONMENT: 'prod', SERVLET_PASSWORD: 'given' })
   const { child, output, code, url } = host
   expect(output()).toContain('No solution is listed yet')
@@ -165,7 +165,7 @@ test('with ENVIRONMENT=prod an empty PLATFORM_HOME gets no examples; SIGTERM dur
   expect(performance.now() - before).toBeLessThan(endsWithin(host))
 })
 
-test('SIGTERM or the death of the launcher during the start also ends the host', async () => {
+test('SIGTERM during startup stops the host, and so does killing the launcher', async () => {
   const places = { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, ENVIRONMENT: 'prod' }
   const env = { PATH: process.env.PATH ?? '', ...compileCache(), ...places }
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
@@ -178,7 +178,7 @@ test('SIGTERM or the death of the launcher during the start also ends the host',
   }
 })
 
-test('npm start forwards SIGTERM; with HOST=0.0.0.0 an empty PLATFORM_HOME gets no examples', async () => {
+test('npm start forwards SIGTERM; with HOST=0.0.0.0 no examples are installed in an empty PLATFORM_HOME', async () => {
   const env = {
     ...process.env,
     HOST: '0.0.0.0',
@@ -200,7 +200,7 @@ test('npm start forwards SIGTERM; with HOST=0.0.0.0 an empty PLATFORM_HOME gets 
   await expect(ask(`${url}/health/ready`)).rejects.toThrow()
 })
 
-test('invalid settings prevent the start with one line per error', async () => {
+test('invalid settings prevent startup, with one line per error', async () => {
   const env = {
     PORT: 'http',
     SOLUTION_ORIGIN: 'https://example.org',
@@ -220,7 +220,7 @@ test('invalid settings prevent the start with one line per error', async () => {
   ])
 })
 
-test('a port in use and a foreign key prevent the start; the next start names the password file; the host dies with its launcher', async () => {
+test('a port in use and a wrong platform key prevent startup; the next start prints the password file; killing the launcher ends the host', async () => {
   const others = createServer()
   await new Promise<void>((resolve) => others.listen(0, '127.0.0.1', resolve))
   const { port } = others.address() as AddressInfo
@@ -245,7 +245,7 @@ test('a port in use and a foreign key prevent the start; the next start names th
   expect(foreign.output()).toContain('The platform’s key is not the one that its database was created with')
 })
 
-test('the launcher accepts Node.js 24.11 and later and 26, and nothing older', () => {
+test('the launcher accepts Node.js 24.11 and later, and 26, and rejects older versions', () => {
   expect(['20.20.2', '22.1.0', '24.10.0', '25.0.0'].map(fits)).toEqual([false, false, false, false])
   expect(['24.11.0', '26.0.0', '26.10.0', '28.0.0'].map(fits)).toEqual([true, true, true, true])
 })

@@ -106,7 +106,7 @@ test.each(NAMES.flatMap((name) => Object.keys(BODIES).map((body) => [name, body]
   },
 )
 
-test.each(NAMES)('%s: a handshake behind an unanswered request is refused in order', async (name) => {
+test.each(NAMES)('%s: a handshake after a pending request is rejected after that request’s response', async (name) => {
   const first = 'GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n'
   expect(await send(servers[name] ?? '', `${first}${HANDSHAKE}\r\n`, 2, true)).toEqual([
     expect.any(Number),
@@ -119,7 +119,7 @@ test.each(Object.keys(BODIES))('metrics port: a handshake with %s is handled lik
   expect(await send(servers['metrics port'] ?? '', BODIES[body] ?? '', 1, false)).toContain(404)
 })
 
-test('a refused handshake says what to do', async () => {
+test('the response to a rejected handshake says what to do', async () => {
   const socket = await connect(host.url)
   socket.write(LENGTH)
   let text = ''
