@@ -5,11 +5,11 @@ import { arch, availableParallelism, cpus, loadavg, platform } from 'node:os'
 export type Row = {
   readonly work: string
   readonly against: string
-  /** null: informational, without a target. */
+  /** The target; null if the metric is only informational. */
   readonly reach: { readonly atMost?: number; readonly atLeast?: number } | null
   readonly unit: 'ratio' | 'ms' | 'MB' | 'KB' | 'logins'
   readonly measured: number
-  /** The absolute values. */
+  /** The absolute values from which `measured` was computed. */
   readonly details: string
 }
 

@@ -26,7 +26,7 @@ test('the compile cache of Node.js is in the cache folder of the account, readab
   const [kept = ''] = readdirSync(join(caches, 'solhost'))
   const countKept = () => readdirSync(join(caches, 'solhost', kept)).length
   const ofVersion = countKept()
-  // Commands are loaded on demand, and this runs none.
+  // Commands are loaded on demand, and the version option runs none.
   expect(ofVersion).toBeLessThan(30)
   run('help', { HOME: home })
   expect(countKept()).toBeGreaterThan(4 * ofVersion)

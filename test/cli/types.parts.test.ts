@@ -61,7 +61,7 @@ const SOLUTION: Record<string, string> = {
   }),
   'forms/customer.js': 'function save(event) { return total([]) }\nfunction onShow() {}\n',
   'forms/other.json': '{ "layout": [] }',
-  // Has the same name as in the other form: functions are scoped to their form.
+  // `save` also exists in the other form's script. Functions are scoped to their form.
   'forms/other.js': 'function onShow() { return save() }\nfunction save() { return 1 }\n',
   'i18n/default.json': '{ "customer.title": "Customer" }',
   'modules/sales/solution.json':
@@ -72,7 +72,7 @@ const SOLUTION: Record<string, string> = {
     'function hidden() {}\nfunction onSolutionOpen(arg, queryParams) { security.login("a", "b", []) }\n',
 }
 
-/** Errors that tsc, and so an editor, reports for a script in that solution, as "line: text". */
+/** @returns the errors that tsc, and so an editor, reports for a script in that solution, as "line: text" */
 function errorsOf(script: string): string[] {
   return errorsIn({ ...SOLUTION, 'scopes/tried.js': script })
 }
@@ -157,7 +157,7 @@ test('types: a missing member or a value of the wrong type is an error at its li
 })
 
 test('types: keys of texts, permissions, databases, forms and events are known, so editors suggest them', () => {
-  // The error of a type that only accepts known names lists those names.
+  // If a type accepts only known names, the error message for a wrong one lists them.
   const known = (of: string, wrong: string) => `/** @type {${of}} */\nconst tried = '${wrong}'\n`
   expect(errorsOf(known('SolutionText', 'x'))).toEqual([`2: Type '"x"' is not assignable to type '"customer.title"'.`])
   expect(errorsOf(known('SolutionPermission', 'x'))).toEqual([`2: Type '"x"' is not assignable to type '"Edit"'.`])

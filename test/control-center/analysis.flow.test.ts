@@ -9,7 +9,7 @@ let center: TestCenter
 let east: { id: string; token: string }
 const host = new SimulatedHost()
 const trace = 'd'.repeat(32)
-/** The owner's token of another organisation. */
+/** The API token of another organisation's owner. */
 let foreign = ''
 
 beforeAll(async () => {
@@ -91,7 +91,7 @@ describe('analysis', () => {
     expect(start).toContain('Last hour: 1. Last 24 hours: 1.')
     expect(start).toContain('<code>scripts/a.js:3</code>')
     expect(start).toContain('secret of east &lt;b&gt;')
-    // The charts are in the page itself, so they show without a script.
+    // The charts are part of the page's HTML, so they are shown without a script.
     expect((await browser.get('/o/acme/analysis')).text).toMatch(/<path class="line line-0" d="M[\d. L]+"/)
   })
 
@@ -158,7 +158,7 @@ describe('analysis', () => {
   test('stopping the control center ends followed logs with a complete response', async () => {
     const stopped = await startTestCenter()
     const answer = await follow(await stopped.tokenOf('viewer'), '', stopped.url)
-    // Otherwise the stop would wait for the connection until its timeout.
+    // With keep-alive, stopping would have to wait for the connection's timeout.
     expect(answer.headers.get('connection')).toBe('close')
     const [text] = await Promise.all([answer.text(), stopped.stop()])
     expect(text).toBe(': the log from now on\n\n')

@@ -75,7 +75,7 @@ async function get(from: TestCenter, path: string): Promise<Buffer> {
   return Buffer.from(await answer.arrayBuffer())
 }
 
-/** The context that the pipeline built: artifact id, size and content. */
+/** @returns the Docker build context that the pipeline created: artifact id, size and content */
 async function contextOf(from: TestCenter): Promise<string> {
   const { items } = JSON.parse(String(await get(from, 'packages/shop/artifacts'))) as { items: Artifact[] }
   const [artifact] = items.filter(({ kind }) => kind === 'context')
@@ -91,7 +91,7 @@ const messages = async (from: TestCenter, words: string): Promise<string[]> => {
   return items.map(({ message }) => message)
 }
 
-/** Starts a control center on restored data: tokens, password, key, bundle, artifact and telemetry are unchanged. */
+/** Starts a control center on restored data and expects tokens, password, key, bundle, artifact and telemetry. */
 async function expectWorks(home: string, properties: Record<string, string> = {}, hasTelemetry = true): Promise<void> {
   const restored = await startTestCenter(properties, { home })
   try {
@@ -106,7 +106,7 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
     expect(await registries.secret(acme, registry?.id ?? '')).toMatchObject({ accessKeyId: 'AKIATESTTESTTEST1234' })
     expect(await messages(restored, 'parcel')).toEqual(hasTelemetry ? ['a parcel was lost'] : [])
     expect(await messages(restored, 'łodz')).toEqual(hasTelemetry ? ['Łódź answered'] : [])
-    // Sequences continue after the restored rows, and the Satellite's token works.
+    // New rows get ids after those of the restored rows, and the Satellite's token works.
     const more = new SimulatedHost()
     const response = await sendOtlp(restored.url, satellite, 'logs', more.logs([{ message: 'after the restore' }]))
     expect(response.status).toBe(200)
@@ -168,7 +168,7 @@ test('backup: it contains every table of the control center and of telemetry, wi
   const telemetry = openKysely(embeddedDialect(join(settings.home, 'telemetry.sqlite')))
   for (const [one, tables, others] of [
     [db, CENTER_TABLES, [...Object.keys(BACKUP_TABLES), ...Object.keys(PLATFORM_TABLES.derived?.tables ?? {})]],
-    // `makeWords` derives it from the log lines.
+    // Not in the backup, since `makeWords` derives it from the log lines.
     [telemetry, TELEMETRY_TABLES, ['log_words']],
   ] as const) {
     const all = (await one.introspection.getTables()).filter(({ name }) => !/^log_words_|_migration/.test(name))
@@ -229,7 +229,7 @@ test('backup: taken during writes, it is a consistent snapshot that only its own
   const writing = (async () => {
     while (isWriting) {
       await center.environment(`busy-${added++}`)
-      // An organisation can have only 200.
+      // An organisation can have only 200 environments.
       const before = added - 100
       if (before >= 0) await environments.remove(acme, `busy-${before}`)
       await new Promise(setImmediate)

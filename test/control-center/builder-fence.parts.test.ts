@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { findBuilderFence } from '../../control-center/pipelines/builder-fence.ts'
 import { temporaryFolder } from '../support/cli.ts'
 
-/** Adds an `unshare` that always fails, like for accounts without the rights to use it. */
+/** Adds an `unshare` that always fails, as the real one does for accounts without the required privileges. */
 function withoutRights(builder: string): string {
   const folder = temporaryFolder()
   onTestFinished(() => folder[Symbol.dispose]())

@@ -5,7 +5,7 @@ import { temporaryFolder } from '../support/cli.ts'
 const SECRET = 'a-password-of-a-registry'
 const LONGEST = 2000
 
-/** The log lines of a builder that prints this text. */
+/** @returns the log lines of a builder that prints this text */
 async function logOf(text: string, secrets: readonly string[] = [SECRET]): Promise<string[]> {
   using folder = temporaryFolder({ text })
   const lines: string[] = []

@@ -90,7 +90,7 @@ describe('a design', () => {
       fields: [{ ...fields[0], labels: { default: 'T' }, options: [{ value: 'a', labels: { default: 'T' } }] }],
     })
     const hostile = designed({ logo: PIXEL, texts: { default: texts }, fields })
-    // The markup is identical; the hostile text is only in the text tables.
+    // The markup is identical. The malicious text is only in the text tables.
     expect(renderDesign(hostile, FORGOT).template).toBe(renderDesign(plain, FORGOT).template)
     const tagsOf = (html: string) => html.replace(/<(script|style)[^>]*>.*?<\/\1>/gs, '').match(/<[a-z/!][^\s>]*/gi)
     expect(tagsOf(pageOf(hostile))).toEqual(tagsOf(pageOf(plain)))

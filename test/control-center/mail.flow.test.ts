@@ -122,7 +122,7 @@ describe('handing over', () => {
 let clock = 1_000_000
 const now = () => clock
 
-/** Opens a separate database; `queue` creates a mail queue on it. */
+/** Opens a separate database. `queue` creates a mail queue in it. */
 async function database(properties: Record<string, string> = {}) {
   const home = mkdtempSync(join(tmpdir(), 'mail-test-'))
   const db = await openCenterDatabase({ ...settingsOf(properties), home })
@@ -309,7 +309,7 @@ describe('the queue', () => {
     const first = await startTestCenter(properties, { home })
     await first.parts.mail.send(LETTER)
     await first.stop()
-    // Make the mail due now.
+    // Makes the mail due now.
     const db = await openCenterDatabase({ ...settingsOf({}), home })
     expect((await db.updateTable('mails').set({ next_at: 0 }).executeTakeFirst()).numUpdatedRows).toBe(1n)
     await db.destroy()

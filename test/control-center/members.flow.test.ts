@@ -141,7 +141,7 @@ describe('invitations', () => {
     const token = tokenOf(await invite('has@example.org'))
     expect((await postInvitation({ token })).text).toContain('This address already has an account.')
     expect((await postInvitation({ token, as: 'existing', password: 'wrong' })).status).toBe(401)
-    // The password can't be bypassed: an existing account is not created again.
+    // The form for new accounts can't be used to bypass an existing account's password.
     expect((await postInvitation({ token, as: 'new', password: 'another long password' })).status).toBe(422)
     expect((await postInvitation({ token, as: 'existing', password: CENTER_PASSWORD })).status).toBe(303)
 

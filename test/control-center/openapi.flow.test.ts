@@ -34,7 +34,7 @@ function routesOf(layers: readonly Layer[]): Route[] {
     .filter(({ method }) => method !== 'HEAD')
 }
 
-/** Fills in the route's parameters. */
+/** Fills in the parameters of the route's path. */
 function addressOf(path: string): string {
   return path.replace(':organisation', 'acme').replaceAll(/:\w+/g, 'some-name')
 }
@@ -46,7 +46,7 @@ function askAs(token: string | null, { method, path }: Route) {
 
 const written = ({ method, path }: Route) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`
 
-/** Results of `check` for each route except the description, which is public. */
+/** Calls `check` for each route, except for the API description, which is public. @returns the results by route */
 async function each<T>(routes: readonly Route[], check: (route: Route) => Promise<T>): Promise<Record<string, T>> {
   const answers: Record<string, T> = {}
   for (const route of routes) {
@@ -55,7 +55,7 @@ async function each<T>(routes: readonly Route[], check: (route: Route) => Promis
   return answers
 }
 
-/** Routes with a status other than `expected`. */
+/** @returns routes that responded with a status other than `expected` */
 function others(answers: Record<string, number>, ...expected: readonly number[]) {
   return Object.entries(answers).filter(([, status]) => !expected.includes(status))
 }
@@ -136,7 +136,7 @@ test('every page of an organisation redirects visitors without a session to the 
   const anonymous = await each(pagesOfOrganisations(), async ({ method, path }) => {
     return (await ask(`${center.url}${addressOf(path)}`, { method, headers: NAVIGATION })).status
   })
-  // Background requests of an open page, and frames, are refused instead of redirected.
+  // Requests by scripts of an open page, and requests for frames, are rejected instead of redirected.
   expect(others(anonymous, 302, 401, 403)).toEqual([])
 })
 

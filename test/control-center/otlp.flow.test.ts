@@ -153,7 +153,7 @@ test('otlp: partially received bodies count only for their own environment, unti
     await Promise.all(held.map(({ begun }) => begun))
     const statusWhenFull = async () => {
       const { status } = await send(own)
-      // These few bytes may have caused the rejection of a pending body: start another one to fill the room.
+      // Accepting these few bytes may have displaced one of the pending bodies, so start another one.
       if (status !== 429) held.push(much())
       return status
     }
@@ -166,7 +166,7 @@ test('otlp: partially received bodies count only for their own environment, unti
   }
 })
 
-/** Starts a body of the maximum size, but sends only `bytes` of it. `begun` resolves once they are sent. */
+/** Starts sending a body of the maximum size, but sends only `bytes` of it. `begun` resolves when these are sent. */
 function slowly(by: string, bytes = 1) {
   const sent = request(`${center.url}/otlp/v1/logs`, {
     method: 'POST',

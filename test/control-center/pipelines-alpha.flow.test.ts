@@ -14,7 +14,7 @@ import { bundleOf } from '../support/zip.ts'
 
 const runsOf = (pipeline: string) => `organisations/acme/pipelines/${pipeline}/runs`
 
-/** Two control centers on one database; each executes the runs that were started on it. */
+/** Two control centers share a database. Either can start a run, but only one run is active at a time. */
 describe.skipIf(postgresPath === undefined)('pipeline runs of two control centers on one PostgreSQL', () => {
   const folder = temporaryFolder()
   let server: TestServer
@@ -36,7 +36,7 @@ describe.skipIf(postgresPath === undefined)('pipeline runs of two control center
     for (const name of ['one', 'two', 'three']) {
       await makeTestPipeline(first, { name, package: 'shop', host: 'registry.example.org', baseImage: 'scratch' })
     }
-    // The second one starts while the first one executes a run.
+    // The second control center starts while the first one executes a run.
     await start(first, 'one')
     second = await startTestCenter(properties)
   }, SERVER_START)
@@ -58,7 +58,7 @@ describe.skipIf(postgresPath === undefined)('pipeline runs of two control center
   const logOf = async (center: TestCenter, pipeline: string) =>
     (await center.api('GET', `${runsOf(pipeline)}/1/log`)).text
 
-  /** Streams the log from its start. */
+  /** Streams the log from its beginning. */
   async function follow(center: TestCenter, pipeline: string) {
     const answer = await fetch(`${center.url}/api/${runsOf(pipeline)}/1/log`, {
       headers: { authorization: `Bearer ${await center.tokenOf('viewer')}`, accept: 'text/event-stream' },

@@ -18,7 +18,7 @@ function builderIn(folder: string, script: string): string {
   return file
 }
 
-/** Control center data with the package `shop` and the pipeline `image`. Tests copy it: each upload takes a process. */
+/** Data with the package `shop` and the pipeline `image`. Tests copy it, because an upload starts a process. */
 const prepared = temporaryFolder()
 beforeAll(async () => {
   const center = await startTestCenter({}, { home: prepared.path })

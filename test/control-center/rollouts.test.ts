@@ -24,7 +24,7 @@ let organisation: string
 let desiredStates: DesiredStates
 let rollouts: Rollouts
 let places: { id: string; name: string }[]
-/** Node reports by environment id. */
+/** The reports of nodes, by environment id. */
 let said: Map<string, NodeReport[]>
 const clock = { time: 1_000_000 }
 beforeAll(async () => {
@@ -164,7 +164,7 @@ test('rollouts: a Satellite that does not finish in time fails with its last rea
   clock.time += 60_000
   await look()
   expect(await states(rollout)).toBe('running running waiting waiting')
-  // A newly started runner doesn't count the time before its start.
+  // A new runner doesn't count time that passed before it started.
   const runner = createRolloutRunner(
     {
       rollouts,

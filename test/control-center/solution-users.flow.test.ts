@@ -202,7 +202,7 @@ describe('requests of Satellites', () => {
     expect(await refresh()).toMatchObject({ outcome: 'accepted', permissions: ['Users'] })
     await center.api('PATCH', `${USERS}/${uid}`, { permissions: ['Orders'] })
     expect(await refresh()).toMatchObject({ permissions: ['Orders'] })
-    // `since` is older than the current password.
+    // The session began before the password was last changed.
     expect(await refresh(1)).toEqual(refused)
     await center.api('PATCH', `${USERS}/${uid}`, { enabled: false })
     expect(await refresh()).toEqual(refused)
@@ -236,7 +236,7 @@ describe('requests of Satellites', () => {
       expect((await guess('anna', '198.51.100.7', PASSWORD)).body).toMatchObject({ outcome: 'accepted' })
       // Failures that one Satellite reports for an account and network don't throttle users of another Satellite.
       expect((await guess('anna', '192.0.2.4', PASSWORD, second.token)).body).toMatchObject({ outcome: 'accepted' })
-      // The Satellite could make up addresses, so all of them together have a separate limit.
+      // A Satellite could invent addresses, so there is another limit for all addresses together.
       let status = 200
       for (let at = 0; status === 200 && at < 200; at++) {
         status = (await asked('crm/refresh', { uid: `nobody-${at}`, since: 0 }, token, strict)).status

@@ -38,7 +38,7 @@ test('an environment that sends little does not wait for all requests of one tha
   const reads = [1, 2, 3].map((number) => reader?.read(THIEF, large).then(() => order.push(`much ${number}`)))
   reads.push(reader.read(OTHERS, logs('east', 1, 'hello')).then(() => order.push('little')))
   await Promise.all(reads)
-  // At most one large body finishes first: the one in progress.
+  // At most one large body finishes before it: the one that was already in progress.
   expect(order.indexOf('little')).toBeLessThanOrEqual(1)
 })
 

@@ -28,7 +28,7 @@ test('fair queue: the organisation that used the least time is next, and within 
   add('other', 'other', 'two')
   const next = () => queue.next()?.name
   expect([next(), next(), next(), next(), next()]).toEqual(['other', 'quiet', 'loud 1', 'loud 2', undefined])
-  // Past usage decays over time.
+  // Past usage counts less as time passes.
   now += 3_600_000
   add('loud 3', 'loud', 'one')
   add('other 2', 'other', 'two')

@@ -15,7 +15,7 @@ test('telemetry: a thread that cannot start fails one caller, and the next calle
   const first = (await driver.acquireConnection()) as DatabaseConnection & { readonly worker: Worker }
   await driver.releaseConnection(first)
   await first.worker.terminate()
-  // A function can't be cloned, so `new Worker` throws, like on a system that can't start more threads.
+  // A function can't be cloned, so `new Worker` throws, as it does on a system that can't start more threads.
   Object.assign(data, { further: () => {} })
   await expect(driver.acquireConnection()).rejects.toThrow('could not be cloned')
   Object.assign(data, { further: null })

@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, (file: string, target: string) => boolean> = {
 }
 
 /**
- * The folders of each, in order: a folder imports only from those before it, types included. Files directly in `base`,
+ * The subfolders, in order: a subfolder may import only from those before it, types included. Files directly in `base`,
  * `host` and `control-center` come last.
  */
 const ORDER: Record<string, readonly string[]> = {
@@ -165,7 +165,7 @@ test('base and host import nothing from runtime/sandbox, except types for guest 
   expect(host).toEqual([])
 })
 
-/** The file's position in the order of `top`; files outside the folders come last. */
+/** @returns the position of the file's folder in the order for `top`; infinity for files directly in `top` */
 function placeOf(top: string, file: string): number {
   const [, folder = '', ...below] = file.split('/')
   return below.length === 0 ? Number.POSITIVE_INFINITY : (ORDER[top] ?? []).indexOf(folder)

@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const WAYS = { BY_PASSWORD, BY_LOGIN_TOKEN, BY_LOGIN_FORM, REMEMBERED, BY_PROVIDER, BY_ADMIN_PAGE, BY_CENTER_PAGE }
 const STEPS = ['ownPage', 'throttle', 'source', 'accept', 'audit', 'redirect'] as const
 
-/** Why a file without a row starts sessions. */
+/** Other files that start sessions, with the reason why they have no row. */
 const OTHER_STARTS: Readonly<Record<string, string>> = {
   'control-center/access/page-sessions.ts': 'the sessions of the control center, which its pages start',
   'control-center/accounts/invitation-pages.ts':

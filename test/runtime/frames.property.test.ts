@@ -11,10 +11,10 @@ const Text = fc.oneof(
   fc.constantFrom('', '\0', '\ufeff', '\ud800', '\udc00\ud800', '😀', '\r\n'),
   fc.integer({ min: 0, max: 70_000 }).map((length) => 'é'.repeat(length)),
 )
-/** The text after a round trip through UTF-8: an unpaired surrogate is not a character. */
+/** The text after a round trip through UTF-8, which replaces unpaired surrogates. */
 const sent = (text: string) => text.toWellFormed()
 
-/** The bytes in chunks that end at these fractions, including empty chunks. */
+/** Splits the bytes into chunks that end at these fractions. Some chunks may be empty. */
 function split(bytes: Buffer, shares: readonly number[]): Buffer[] {
   const ends = [...shares.map((share) => Math.floor(share * bytes.length)).sort((a, b) => a - b), bytes.length]
   return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end))

@@ -3,18 +3,18 @@ import { afterEach, expect, test } from 'vitest'
 import { createScriptLab, type ScriptLab } from '../support/solutions.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// What a solution's misbehaviour costs it: its processes, and after the third it is paused.
+// A misbehaving solution loses its processes. After the third, it is paused.
 
 let lab: ScriptLab
 afterEach(() => lab.stop())
 
 const HEALTHY = "function onSolutionOpen() { security.login('n', 'n', ['Users']) }"
-/** No timeout inside the process can interrupt it. */
+/** A loop in native code, which no time-out inside the process can interrupt. */
 const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
 
 /**
- * The results of sequential calls. Calls of suspects that waited too long, which happens on a busy machine, are refused
- * and repeated; a pause is not waited for.
+ * Runs calls sequentially and returns their error codes. On a busy machine, a call to a suspect solution may be
+ * rejected because it waited too long. Such a call is repeated; one that is rejected by a pause is not.
  */
 async function codesOf(script: string, calls: number): Promise<(string | undefined)[]> {
   const codes: (string | undefined)[] = []
@@ -25,7 +25,7 @@ async function codesOf(script: string, calls: number): Promise<(string | undefin
   return codes
 }
 
-/** The processes of the lab's nth solution. */
+/** The ids of the processes that serve the lab's nth solution. */
 function processesOf(solution: number): number[] {
   const all = lab.supervisor.processes().filter(({ key }) => key?.endsWith(`sha-${solution}`))
   return all.map(({ pid }) => pid)
@@ -52,7 +52,7 @@ test('calls that only wait too long neither end the process nor pause the soluti
 })
 
 /**
- * The lab's nth solution, called once before its top-level code becomes endless. From then on no context can be
+ * Calls the lab's nth solution once. From the time `from`, its top-level code never ends, so no further context can be
  * created.
  */
 async function calledBefore(
@@ -63,7 +63,7 @@ async function calledBefore(
   const script = `if (Date.now() >= ${from}) ${NATIVE_LOOP}
     function onSolutionOpen(arg, { waits }) { while (waits && Date.now() < ${from}); }`
   const [code] = await codesOf(script, 1)
-  // It was too late, on a busy machine.
+  // On a busy machine, the call may end too late. Try again with more time.
   return code === undefined && Date.now() < from - 1000
     ? { script, from, solution }
     : calledBefore(patience * 2, solution + 1)
@@ -77,7 +77,7 @@ test('a process that hangs while it creates the context for the next call is ter
   expect((await lab.run({ script, queryParams: { waits: 'yes' } })).failure).toBeNull()
   expect(processesOf(solution)).toHaveLength(1)
   await waitUntil(() => expect(processesOf(solution)).toEqual([]), { interval: 20 })
-  // Two more are enough, so that was the first one.
+  // Two more kills are enough to pause the solution, so this one counted.
   expect(await codesOf(script, 3)).toEqual(['script_timeout', 'script_timeout', 'sandbox_busy'])
 })
 

@@ -6,7 +6,7 @@ import type { LimitedGroup } from '../../runtime/memory-cgroup.ts'
 
 const MEGABYTE = 1024 ** 2
 
-/** Sizes by process id, in MB. The host has 100 private and 40 shared with all others. */
+/** `sizes` are in MB, by process id. The host has 100 MB of private memory and shares 40 MB with all others. */
 function boundOf({
   configured = 1000,
   groups = [],
@@ -39,7 +39,7 @@ function boundOf({
 
 test('memory bound: host, sandbox processes and all other children, with shared memory counted once', () => {
   const { measure } = boundOf({ sizes: { 1: 50, 2: 7, 3: 20 } })
-  // Process 1 is a child that the pool knows, 2 belongs to a database, 3 was not reported by the system.
+  // Process 1 is in the pool, process 2 belongs to a database, and the system did not report process 3.
   expect(measure([1, 3])).toEqual([1000, 1000, Number.NaN, 100 + 50 + 7 + 20 + 40])
 })
 
@@ -56,7 +56,7 @@ test('memory bound: a sixteenth of a control group’s limit is kept free, at le
 
 test('memory bound: if the control group counts more than the processes, its number is used', () => {
   expect(boundOf({ groups: [{ limit: 800, used: 500 }] }).measure([])).toEqual([750, 1000, 800, 500])
-  // 120 MB of it belong to the killed process, and a starting one will grow by 14.
+  // 120 MB of that belong to the killed process, and the starting process is expected to grow by 14 MB.
   const { measure } = boundOf({ groups: [{ limit: 800, used: 500 }], sizes: { 1: 10, 2: 120 } })
   expect(measure([], [1], [2])[3]).toBe(500 + 14 - 120)
 })
@@ -66,7 +66,7 @@ test('memory bound: other processes in a parent group reduce what is left for th
     { limit: 800, used: 300 },
     { limit: 1600, used: 1450 },
   ]
-  // The parent leaves 1500 - 1450 = 50 MB, so of the effective 750 MB 700 are used.
+  // The parent group has 1500 - 1450 = 50 MB left, so 700 of the effective 750 MB are in use.
   expect(boundOf({ groups }).measure([])).toEqual([750, 1000, 800, 700])
 })
 
@@ -85,7 +85,7 @@ test('memory bound: the system reports all children of this process', async () =
   const child = spawn('sleep', ['60'])
   await once(child, 'spawn')
   try {
-    // The test runner's workers may be threads, whose children are not listed for the main thread.
+    // If the test runner's workers are threads, the main thread's list does not contain their children.
     if (ownChildren().length > 0) expect(ownChildren()).toContain(child.pid)
   } finally {
     child.kill('SIGKILL')

@@ -18,7 +18,7 @@ function write(files: Record<string, string | number>): void {
   }
 }
 
-/** @param mount the mounted folder of the hierarchy, and where it is mounted */
+/** Writes the files of cgroup version 2. @param mount the root of the mount in the hierarchy, and the mount point */
 function version2(path: string, mount: { root: string; point: string } = { root: '/', point: '/sys/fs/cgroup' }): void {
   write({
     'proc/self/cgroup': `0::${path}`,
@@ -33,7 +33,7 @@ test('memory groups: version 2, in a container that sees only its own group', ()
     'sys/fs/cgroup/memory.current': 900,
     'sys/fs/cgroup/memory.stat': 'anon 500\ninactive_file 100\nactive_file 80\nfile_mapped 60\nslab 1',
   })
-  // Less the inactive cache, and less active cache that no process has mapped.
+  // Minus inactive page cache, and minus active page cache that no process has mapped.
   expect(createCgroupMemory(root)()).toEqual([{ limit: 1000, used: 900 - 100 - 20 }])
 })
 

@@ -5,7 +5,7 @@ import { createScriptLab } from '../support/solutions.ts'
 
 const probe = createProbe()
 
-/** A second probe: below `plugins`, with another name, and with a request that fails. */
+/** A second probe, as `plugins.NAME`, whose request fails. */
 function under(name: string, answer: () => never): Plugin {
   const requests = { ask: { check: (args: unknown) => args, changes: false, answer } }
   return { ...probe, name, under: 'plugins', requests }

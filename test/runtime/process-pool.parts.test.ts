@@ -8,7 +8,7 @@ import { waitUntil } from '../support/wait-until.ts'
 import waits from '../support/waits/host.ts'
 
 const MEGABYTE = 1024 ** 2
-/** Room for two or three processes that serve a solution plus the spare one, but not for four. */
+/** Enough for the spare process and two or three that serve solutions, but not for four. */
 const ROOM = 90 * MEGABYTE
 
 let lab: ScriptLab
@@ -16,13 +16,14 @@ afterEach(() => lab.stop())
 
 const SOLUTIONS = ['a', 'b', 'c', 'd']
 
-/** The solutions that processes serve; the lab numbers them in order of appearance. */
+/** The names of the solutions that processes serve. The lab numbers solutions in the order in which they are used. */
 function serving(): readonly (string | undefined)[] {
   return lab.supervisor.processes().map(({ key }) => SOLUTIONS[Number(key?.split('sha-')[1])])
 }
 
 /**
- * Counts only the private memory of sandbox processes: the rest of this process and its children differs between tests.
+ * Counts only the private memory of sandbox processes. What this process and its other children use differs between
+ * tests.
  */
 const ownOf = (pid: number) => (pid === process.pid ? 0 : memoryOf(pid).own)
 const memoryInUse = () => lab.supervisor.processes().reduce((sum, { pid }) => sum + ownOf(pid), 0)
@@ -33,7 +34,7 @@ function createTightLab(plugins: readonly Plugin[] = []): ScriptLab {
   return createScriptLab({ memory: { minimum: 0, maximum: ROOM }, bound, plugins })
 }
 
-/** The spare has reached its size, and processes that had to make room for it have ended. */
+/** Waits until the spare process has reached its size, and so processes that had to make room for it have ended. */
 async function untilSpareIsReady(): Promise<void> {
   await until(() =>
     lab.supervisor.processes().some(({ pid, key }) => key === null && memoryOf(pid).own > 10 * MEGABYTE),
@@ -90,8 +91,7 @@ const QUICK = "function onSolutionOpen() { security.login('q', 'u', ['x']) }"
 const NO_FILES = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
 
 /**
- * A host with as much memory in use as the test sets: `used` of 1000 MB, of which 969 may be used before processes are
- * ended.
+ * A host whose memory in use is set by the test: `used`, of 1000 MB. Above 969 MB, the host starts to end processes.
  */
 function labOf() {
   const memory = { used: 0, heapFull: false }
@@ -141,7 +141,7 @@ test('above the maximum the largest process is terminated: its call may be repea
   await until(() => busiest().some(({ pid }) => memoryOf(pid).own > 50 * MEGABYTE))
   const [first] = busiest().sort((one, other) => memoryOf(other.pid).own - memoryOf(one.pid).own)
   const largest = first?.pid as number
-  // It falls with the end of the process, not when the test looks, or the next one is terminated too.
+  // Memory use must fall as soon as the process ends, or the host terminates the next process too.
   Object.defineProperty(memory, 'used', { get: () => (memoryOf(largest).own === 0 ? 100 : 1001) })
   expect((await large).failure).toMatchObject({
     code: 'sandbox_busy',
@@ -158,7 +158,7 @@ test('calls that changed something are refused for now if their process is termi
   }`
   const calls = [lab.run({ script }), lab.run({ script })]
   await until(() => busiest().some(({ calls }) => calls === 2))
-  // Both got their first answer.
+  // By then, both calls have received their first response.
   await new Promise((resolve) => setTimeout(resolve, 300))
   memory.used = 1001
   const ended = (await Promise.all(calls)).map(({ failure }) => failure?.code)

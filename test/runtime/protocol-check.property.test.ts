@@ -5,8 +5,8 @@ import { FAILURES } from '../../runtime/outcome.ts'
 import { checkFromSandbox } from '../../runtime/protocol-check.ts'
 import { propertyRuns } from '../support/property-runs.ts'
 
-// Compares with a second, slow and simple implementation of the protocol (`isMessage`): messages that it accepts are
-// accepted unchanged, anything else is refused, whatever a hostile process sends.
+// Compares with a second, slow and simple implementation of the check (`isMessage`). Messages that it accepts must be
+// accepted unchanged, and anything else that a malicious process sends must be rejected.
 
 const SEED = 20_260_101
 
@@ -36,7 +36,7 @@ const isRecord =
   (check: Check): Check =>
   (value) =>
     isObject(value) && Object.values(value).every(check)
-/** An object with exactly these keys; those that end in "?" may be absent. */
+/** Accepts an object with exactly these keys. Those that end in "?" may be absent. */
 function isShape(shape: Readonly<Record<string, Check>>): Check {
   const checks = new Map(Object.entries(shape).map(([key, check]) => [key.replace('?', ''), check]))
   const needed = Object.keys(shape).filter((key) => !key.endsWith('?'))
@@ -238,7 +238,7 @@ test('protocol: every message is accepted as it is', () => {
 
 // --- hostile changes -----------------------------------------------------------------------------------------------------
 
-/** What can replace a value, as JSON. */
+/** The values that `change` puts in place of others, as JSON. */
 const HOSTILE = [
   ...[
     'null',
@@ -277,13 +277,13 @@ const Change = fc.record<Change>({
   what: fc.nat(),
 })
 
-/** Every object and list in a message, starting with the message. */
+/** The message and every object and array in it. */
 function containers(value: unknown): (Record<string, unknown> | unknown[])[] {
   if (typeof value !== 'object' || value === null) return []
   return [value as Record<string, unknown>, ...Object.values(value).flatMap(containers)]
 }
 
-/** Changes a place in the message. `raw` marks texts that only become JSON at the end, such as 1e999. */
+/** Changes one place in the message. `raw` is for JSON that JSON.stringify can't produce, such as 1e999. */
 function change(message: unknown, { how, where, what }: Change, raw: (text: string) => string): void {
   const places = containers(message)
   const place = places[where % places.length] as Record<string, unknown>
@@ -299,7 +299,7 @@ function change(message: unknown, { how, where, what }: Change, raw: (text: stri
   else delete place[key]
 }
 
-/** The text of a message after changes. */
+/** @returns the message as text, with these changes */
 function changedText(message: unknown, changes: readonly Change[]): string {
   const copy = JSON.parse(JSON.stringify({ message })) as { message: unknown }
   const raws: string[] = []
@@ -386,7 +386,7 @@ const SAMPLES: readonly Record<string, unknown>[] = [
   { kind: 'checked', checked: CHECKED },
 ]
 
-/** The paths of all places in a value. */
+/** The paths to a value and to everything in it. */
 function paths(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [path]
   return [path, ...Object.entries(value).flatMap(([key, one]) => paths(one, [...path, key]))]
@@ -399,7 +399,7 @@ function withAt(value: unknown, path: readonly string[], edit: (place: never, ke
   return JSON.stringify(copy)
 }
 
-/** Any value is allowed below these. */
+/** Any value is allowed below these keys. */
 const isFree = (path: readonly string[]) => path.some((key) => ['args', 'template', 'i18n', 'forms'].includes(key))
 
 test.each(SAMPLES)('protocol: $kind is accepted, and refused with an extra key in any of its objects', (sample) => {

@@ -166,7 +166,7 @@ test('with keepsCheckReady a process waits for the next upload after each check'
       return lab.solution({ manifest: manifestOf({}) }).loadable.solution()
     }, [])
   expect((await check()).faults).toEqual([])
-  // There is no room for more than one spare, so a second process without a key is the one that is ready.
+  // There is room for only one spare process, so if there is a second process without a key, that one is ready.
   const waiting = () => lab.supervisor.processes().map(({ pid }) => pid)
   await untilSo(() => waiting().length >= 2 && !waiting().includes(used[0] as number))
   const ready = waiting().at(-1)
@@ -181,8 +181,8 @@ test('with keepsCheckReady a process waits for the next upload after each check'
 })
 
 /**
- * Niceness of the process' session; null if the kernel does not group processes by session. A process outside any group
- * (the file is empty then) has the same weight as one in a group with niceness 0.
+ * @returns the niceness of the process's session; null if the kernel does not group processes by session. For a process
+ * outside any group, the file is empty. It has the same weight as one in a group with niceness 0.
  */
 function niceness(pid: number): string | null {
   const file = `/proc/${pid}/autogroup`

@@ -8,8 +8,8 @@ import type { SandboxClient } from '../../runtime/sandbox-client.ts'
 import type { SandboxProcess } from '../../runtime/sandbox-process.ts'
 import { createWorker } from '../../runtime/worker.ts'
 
-// What a compromised sandbox process can do to the host with the messages it sends. The process is simulated: it sends
-// whatever the test wants, and it never exits when killed, since the host must not wait for that.
+// Tests what a compromised sandbox process can do to the host with the messages that it sends. The process is
+// simulated. It never exits when killed, since the host must not wait for that.
 
 const limits = createLimits({ CALL_REQUESTS: 20, LOG_LINES: 5 })
 const CALL: SandboxCall = { unit: 'main', entry: 'click', args: [], state: {}, timeLimit: 'CALL_TIME' }
@@ -22,7 +22,7 @@ function playedProcess() {
   const sent: ToSandbox[] = []
   let isOver = false
   const process: SandboxProcess = {
-    // Not a real process: its memory and its CPU time are 0.
+    // No process has this id, so its memory and CPU time are 0.
     pid: 2 ** 31,
     ready: Promise.resolve(),
     send: (message) => void sent.push(message),
@@ -41,7 +41,7 @@ function playedProcess() {
   return { process, sent, say: (message: FromSandbox) => process.onMessage?.(message) }
 }
 
-/** A call of a login, for which the process has sent nothing yet. */
+/** Starts the call for a login. The process has not sent anything yet. */
 function login() {
   const played = playedProcess()
   const logged: string[] = []
@@ -90,7 +90,7 @@ function pendingCall(id: number, logged: string[], asked: string[], settle: Pend
   }
 }
 
-/** A call of an open client, for which the process has sent nothing yet. */
+/** Starts a call in an open client. The process has not sent anything yet. */
 async function clientCall() {
   const played = playedProcess()
   const logged: string[] = []

@@ -3,10 +3,7 @@ import { readBrowserFrame } from '../../host/web/frames.ts'
 import { checkManifest } from '../../runtime/bundle/manifest.ts'
 import { z } from '../../runtime/zod.ts'
 
-/**
- * Values that JSON from outside may contain: objects that operators cannot compare, since their `valueOf` is not a
- * function.
- */
+/** Comparison operators throw for this object, since its `valueOf` is not a function. Outside JSON may contain one. */
 const UNCOMPARABLE = { toString: 1, valueOf: 1 }
 const VALUES = [
   { length: UNCOMPARABLE },

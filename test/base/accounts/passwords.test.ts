@@ -28,8 +28,8 @@ test('passwords: every character of a long password counts', async () => {
 test('passwords: verifying without a hash returns false after the same work', async () => {
   const passwords = await createPasswords()
   const made = await passwords.hash('correct horse')
-  // CPU time of this process, since wall time depends on what else the machine does. The least of several,
-  // since other work of this process can only add to one.
+  // Measures the CPU time of this process, since wall time depends on what else the machine does.
+  // Tests use the minimum of several, since other work in this process can only add to a measurement.
   async function workOf(passwordHash: string | null): Promise<number> {
     const before = process.cpuUsage()
     expect(await passwords.verify(passwordHash, 'another one')).toBe(false)

@@ -25,7 +25,7 @@ async function* failingPieces(): AsyncGenerator<Buffer> {
   throw new Error('the disk is gone')
 }
 
-/** A backup with these parts; none of them is required by a restore. */
+/** Writes a backup with these parts, none of which is required for a restore. */
 function write(file: string, parts: Record<string, string>, schema = SCHEMA_VERSIONS.at(-1) as string) {
   return writeArchive(file, async (writer) => {
     for (const [name, text] of Object.entries(parts)) await writer.add(name, pieces(text))
@@ -87,7 +87,7 @@ test('archive: a truncated file, or one with any changed byte of content, is ref
   }
   for (let length = 0; length < whole.length; length += 37)
     await expect(readAll(whole.subarray(0, length))).rejects.toMatchObject(INVALID)
-  // Only metadata such as times can change without being detected.
+  // Only a change in metadata, such as times, may go undetected.
   for (let at = 0; at < whole.length; at += 7) {
     const changed = Buffer.from(whole)
     changed[at] = (changed[at] as number) ^ 0x41

@@ -8,7 +8,7 @@ import { openDatabase } from '../../../base/database/open.ts'
 import { readSettings } from '../../../host/config/settings.ts'
 import { temporaryFolder } from '../../support/cli.ts'
 
-/** A PLATFORM_HOME with folders, and links that lead into and out of them. */
+/** A PLATFORM_HOME with folders, and with symbolic links into and out of them. */
 function homeWithFolders() {
   const folder = temporaryFolder()
   const at = (...names: string[]) => join(folder.path, ...names)

@@ -9,7 +9,7 @@ function versionOf(files: Record<string, string | Uint8Array>, manifest: Record<
   }
 }
 
-/** Long enough that a busy machine does not change the result. */
+/** Time limits in ms, long enough that a busy machine does not change the result. */
 const ENDLESS = { one: 60_000, all: 60_000 }
 
 const filesOf = async (from: Record<string, string | Uint8Array>, to: Record<string, string | Uint8Array>) =>

@@ -12,7 +12,7 @@ const SECRETS = Object.entries(PROPERTIES as Record<string, Property>).flatMap((
   secret ? [name] : [],
 )
 
-/** The line for the operator; null: the settings were read. */
+/** @returns the line of the error message about this setting; null if the settings were read */
 function faultOf(name: string, file: string): string | null {
   try {
     readSettings({ [`${name}_FILE`]: file })

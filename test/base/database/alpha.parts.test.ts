@@ -38,7 +38,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     const attempt = { source: 'users', username: 'guessed', address: '192.0.2.1' }
     const other = createThrottle(place.db, createLimits(), true)
     let isFirst = true
-    // The other host counts between the first statement of this one, which finds no row, and the next.
+    // The other host counts after this host's first statement, which finds no row, and before its next one.
     const db = place.db.withPlugin({
       transformQuery: ({ node }) => node,
       async transformResult({ result }) {
@@ -102,7 +102,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await expect(open('verify')).rejects.toMatchObject({
       message: expect.stringMatching(/certificate is not trusted/),
     })
-    // Restores the server for the next test file of this worker.
+    // Restores the server's settings for the next test file in this worker.
     appendFileSync(join(folder, 'postgresql.conf'), 'ssl = off\n')
     await sql`select pg_reload_conf()`.execute(place.db)
   })

@@ -41,7 +41,7 @@ export function databaseSettings(
   }
 }
 
-/** A separate pool for the place's database. The caller destroys it. */
+/** Opens a separate pool for the place's database. The caller must destroy it. */
 export async function connectTo(kind: ServerKind, { settings }: TestPlace, pool: PoolOptions): Promise<HostDatabase> {
   const server = serverFor(settings, kind.name)
   const dialect = await kind.createDialect(server, settings.database.name, pool)
@@ -213,7 +213,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
   })
 
   test(`${kind}: uncommitted changes are invisible to others`, async () => {
-    // The embedded kind has one connection: its readers wait.
+    // The embedded kind has only one connection, so its readers wait.
     if (place.server === null) return
     await place.db.transaction().execute(async (transaction) => {
       await insertOnce(transaction, 'platform', { key: 'hidden', value: '' })
@@ -382,7 +382,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     })
   })
 
-  // Waits for the time-out of the pool, in real time.
+  // Waits for the pool's time-out in real time.
   testAtFullScale(`${kind}: nobody waits longer than 5 s for a connection`, async () => {
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     const holding = Array.from({ length: 10 }, () => place.db.transaction().execute(() => held))
@@ -418,12 +418,12 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
   })
 }
 
-/** A statement that takes a minute. */
+/** Runs a statement that takes a minute. */
 function sleep(kind: ServerKindName, db: HostDatabase): Promise<unknown> {
   return (kind === 'alpha' ? sql`select pg_sleep(60)` : sql`select sleep(60)`).execute(db)
 }
 
-/** A connection that broke unnoticed may fail once. */
+/** Retries, since a query on a connection that broke unnoticed fails. */
 async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 0; attempt < 12; attempt++) {
     try {

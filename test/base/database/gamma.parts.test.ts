@@ -111,7 +111,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     SERVER_START,
   )
 
-  /** In the folder of the server, because its account can read nothing else. */
+  /** Creates the files in the server's folder, because the server's account can't read any other. */
   async function certificate(): Promise<{ readonly key: string; readonly certificate: string }> {
     const { rows } = await sql<{ folder: string }>`select @@datadir as folder`.execute(place.db)
     const folder = rows[0]?.folder ?? ''

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { expect, onTestFinished, test } from 'vitest'
 import { boundConnections, descriptorLimit, mostConnections } from '../../../base/http/bound-connections.ts'
 
-// Real connections from several addresses of loopback.
+// Uses real connections from several loopback addresses.
 
 const NEIGHBOUR = '127.0.0.2'
 const ATTACKER = '127.0.0.3'
@@ -17,7 +17,7 @@ async function startServer(most: number, trustedProxies: readonly string[] = [])
   return server
 }
 
-/** A connection, and whether the server still has it. */
+/** Opens a connection. `isOpen` says whether the server has not closed it. */
 async function open(server: Server, localAddress: string) {
   const { port } = server.address() as AddressInfo
   const socket: Socket = connect({ port, host: '127.0.0.1', localAddress })
@@ -43,7 +43,7 @@ async function openMany(server: Server, address: string, count: number): Promise
 const countOf = (server: Server) => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
 const openOf = (connections: readonly Opened[]) => connections.map(({ isOpen }) => isOpen())
 
-/** Waits until the server has handled a later connection, and so has closed what it will close. */
+/** Waits until exactly the expected connections are open. */
 async function expectOpen(connections: readonly Opened[], expected: readonly boolean[]): Promise<void> {
   await expect.poll(() => openOf(connections)).toEqual(expected)
 }
@@ -75,7 +75,7 @@ test('connections: those of a trusted proxy are never closed for others, and dis
   const held = await openMany(server, ATTACKER, 2)
   const further = await open(server, NEIGHBOUR)
   await expectOpen([...proxied, ...held, further], [true, true, true, false, true])
-  // By now the proxy has three and the other address one, so none is closed.
+  // The proxy now has three connections and the attacker one, so the server closes none and rejects the new one.
   const refused = await open(server, '127.0.0.4')
   await expectOpen([...proxied, further, refused], [true, true, true, false])
 })

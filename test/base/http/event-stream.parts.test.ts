@@ -11,7 +11,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop()
 })
 
-/** Answers every request with a stream. @returns `ask`, which resolves with the head of an answer */
+/** Responds to every request with a stream. @returns `ask`, which sends a request and resolves with its response */
 async function serve(options: Partial<EventStream> = {}) {
   const left = vi.fn()
   const sinks: EventSink[] = []
@@ -27,7 +27,7 @@ async function serve(options: Partial<EventStream> = {}) {
     }),
   )
   app.silent = true
-  // Errors of readers that disconnected; the host's own app does not log them either.
+  // Ignores errors of readers that disconnected; the host's own app does not log them either.
   app.on('error', () => {})
   const server = createServer(app.callback()).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -41,7 +41,7 @@ async function serve(options: Partial<EventStream> = {}) {
   return { ask, left, sink: () => sinks.at(-1) as EventSink }
 }
 
-/** Everything received from now on. */
+/** Collects everything received from now on. */
 function reading(answer: IncomingMessage) {
   const read = { text: '', isOver: false }
   answer.setEncoding('utf8').resume()
@@ -128,7 +128,7 @@ test('events: a reader that does not read is disconnected', async () => {
   const answer = await ask()
   answer.pause()
   const line = { text: 'x'.repeat(100_000) }
-  // The system buffers data in addition to our own limit.
+  // The operating system buffers data in addition to our own limit.
   await waitUntil(
     () => {
       for (let count = 0; count < 10; count++) sink().send(line)

@@ -39,7 +39,7 @@ test('network: all spellings of an address belong to one network, for IPv6 its /
   expect(networkOf('::1')).toBe('0:0:0:0::/64')
 })
 
-/** The address of a request that came from a proxy at 10.0.0.1, which is trusted as is 10.0.0.2. */
+/** @returns the client's address in a request from the proxy at 10.0.0.1. All of 10.0.0.0/24 is trusted. */
 function addressOf(forwardedFor: string | undefined, remoteAddress = '::ffff:10.0.0.1'): string {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
   const request = { socket: { remoteAddress }, headers } as unknown as IncomingMessage

@@ -8,7 +8,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop()
 })
 
-/** A server that answers on demand. */
+/** A server that responds only when the test calls `answer`. */
 async function serve() {
   const open: { readonly path: string; readonly response: ServerResponse }[] = []
   const began: string[] = []
@@ -113,7 +113,7 @@ test('requests that still wait when their connection breaks never start', async 
   await expect.poll(() => open.length).toBe(MOST_OPEN)
   const gone = new Promise((resolve) => open[0]?.response.socket?.once('close', resolve))
   socket.resetAndDestroy()
-  // A paused socket notices this when it is written to.
+  // A paused socket notices the reset only when it is written to.
   answer(MOST_OPEN)
   await gone
   const other = connected()

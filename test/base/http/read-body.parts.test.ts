@@ -19,7 +19,7 @@ const READERS: Record<string, (ctx: Context) => Promise<unknown>> = {
   form: async (ctx) => [...(await readForm(ctx, limits))],
   pairs: (ctx) => readFormPairs(ctx, limits),
   bytes: async (ctx) => (await readBytes(ctx, ['application/zip'], LIMIT)).toString('hex'),
-  // What a request does before its body is read, such as asking the database, may outlast the connection.
+  // Work before the body is read, such as a database query, may take longer than the connection stays open.
   late: async (ctx) => {
     await new Promise((resolve) => ctx.req.once('close', resolve))
     return readJson(ctx, limits)
@@ -65,7 +65,7 @@ afterAll(() => {
 
 const isComplete = (text: string) => text.split('\r\n\r\n')[1]?.endsWith('}') === true
 
-/** Sends these bytes after the head and waits for the answer, without ending the body. */
+/** Sends these bytes after the headers and waits for the response, without ending the body. */
 async function send(
   reader: string,
   headers: string[],
@@ -86,7 +86,7 @@ async function send(
 const sendWhole = (reader: string, body: string | Buffer, headers: string[] = []) =>
   send(reader, [`Content-Length: ${Buffer.byteLength(body)}`, ...headers], body)
 
-/** The errors of JSON parsers quote what they read. */
+/** Must not be in any response: the error messages of JSON parsers quote their input. */
 const secret = 'swordfish'
 
 test.each<[what: string, reader: string, body: string | Buffer, outcome: Outcome]>([

@@ -9,10 +9,10 @@ afterEach(() => {
 })
 
 const MB = 1024 ** 2
-/** The tests check themselves: a check right after another one finds every connection slow. */
+/** Disables the timer. The tests call `look` instead: two calls in a row see every connection as slow. */
 const NEVER = 3_600_000
 
-/** Answers `/size` with that many megabytes. */
+/** Responds to `/N` with N megabytes. */
 async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
   let begun = 0
   const server = createServer((request, response) => {
@@ -20,7 +20,7 @@ async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
     response.end(Buffer.alloc(Number(request.url?.slice(1)) * MB, 'x'))
   })
   const look = boundUnreadAnswers(server, trustedProxies, mostHeld, NEVER)
-  // All addresses of 127.0.0.0/8 are this machine's.
+  // Reachable at all of 127.0.0.0/8, so that clients can use different addresses.
   await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
   stops.push(() => void server.close().closeAllConnections())
   const { port } = server.address() as AddressInfo
@@ -32,7 +32,7 @@ async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
       .on('close', () => {
         state.isOpen = false
       })
-    // A socket that isn't read notices its end only by writing.
+    // A socket that isn't read notices that it was closed only when it writes.
     function isOpen(): boolean {
       socket.write('\r\n')
       return state.isOpen

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { canonicalAddress, isPublicAddress } from '../../../base/outbound/public-address.ts'
 
-/** Addresses as a DNS lookup returns them. */
+/** Addresses in the forms that a DNS lookup can return. */
 const PRIVATE: Record<string, readonly string[]> = {
   'this network and unspecified': ['0.0.0.0', '0.1.2.3', '::', '0:0:0:0:0:0:0:0'],
   loopback: ['127.0.0.1', '127.1.2.3', '127.255.255.255', '::1', '0:0:0:0:0:0:0:1'],

@@ -18,7 +18,7 @@ afterAll(() => folder[Symbol.dispose]())
 const read = (name: string, passphrase = CERTIFICATE_PASS) =>
   readCertificate({ file: join(folder.path, name), passphrase, passphraseFile: null })
 
-/** The message that refuses a file, without its beginning. */
+/** @returns the error message for a file that is rejected, without its common beginning */
 function refusal(name: string, passphrase = CERTIFICATE_PASS): string {
   try {
     read(name, passphrase)
@@ -34,10 +34,10 @@ function refusal(name: string, passphrase = CERTIFICATE_PASS): string {
   throw new Error(`${name} was taken`)
 }
 
-/** The command at the end of a message. */
+/** @returns the command at the end of a message */
 const commandOf = (sentence: string) => sentence.slice(sentence.search(/: (openssl|keytool) /) + 2)
 
-/** Runs the command of the message, which must create a file that TLS can be served with. */
+/** Runs the command in the error message, which must create a file that can be used for TLS. */
 async function convert(name: string): Promise<string> {
   await folder.shell(commandOf(refusal(name)))
   const converted = `${name.replace(/\.[^.]*$/, '')}-new.p12`
@@ -144,7 +144,7 @@ test('certificate: a wrong password, with and without a MAC, and a missing passw
     'CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. ' +
     `To test it: openssl pkcs12 -in ${name} -noout -passin env:CERTIFICATE_PASS`
   expect(refusal('site.p12', 'no such words')).toBe(wrong('site.p12'))
-  // One in 80 decrypts to something that fails later, as ASN.1.
+  // About one wrong password in 80 decrypts without an error, but to invalid ASN.1.
   const others = Array.from({ length: 400 }, (_, number) => refusal('no-mac.p12', `no such words ${number}`))
   expect(new Set(others)).toEqual(new Set([wrong('no-mac.p12')]))
   expect(refusal('site.p12', '')).toBe('has a password, but CERTIFICATE_PASS is empty. Set CERTIFICATE_PASS.')

@@ -10,7 +10,7 @@ import { afterEach, expect, test } from 'vitest'
 import { createSessionWatch } from '../../../base/tls/http2-sessions.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-// Real connections on loopback, without TLS; only the clock is the test's.
+// Uses real connections on loopback, without TLS. The test sets the clock.
 
 const cleanups: (() => void)[] = []
 afterEach(() => {
@@ -39,7 +39,7 @@ async function watched({ ofAddress = 512, trustedProxies = [], ...bounds }: Boun
       stream.resume().on('end', () => stream.destroyed || stream.respond({ ':status': 200 }, { endStream: true }))
     else stream.respond({ ':status': 200 }, { endStream: true })
   })
-  // All addresses of 127.0.0.0/8 are this machine's.
+  // Reachable at all of 127.0.0.0/8, so that clients can use different addresses.
   await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   cleanups.push(() => {
@@ -87,7 +87,7 @@ test('sessions: an idle connection that does not close after GOAWAY is cut off',
   const socket = connectTcp({ port, host: '127.0.0.1', allowHalfOpen: true })
   cleanups.push(() => socket.destroy())
   socket.on('error', () => undefined).resume()
-  // The preface and empty settings, and then nothing.
+  // Sends the preface and empty settings, then nothing more.
   socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
   socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
   await waitUntil(() => expect(sessions).toHaveLength(1))
@@ -122,7 +122,7 @@ test('sessions: unread responses end their connection after 120 s without progre
   const stream = session.request({ ':path': '/large' })
   stream.on('error', () => undefined)
   await new Promise((resolve) => stream.once('response', resolve))
-  // After the ping, everything that fits into the window has been sent.
+  // When the ping is answered, everything that fits into the window has been sent.
   await new Promise<void>((resolve) => session.ping(() => resolve()))
   watch.look()
   clock.time = 120_001
@@ -183,7 +183,7 @@ test('sessions: if all are in use, the address with the most loses its oldest to
   expect(await many[0]?.ended).toBe(11)
   expect([neighbour, ...many.slice(1), further].map((one) => one.isOpen())).toEqual([true, true, true, true])
   await hold([further])
-  // One address has two and the others one each, so addresses can't displace each other in turns.
+  // 127.0.0.3 has two sessions and the others one each. It would only trade places with them, so none is closed.
   expect(await (await open('127.0.0.3')).ended).toBe(11)
   expect(await (await open()).ended).toBe(11)
 })
@@ -211,7 +211,7 @@ async function takeSome(session: ClientHttp2Session, bytes: number) {
   })
   async function settled(): Promise<void> {
     await enough.promise
-    // After the ping, everything that fits into the window has been sent.
+    // When the ping is answered, everything that fits into the window has been sent.
     await new Promise<void>((resolve) => session.ping(() => resolve()))
   }
   await settled()

@@ -66,7 +66,7 @@ async function connect(options: ClientOptions = {}) {
   const send = (frame: unknown) => browser.send(typeof frame === 'string' ? frame : JSON.stringify(frame))
   return {
     connection,
-    /** The host's end. */
+    /** The host's end of the connection. */
     socket,
     browser,
     /** Frames that the host accepted. */
@@ -74,7 +74,7 @@ async function connect(options: ClientOptions = {}) {
     received,
     send,
     raw: (bytes: Uint8Array) => (browser as unknown as { readonly _socket: Socket })._socket.write(bytes),
-    /** Resolves with the number of refused frames when the connection ends. */
+    /** Resolves with the number of rejected frames when the connection ends. */
     over: over.promise,
     ends: () => ends,
     /** The close code that the browser received. */
@@ -151,7 +151,7 @@ test('connection: one refused frame is forgiven every 3 s', async () => {
 test('connection: a long frame counts as several, so megabytes cost as much as hundreds of clicks', async () => {
   const { browser, frames, received, over, closed } = await connect()
   const long = JSON.stringify({ ...EVENT, type: 'onElementDataChange', value: '\u0001'.repeat(100_000) })
-  // 600,108 bytes are 146 units of 4,096, plus one for the frame: two fit into the initial 300, a third does not.
+  // 600,108 bytes are 146 units of 4,096, plus one for the frame: two fit into the initial 300, but the third does not.
   for (let sent = 0; sent < 3; sent++) browser.send(long)
   expect(await closed).toBe(1008)
   expect(await over).toBeGreaterThan(0)

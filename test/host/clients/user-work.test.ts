@@ -8,7 +8,7 @@ const enter = (element: string, value: unknown, form?: string) => done('onElemen
 const words = (events: readonly BrowserEvent[] | undefined) =>
   events?.map(({ type, element, value }) => `${type} ${element} ${JSON.stringify(value)}`)
 
-/** What is repeated if the context ends while `form` is shown. */
+/** Returns the events that are repeated if the context ends while `form` is shown. */
 function again(work: ReturnType<typeof createUserWork>, form = 'main') {
   work.putAside(form)
   return words(work.takeUp()?.events)
@@ -72,7 +72,7 @@ test('user work: only the shown form’s work is repeated, also if one version i
   work.note(enter('name', 'Ada'))
   work.note(enter('name', 'of another form', 'other'))
   work.putAside('main')
-  // Nothing is shown. The user continues in the form that is still in the browser.
+  // The host shows no form. The user continues in the form that is still in the browser.
   work.told({ form: 'main', elements: { name: { value: 'of the next version' } } })
   work.note(enter('name', 'Ada L.'))
   work.putAside(null)

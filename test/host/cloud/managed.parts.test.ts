@@ -89,7 +89,7 @@ test('oauth settings: settings that the operator set override those of the contr
   expect(await settings.inForce('crm')).toEqual({ api: 'Google', clientId: 'of the center' })
 })
 
-/** A Satellite whose uploads run `upload`. */
+/** A Satellite that calls `upload` in place of the real upload. */
 function satelliteOf(center: PlayedCenter, upload: () => Promise<void>) {
   const levels: (string | null)[] = []
   const logged: string[] = []
@@ -118,7 +118,7 @@ test('managed: a failure is shown until a newer state replaces it', async () => 
   const center = await playCenter()
   const solutions = { crm: { sha256: SHA256, version: '1.0.0' } }
   center.says(await center.key.sign(stateOf(1, { solutions })))
-  // The bundle that is served differs from the signed one.
+  // The control center serves a bundle that differs from the signed one.
   const { managed, levels } = satelliteOf(center, async () => {})
   await managed.start()
   try {
@@ -189,7 +189,7 @@ test('taken: the higher number of database and file is used, and each node updat
   const kept = createKeptStates(db, createTakenFile(home))
   expect(await kept.taken(ENVIRONMENT)).toBe(null)
   await kept.putTaken(ENVIRONMENT, { number: 5, hash: 'five' })
-  // As if the database was restored from a backup.
+  // Simulates a database that was restored from an older backup.
   await db.deleteFrom('platform').where('key', 'like', 'cloud_taken%').execute()
   expect(await createKeptStates(db, createTakenFile(home)).taken(ENVIRONMENT)).toEqual({ number: 5, hash: 'five' })
   await kept.putTaken(ENVIRONMENT, { number: 7, hash: 'seven' })

@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** Prints a version for `--version`, as Node.js does. */
+/** Prints a version number for `--version`, as Node.js does. */
 function putNode(version: string, ...path: string[]): string {
   const file = join(folder, ...path)
   mkdirSync(dirname(file), { recursive: true })

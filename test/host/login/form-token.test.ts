@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const SCOPE = { realm: 'crm', secure: false, ownHost: true }
 
-/** A request with these cookies, and the cookies that its response sets. */
+/** A request with this cookie header. `set` returns the cookies that the response sets. */
 function requestWith(cookie: string): { readonly ctx: Context; readonly set: () => readonly string[] } {
   const headers = new Map<string, string[]>()
   const request = { headers: { cookie }, method: 'GET', url: '/', socket: {} } as unknown as IncomingMessage

@@ -31,13 +31,13 @@ const solutions = new Map<string, Added>()
 /** The calls of authenticators, oldest first. */
 const asked: { readonly solution: string; readonly lastLogin: Record<string, unknown> }[] = []
 
-/** An attacker's server that hosts may reach, so the network is not what protects the secrets. */
+/** An attacker's server that hosts may reach, so that blocked connections are not what protects the secrets. */
 const thief = {
   hostPort: '127.0.0.1:3',
   base: 'http://127.0.0.1:3',
-  /** The requests that it received. */
+  /** The requests that the attacker's server received. */
   got: [] as string[],
-  /** Responses wait for it. */
+  /** If set, responses wait for this promise. */
   hold: null as Promise<void> | null,
 }
 
@@ -71,7 +71,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-/** A separate solution with its own played provider, and the operator's secret for the provider's host. */
+/** Adds a solution with its own simulated provider, and with an operator's secret for the provider's host. */
 async function addSolution(
   name: string,
   {
@@ -89,7 +89,7 @@ async function addSolution(
 
 const comeIn = (name: string) => comeTo(host, name, createPerson({}, host.ask))
 
-/** Goes to the provider, which responds immediately. @returns where it redirects the browser */
+/** Goes to the provider, which responds immediately. @returns the URL to which the provider redirects */
 async function goToProvider(visitor: Visitor, query = ''): Promise<string> {
   const { answer, location } = await visitor.start(query)
   if (answer.status !== 302) throw new Error(`the page answered ${answer.status}: ${textOf(answer.text)}`)
@@ -101,7 +101,7 @@ async function signIn(visitor: Visitor, query = ''): Promise<Page> {
   return visitor.person.open(await goToProvider(visitor, query), { from: provider.base })
 }
 
-/** The visitor's cookies are valid, and the page says what is wrong with the settings. */
+/** Expects an error page with a reference, and no session. */
 async function expectRefused(visitor: Visitor, page: Page, status: number): Promise<void> {
   expect([page.status, textOf(page.text)]).toEqual([status, expect.stringContaining('Reference')])
   expect((await visitor.session()).status).toBe(401)
@@ -159,7 +159,7 @@ describe('a secret that the operator set', () => {
 })
 
 describe('a hostile author', () => {
-  /** Spellings of hosts that no solution may reach. `PORT` listens on loopback. */
+  /** Different ways to write hosts that no solution may reach. A server listens on `PORT` on loopback. */
   const INTERNAL = [
     'https://127.0.0.1:PORT',
     'https://localhost:PORT',
@@ -203,7 +203,7 @@ describe('a hostile author', () => {
       const anna = comeIn('inside')
       const { answer, location } = await anna.start(`?${query}`)
       const problem = `${JSON.stringify(more)} at ${issuer} was answered ${answer.status} ${location}`
-      // An address that only the host requests is checked when the browser returns.
+      // A URL that only the host requests is not checked until the browser returns.
       const page = answer.status === 302 ? await signIn(anna, `?${query}`) : answer
       expect([403, 502, 503], problem).toContain(page.status)
     }
@@ -211,7 +211,7 @@ describe('a hostile author', () => {
     for (const address of INTERNAL) {
       await tryWith(at(address), {})
       for (const name of ['authorizationBaseUrl', 'accessTokenEndpoint', 'jwks_uri']) {
-        // A browser may go to any https URL; the host does not.
+        // The host redirects browsers to any https URL, but does not request it itself.
         if (name === 'authorizationBaseUrl' && URL.parse(at(address))?.protocol === 'https:') continue
         await tryWith(issuer, { [name]: at(address) })
       }
@@ -254,7 +254,7 @@ describe('a hostile author', () => {
     ]) {
       expect([to, await lead(to)]).toEqual([to, undefined])
     }
-    // An address that browsers read differently from people is normalized, or refused.
+    // A URL that browsers parse differently than people read it is normalized or rejected.
     for (const to of ['https://good.example\\@evil.example/', 'https://good.example/\r\nSet-Cookie: a=b']) {
       const location = (await lead(to)) ?? 'https://good.example/'
       expect([to, new URL(location).host, /[\\\s]/.test(location)]).toEqual([to, 'good.example', false])

@@ -17,7 +17,7 @@ function transaction(provider: Partial<Provider> = {}, configuration: Partial<OA
   } as unknown as Transaction
 }
 
-/** The problem's code, or the result. */
+/** @returns the result, or the problem's code */
 function check(query: string, provider: Partial<Provider> = {}, configuration: Partial<OAuthConfiguration> = {}) {
   try {
     return checkAuthorizationResponse(new URLSearchParams(query), 'query', transaction(provider, configuration))

@@ -38,7 +38,7 @@ function chooserWith(ofOperator: WrittenOAuthSettings | null, runEntry: EntryRun
 const oauthSolution = (oauth?: WrittenOAuthSettings) =>
   lab.solution({ manifest: manifestOf({ authenticator: 'OAUTH', modules: ['auth'], ...(oauth ? { oauth } : {}) }) })
 
-/** A solution whose script is called in one of the supported places. */
+/** A solution with this script in one of the places where the host looks for getOAuthConfig. */
 function scripted(where: 'auth' | 'main', source: string, written: Record<string, unknown> = {}): ActiveSolution {
   const modules = ['auth', 'base']
   const entry = ['getOAuthConfig']
@@ -82,7 +82,7 @@ test('the operator’s addresses replace all of the author’s, including those 
   })
 })
 
-// OAUTH
+// --- mode OAUTH ---
 
 test('OAUTH: the operator’s settings override the manifest’s, key by key', async () => {
   const solution = oauthSolution({ ...GOOGLE, prompt: 'consent', login_failed_url: '/failed' })
@@ -161,7 +161,7 @@ test('OAUTH: no script is called', async () => {
   expect(await chooserWith(null, runEntry).choose(asking(oauthSolution(GOOGLE)))).toMatchObject({ api: 'Google' })
 })
 
-// OAUTH_AUTHENTICATOR
+// --- mode OAUTH_AUTHENTICATOR ---
 
 const SCRIPT = `function getOAuthConfig(queryParams) {
   if (queryParams.tenant !== 'north') return null
@@ -259,7 +259,7 @@ test('OAUTH_AUTHENTICATOR: addresses that a script returns must be allowed', asy
   }
 })
 
-// Without a configuration
+// --- fallbackOf: without a configuration ---
 
 test('fallbackOf: login_failed_url of the effective settings', async () => {
   const solution = oauthSolution({ ...GOOGLE, login_failed_url: '/of-author' })

@@ -6,7 +6,7 @@ import { ALL_WAYS, type Played, tellLogout, type Way } from '../../support/playe
 
 let played: Awaited<ReturnType<typeof createPlayedInMemory>>
 
-/** The clock only moves when a test advances it. */
+/** Advances the clock, which otherwise stands still. */
 function pass(milliseconds: number): void {
   vi.setSystemTime(Date.now() + milliseconds)
 }
@@ -106,7 +106,7 @@ test('a logout token for another user, solution or provider ends nobody else’s
   const anna = await signedIn('query', stage)
   expect((await tell('query', stage.logoutToken(named({ sub: 'sub-of-bram' })))).status).toBe(200)
   expect(await statusOf(anna)).toBe(200)
-  // Nobody signed in to that solution with this provider.
+  // Nobody has signed in to the solution `fragment` with this provider.
   expect((await tell('fragment', stage.logoutToken())).status).toBe(400)
   expect(await statusOf(anna)).toBe(200)
   const other = played.provider.play()
@@ -124,7 +124,7 @@ test('a missing token, two tokens and a token of 100 kB are refused', async () =
   expect((await tell('query', stage.logoutToken(named({ padding: 'p'.repeat(40_000) })))).status).toBe(400)
   expect((await tell('query', stage.logoutToken(named({ padding: 'p'.repeat(75_000) })))).status).toBe(413)
   expect(await statusOf(anna)).toBe(200)
-  // Neither of the two was used up.
+  // The rejected request did not use up either of the two tokens.
   expect((await tell('query', two[1])).status).toBe(200)
   pass(1000)
   expect(await statusOf(anna)).toBe(401)

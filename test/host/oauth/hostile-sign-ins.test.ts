@@ -16,17 +16,17 @@ import { createPlayedInMemory } from '../../support/played-in-memory.ts'
 import { ALL_WAYS, type Played, refusedBy, unsoundIn, waysOf, whatCameOf } from '../../support/played-sign-ins.ts'
 
 let played: Awaited<ReturnType<typeof createPlayedInMemory>>
-/** Of every sign-in in this file. */
+/** The secrets of all sign-ins in this file. */
 const secrets: string[] = []
 
-/** The clock only moves when a test advances it. */
+/** Advances the clock, which otherwise stands still. */
 function pass(milliseconds: number): void {
   vi.setSystemTime(Date.now() + milliseconds)
 }
 
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
-  // Without a grace period, each use of a remembered login sends a request to the provider.
+  // The grace period is so short that each use of a remembered login sends a request to the provider.
   played = await createPlayedInMemory({ OAUTH_TIME: 2000, REMEMBER_GRACE: 1 })
 })
 afterAll(async () => {
@@ -107,7 +107,7 @@ test.each([40_000, 100_000])(
 )
 
 const FAILED = 'https://intranet.example.org/failed?from=host'
-/** Where the response sends the browser: by a redirect, or after a form by a page with a link. */
+/** Where the response sends the browser: by a redirect, or, if the provider posted a form, by a page with a link. */
 function targetOf({ answer }: Played): URL {
   const href = answer.headers.location ?? /href="(https:[^"]+)"/.exec(answer.text)?.[1]?.replaceAll('&amp;', '&')
   return new URL(href ?? 'nowhere:')
@@ -151,7 +151,7 @@ function declined(parameters: Pairs): Pairs {
   return [...parameters.filter(([name]) => name === 'state' || name === 'iss'), ['error', 'access_denied']]
 }
 
-/** A user who signed in normally and then closed the browser. */
+/** Simulates a user who signed in normally and then closed the browser. */
 async function remembered(play: Play) {
   const stage = played.provider.play(play)
   const { visitor, answer } = await played.signIn('query', stage)
@@ -175,7 +175,7 @@ async function linesOf(page: Page) {
   return (await played.linesOf('query')).filter(({ correlationId }) => correlationId === reference)
 }
 
-/** Requests since `from` that a correct client does not send, and secrets that were written anywhere. */
+/** Finds requests since `from` that a correct client would not send, and secrets in the page or in a log. */
 async function wrongSince(from: number, page: Page, stage: Stage): Promise<string[]> {
   const written = `${played.host.logged()}${JSON.stringify(await linesOf(page))}${page.text}`
   const leaks = stage.given.filter((secret) => secret !== '' && written.includes(secret))
@@ -219,7 +219,7 @@ test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'away'))(
     expect(await wrongSince(from, page, stage)).toEqual([])
     stage.change({})
     const next = await open()
-    // In these cases the refresh token was used up, and the next one was in the response that never arrived.
+    // The provider had replaced the refresh token, but the host rejected the response with the new one.
     if (['refresh slow', 'refresh huge'].includes(name)) expect(leadsToProvider(next, stage)).toBe(true)
     else expect(textOf(next.text)).toContain('Signed in as anna@example.org')
   },

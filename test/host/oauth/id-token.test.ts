@@ -66,7 +66,7 @@ const hash = (text: string, bits = 256) => {
   const whole = createHash(`sha${bits}`).update(text).digest()
   return whole.subarray(0, whole.length / 2).toString('base64url')
 }
-/** Replaces the character at `at` of one of the token's parts. */
+/** Replaces the character at index `at` in one part of the token. */
 function flip(text: string, part: number, at: number): string {
   const parts = text.split('.')
   const old = parts[part] as string
@@ -290,7 +290,7 @@ async function swapped(part: number): Promise<string> {
   parts[part] = foreign[part] as string
   return parts.join('.')
 }
-/** The same bytes, encoded with different unused bits in the last letter. */
+/** Encodes the same bytes, but with different unused bits in the last character. */
 function leftOver(text: string): string {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const changed = `${text.slice(0, -1)}${letters[letters.indexOf(text.slice(-1)) + 1]}`

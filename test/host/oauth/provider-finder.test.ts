@@ -24,7 +24,7 @@ const ENDPOINTS = {
   jwksUri: 'https://a.example/keys',
 } as const
 
-/** Addresses are checked by the real rules. The test sets responses and clock. */
+/** Checks URLs with the real rules. The test sets the responses and the clock. */
 function host(document: unknown = DOCUMENT) {
   let time = 1_700_000_000_000
   let answer: () => unknown = () => document

@@ -18,7 +18,7 @@ const CUSTOM = { api: 'Custom', clientId: 'us', issuer: ISSUER } as const
 
 type Answers = Readonly<Record<string, object>>
 
-/** A provider with these responses and this clock. */
+/** Tests settings against a provider that sends these responses and this Date header. */
 function tester(answers: Answers, date: string | null = 'Fri, 01 May 2026 10:00:00 GMT') {
   const asked: string[] = []
   const { refusalOf } = createProviderRequests({ request: () => Promise.reject() }, [], createLimits())

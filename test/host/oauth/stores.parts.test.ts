@@ -24,7 +24,7 @@ function contentOf(claims: Claims): ProviderLoginContent {
   return { configuration, provider, page, claims, nonce: 'n', idToken: 'i'.repeat(20_000), refreshToken: 'first' }
 }
 
-/** What is stored for provider sign-ins must be stored in the same way on every kind of database. */
+/** Data for provider sign-ins must be stored in the same way on every kind of database. */
 function testOAuthStores(place: TestPlace): void {
   const keyOf = () => openPlatformKey(place.db, place.settings.home, '')
   const limits = createLimits()

@@ -6,7 +6,7 @@ import { configuration, provider } from '../../support/provider-tokens.ts'
 const EXCHANGE = { code: 'c', redirectUri: 'https://crm.example/', verifier: null }
 const TOKENS = { access_token: 'a', token_type: 'Bearer', id_token: 'not.a.token', refresh_token: 'r' }
 
-/** Requests tokens from an endpoint at this address that responds like this. */
+/** Requests tokens from an endpoint with this URL, which sends this response. */
 function asked(answer: object, tokenEndpoint = 'https://id.example.org/token') {
   const fetched: string[] = []
   const requests: Pick<ProviderRequests, 'fetch'> = {

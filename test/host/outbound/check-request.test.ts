@@ -3,7 +3,7 @@ import { checkHeaders, checkMethod, readTarget } from '../../../host/outbound/ch
 
 const INVALID = expect.objectContaining({ code: 'ERR_OUTBOUND_INVALID' })
 
-/** URLs as written, and the host and port that they mean. */
+/** URLs as written, each with the host and port that it means. */
 const PLACES: Record<string, string> = {
   'http://api.example.org': 'api.example.org:80',
   'https://api.example.org/a?b#c': 'api.example.org:443',

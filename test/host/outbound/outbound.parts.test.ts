@@ -28,7 +28,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((server) => new Promise((resolve) => server.close(resolve))))
 })
 
-/** @returns the port */
+/** Starts the server on a free loopback port. @returns the port */
 async function listen(server: Server | SocketServer): Promise<number> {
   open.push(server)
   server.on('connection', (socket: Socket) => {
@@ -45,7 +45,7 @@ const serve = (listener: RequestListener) => listen(createServer(listener))
 const serveBytes = (write: (socket: Socket) => void) =>
   listen(createSocketServer((socket) => socket.once('data', () => write(socket))))
 
-/** Sends a request to `api.example.test`, which resolves to loopback and is listed unless a test changes that. */
+/** Sends a request to `api.example.test`. By default, it resolves to loopback and is in HTTP_ALLOWED_HOSTS. */
 function ask(port: number, asked: Partial<OutboundRequest> = {}, options: Partial<OutboundOptions> = {}) {
   const outbound = createOutbound({
     allowedPrivate: [`api.example.test:${port}`],
@@ -375,7 +375,7 @@ test('a POST without a body says that it has none', async () => {
 
 // --- TLS -------------------------------------------------------------------------------------------------------------
 
-/** @returns the port, and the names that clients requested */
+/** Starts a TLS server. @returns its port, and the server names (SNI) that clients requested */
 async function serveSecurely() {
   const names: unknown[] = []
   const server = createSecureServer({

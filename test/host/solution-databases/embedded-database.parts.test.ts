@@ -134,7 +134,7 @@ test('the process cannot open another file even without the authorizer', async (
   const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
     .split('\0')
     .map((line) => line.split('=')[0])
-  // A shell sets all of these except TZ.
+  // The shell sets PWD, OLDPWD, SHLVL and _ itself.
   expect(names.filter((name) => !/^(PWD|OLDPWD|SHLVL|_|)$/.test(name ?? ''))).toEqual(['TZ'])
 })
 
@@ -180,7 +180,7 @@ test('the file stays below EMBEDDED_SIZE', async () => {
 test('an endless query ends within QUERY_TIME and 250 ms, and the host keeps running meanwhile', async () => {
   const hasty = open('own-hasty', { QUERY_TIME: 1000 })
   await hasty.query('CREATE TABLE t (a)', [])
-  /** How long the query took, in ms; infinite if the host was blocked for 250 ms of it. */
+  /** @returns how long the query took, in ms; infinity if it blocked the host for 250 ms or more */
   async function endOfEndless(): Promise<number> {
     const first = hasty.pid()
     const begun = performance.now()

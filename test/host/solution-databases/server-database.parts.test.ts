@@ -10,7 +10,7 @@ import { PATIENCE } from '../../support/patience.ts'
 import { postgresPath, sharedPostgres } from '../../support/postgres-server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** Queries that must succeed get plenty of time, for busy machines. */
+/** Long limits for queries that must succeed, since the machine may be busy. */
 const patientLimits = createLimits({ QUERY_TIME: PATIENCE })
 const hastyLimits = createLimits({ QUERY_TIME: 1000 })
 
@@ -19,7 +19,7 @@ type Dialect = {
   readonly isThere: boolean
   readonly start: () => Promise<TestServer>
   readonly system: string
-  /** Creates the database `crm`, the account `app` and a table of two tenants with a policy. */
+  /** Creates the database `crm`, the account `app`, and a table with rows of two tenants and a row-level policy. */
   readonly prepare: readonly (readonly [database: string, sql: string])[]
   readonly numbers: (count: number) => string
   readonly endless: string
@@ -30,7 +30,7 @@ type Dialect = {
   readonly leak: string
   readonly leaked: string
   readonly rows: string
-  /** Returns the rows of the tenant `south` to any tenant. */
+  /** A query that reads a row of the tenant `south`, whatever tenant the call has. */
   readonly otherTenant: string
 }
 
@@ -153,7 +153,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       const written = tenant === null ? null : JSON.stringify(tenant)
       return database.query({ sql: writeSql(kind, text), parameters, tenant: written })
     }
-    /** Runs statements of the operator, such as creating accounts. */
+    /** Runs a statement as the operator, for example to create an account. */
     const administer = (database: ServerDatabase, sql: string) => database.query({ sql, parameters: [], tenant: null })
     const query = (sql: string, parameters: readonly Parameter[] = [], tenant: unknown = null) =>
       ask(app, sql, parameters, tenant)
@@ -264,7 +264,7 @@ for (const dialect of [ALPHA, GAMMA]) {
     })
 
     test('a query that takes too long ends after QUERY_TIME, on the server too', async () => {
-      // This timer starts now; the query's own starts when it has a connection.
+      // QUERY_TIME starts only when the query has a connection, so this time-out is longer.
       const late = new Promise((resolve) => setTimeout(resolve, 20_000, 'late'))
       await expect(Promise.race([ask(hasty, dialect.endless), late])).rejects.toThrow('(limit QUERY_TIME: 1000)')
       await expect(ask(hasty, dialect.sleep, [30])).rejects.toThrow('QUERY_TIME')

@@ -14,7 +14,7 @@ async function shown(host: TestHost, name: string) {
 
 const sha256Of = (bundle: Uint8Array) => hash('sha256', bundle, 'hex')
 
-/** A home and a folder of solutions that persist between starts of a container. */
+/** A PLATFORM_HOME and a solutions folder that persist between starts, as a container's volumes do. */
 function places(folder: string) {
   const [home, solutions] = [join(folder, 'home'), join(folder, 'solutions')]
   mkdirSync(solutions)

@@ -11,7 +11,7 @@ const TIME = 1_000_000_000
 const GOOD = 'correct horse battery'
 const OTHER = 'stapled paper clips'
 
-/** What the users table does on every kind of database. */
+/** Behavior of the users table on every kind of database. */
 export function testUsers(place: TestPlace, passwords: Passwords): void {
   const { kind } = place
   let db: HostDatabase

@@ -9,10 +9,10 @@ import { leastOf } from '../../support/least-of.ts'
 import { scaled } from '../../support/scale.ts'
 
 const GOOD = 'correct horse battery'
-/** Users of a large import. */
+/** The number of users in a large import. */
 const MANY = scaled(2000, 10_000)
 
-/** What import and export of users do on every kind of database. */
+/** Behavior of the import and export of users on every kind of database. */
 export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
   const { kind } = place
   let db: HostDatabase

@@ -95,7 +95,7 @@ const FRAME: PageFrame = { locale: 'nl-BE', nonce: 'n0nce' }
 const plain = (field: string) => field
 const hostile = (field: string) => `${field}"'><script>alert(1)</script><p onclick=x style=y>&amp;`
 
-/** It has a script, which contains no values: it removes the provider's response from the address. */
+/** The only page with a script: it removes the provider's response from the URL, and contains no values. */
 const CLEARS_ADDRESS = 'OAuth problem'
 
 describe.each(PAGES)('pages: %s', (name, fields, render) => {
@@ -382,7 +382,7 @@ describe('pages: the default login template', () => {
 
 type Element = DefaultTreeAdapterTypes.Element
 
-/** A page as a browser parses it. */
+/** Parses a page as a browser does. */
 function read(html: string) {
   const elements = [...elementsOf(parse(html))]
   const named = (tag: string) => elements.filter(({ tagName }) => tagName === tag)

@@ -3,7 +3,7 @@ import { Script } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { makeAdminScript, makeClientScript } from '../../../host/web/scripts.ts'
 
-/** The modules in these folders of the repository. */
+/** Reads the modules in these folders of the repository. */
 const modulesIn = (...folders: readonly string[]) =>
   folders.flatMap((name) => {
     const folder = new URL(`../../../${name}/`, import.meta.url)
@@ -11,7 +11,7 @@ const modulesIn = (...folders: readonly string[]) =>
       .filter((file) => file.endsWith('.ts'))
       .map((file) => ({ file, source: readFileSync(new URL(file, folder), 'utf8') }))
   })
-/** `most`: characters. */
+/** `most`: the script's maximum number of characters. */
 const SCRIPTS = [
   { name: 'client', make: makeClientScript, modules: modulesIn('host/web/client'), without: ['line.ts'], most: 60_000 },
   {

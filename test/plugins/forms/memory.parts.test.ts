@@ -10,7 +10,7 @@ const FORMS = ['customer', 'orders', 'detail']
 const lab = createFormLab()
 afterAll(() => lab.stop())
 
-/** Twenty elements, typical for a form of a business application. */
+/** Twenty elements, as in a typical form in a business application. */
 const FORM = formWith(
   ...Array.from({ length: 14 }, (_, index) => ({
     type: 'text',

@@ -5,7 +5,7 @@ import { createClientLab } from '../../support/clients.ts'
 import { createFormLab, definitionOf, type FormLab } from '../../support/form-lab.ts'
 import { formWith } from '../../support/forms.ts'
 
-// How changes in a client reach the host, including large and oversized ones and those of failed calls.
+// Tests how changes in a client reach the host, including large and oversized changes, and changes by failed calls.
 
 let lab: FormLab
 /** Has smaller size limits per call. */
@@ -232,7 +232,7 @@ test('a login form: its effects apply without a sign-in, and no other form can b
   expect(refused.outcome).toMatchObject({
     message: 'TypeError: application.showForm: nobody is signed in, so only the form login can be shown',
   })
-  // What a compromised guest would send.
+  // Simulates what a compromised guest would send.
   const free = await client.call('open', ['other'])
   expect(free.effects.form).toBe('other')
   expect(clients.applied(free.outcome, { onlyForm: 'login', solution: factsOf(LOGIN) }).effects.form).toBeNull()

@@ -51,7 +51,7 @@ async function resultOf(body: string, on = lab): Promise<unknown> {
   return end.values.value
 }
 
-/** The error that `plugins.http.fetch(args)` fails with. */
+/** @returns the error with which `plugins.http.fetch(args)` fails */
 function errorOf(args: string, on = lab): Promise<unknown> {
   return resultOf(`try { await plugins.http.fetch(${args}) } catch (error) { return String(error) } return null`, on)
 }

@@ -20,7 +20,7 @@ const SEED = 20_260_101
 const LIMITS = createLimits({ BUNDLE_SIZE: 8192, BUNDLE_UNPACKED: 8192, BUNDLE_FILES: 20 })
 const MANIFEST: RawEntry = { name: 'solution.json', content: manifestText() }
 
-/** How a file can be stored in a zip; all ways are valid. */
+/** How a file is stored in a ZIP file. All combinations are valid. */
 type Way = {
   readonly deflated: boolean
   readonly descriptor: 'none' | 'signed' | 'plain' | 'wide'
@@ -44,7 +44,7 @@ const Content = fc.oneof(
   fc.tuple(fc.nat(255), fc.nat(2000)).map(([byte, length]) => new Uint8Array(length).fill(byte)),
 )
 const File = fc.record({ name: Name, content: Content, way: Way })
-/** No two names of a list differ only in case, and none is a folder of another. */
+/** Lists in which no two names differ only in case, and no name is a parent folder of another. */
 const FileList = fc.uniqueArray(File, { maxLength: 6, selector: ({ name }) => name.toLowerCase() }).filter((files) => {
   const names = files.map(({ name }) => `${name.toLowerCase()}/`)
   return !names.some((name) => names.some((other) => other !== name && other.startsWith(name)))
@@ -178,7 +178,7 @@ test('zip: with numbers replaced by others it never throws, and returns only dec
   )
 })
 
-/** Errors or a bundle, never both, and neither exceeds the limits. */
+/** Expects errors or a bundle, never both, and neither beyond the limits. */
 function checkBounds({ bundle, faults, warnings }: BundleReading): void {
   expect(bundle === null).toBe(faults.length > 0)
   expect(faults.length).toBeLessThanOrEqual(101)
@@ -189,7 +189,7 @@ function checkBounds({ bundle, faults, warnings }: BundleReading): void {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(LIMITS.BUNDLE_UNPACKED)
 }
 
-/** What the directory just before the end record declares, read by different code from the one under test. */
+/** Compares the bundle with what the central directory declares, read by code other than the code under test. */
 function checkDeclared(bundle: Bundle, zip: Buffer): void {
   const declared = readDeclared(zip)
   for (const [name, content] of mediaOf(bundle)) expect([name, content]).toEqual([name, declared.get(name)])
@@ -198,7 +198,10 @@ function checkDeclared(bundle: Bundle, zip: Buffer): void {
   }
 }
 
-/** Like Python's zipfile: the directory is just before the end record, with the length stated there. */
+/**
+ * Reads the central directory as Python's zipfile does: it is just before the end of central directory record and has
+ * the length stated there.
+ */
 function readDeclared(zip: Buffer): Map<string, string> {
   const declared = new Map<string, string>()
   const end = zip.lastIndexOf(Buffer.from('PK\u0005\u0006'))

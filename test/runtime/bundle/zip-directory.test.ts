@@ -4,7 +4,7 @@ import { readBundle } from '../../../runtime/bundle/read-bundle.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { descriptorOf, manifestText, type RawEnd, type RawEntry, rawZip, zip64Field } from '../../support/zip.ts'
 
-// Valid zips. The refused ones are listed in `test/attack/hostile-bundles.ts`.
+// Tests valid ZIP files. Rejected ones are listed in `test/attack/hostile-bundles.ts`.
 
 const LIMITS = createLimits()
 const MANIFEST: RawEntry = { name: 'solution.json', content: manifestText() }
@@ -16,7 +16,7 @@ async function codesOf(packed: Uint8Array, limits = LIMITS): Promise<string[]> {
   return faults.map(({ code }) => code)
 }
 
-/** The codes for a valid manifest followed by these entries. */
+/** @returns the error codes for a ZIP file with a valid manifest followed by these entries */
 async function codesWith(entries: readonly RawEntry[], end: RawEnd = {}): Promise<string[]> {
   return codesOf(rawZip([MANIFEST, ...entries], end))
 }

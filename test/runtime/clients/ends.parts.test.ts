@@ -3,13 +3,13 @@ import type { Loadable } from '../../../runtime/supervisor.ts'
 import { type ClientLab, createClientLab, type LabClient } from '../../support/clients.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-// What a client's misbehaviour costs the client, and who else is affected.
+// What happens to a misbehaving client, and which other clients are affected.
 
 let lab: ClientLab
 afterEach(() => lab.stop())
 
 const LOOP = 'for (;;);'
-/** No timeout inside the process can interrupt it. */
+/** A loop in native code, which no time-out inside the process can interrupt. */
 const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
 const STATE = 'let count = 0; function click() { return String(++count) }'
 
@@ -134,7 +134,7 @@ test('clients: a call that grows while the host is busy is still blamed', async 
     `${STATE} function bad() { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }`,
   )
   const bad = anna.run('bad')
-  // Messages of the process are not read meanwhile, not even the one that the call has started.
+  // Blocks this thread, so that it reads no messages from the process, not even the one that the call has started.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
   expect(await bad).toMatchObject({ code: 'script_memory', limit: { name: 'PROCESS_MEMORY' } })
 })
@@ -180,8 +180,8 @@ test('clients: after three such ends no client of the version opens for a while,
 })
 
 /**
- * A client of a version whose top-level code becomes endless at some point; all clients of a version load the same
- * code.
+ * Opens a client of a version whose top-level code never ends from a certain time on. All clients of a version load the
+ * same code, so the time decides which of them are affected.
  */
 async function openedBefore(patience: number): Promise<{ version: Loadable; anna: LabClient; from: number }> {
   const from = Date.now() + patience
@@ -189,7 +189,7 @@ async function openedBefore(patience: number): Promise<{ version: Loadable; anna
     `${STATE} if (Date.now() > ${from}) { Promise.resolve().then(() => { ${LOOP} }); ${LOOP} }`,
   )
   const opened = await lab.open(version).catch(() => null)
-  // It was too late, on a busy machine.
+  // On a busy machine, the client may open too late. Try again with more time.
   return opened === null ? openedBefore(patience * 2) : { version, anna: opened, from }
 }
 

@@ -7,7 +7,7 @@ const MEGABYTE = 1024 ** 2
 let lab: ClientLab
 afterEach(() => lab.stop())
 
-/** About as much as a small solution has. */
+/** About as much code and data as a small solution has. */
 const SCRIPT = `${Array.from(
   { length: 60 },
   (_, number) =>

@@ -80,11 +80,11 @@ test.each(ELEMENT_TYPES)('docs/forms.md: %s has a section with an example and ea
   expect(element.type).toBe(type)
   expect(checkedForm(formWith(element)).faults).toEqual([])
   const common = [...keysOf('label'), 'required', ...handlersOf('text')]
-  // "Like `text`" and "As `select`" refer to the keys of those.
+  // A section that says "Like `text`" doesn't repeat the keys of that type.
   const like = /^\n?Like `(\w+)`/.exec(sectionOf(type))?.[1] ?? type
   const said = `${sectionOf(type)}${sectionOf(like)}`
   const own = keysOf(type).filter((key) => !common.includes(key) && !said.includes(key))
-  // The value of an input is described for all inputs together.
+  // The guide describes the value of inputs once, for all types together.
   expect(own.filter((key) => key !== 'value')).toEqual([])
 })
 

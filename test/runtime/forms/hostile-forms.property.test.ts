@@ -34,7 +34,7 @@ const KEYS = [
   ...new Set([...ELEMENT_TYPES.flatMap(keysOf), ...FORM_HANDLERS, 'width', 'elements', 'id', 'toString', 'x']),
 ]
 
-/** Plausible forms, partly valid: containers with the right names, keys of the right type, values of any type. */
+/** Plausible, partly valid forms: correct names of containers, correct types of keys, values of any type. */
 const { element, layout } = fc.letrec<{ element: unknown; layout: unknown; any: unknown }>((tie) => ({
   any: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -118,7 +118,7 @@ function nested(depth: number, type: 'panel' | 'tabs'): Record<string, unknown> 
 }
 
 test.each(['panel', 'tabs'] as const)('form: %s may be nested six deep, and no deeper', (type) => {
-  // The text as well: strict JSON has its own depth limit.
+  // Parses the form from text, because strict JSON has its own depth limit.
   const read = (depth: number) => parseStrictJson(JSON.stringify(nested(depth, type)), 64) as { value: unknown }
   expect(checkedForm(read(6).value)).toMatchObject({ form: expect.anything(), faults: [] })
   const tooDeep = ['form_invalid: the form nests panels and tabs more than 6 deep']

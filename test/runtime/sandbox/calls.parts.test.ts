@@ -4,7 +4,7 @@ import { createScriptLab } from '../../support/solutions.ts'
 const lab = createScriptLab({
   limits: { AUTHENTICATOR_TIME: 20_000, LOAD_TIME: 10_000, LOG_LINES: 5, RESULT_SIZE: 1024, CALL_REQUESTS: 20 },
 })
-/** For scripts that only a deadline can end. */
+/** Has short time limits, for scripts that end only when a limit is exceeded. */
 const hasty = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700, LOAD_TIME: 500 } })
 const small = createScriptLab({ limits: { ISOLATE_MEMORY: 16 * 1024 ** 2, AUTHENTICATOR_TIME: 20_000 } })
 afterAll(() => {
@@ -14,7 +14,7 @@ afterAll(() => {
 })
 
 const run = (script: string) => lab.run({ script })
-/** The same without a separate process: for scripts whose positions and loading don't matter. */
+/** Faster than `run`: no separate process. For scripts whose positions and loading don't matter. */
 const evaluated = (script: string) => lab.run({ script, evaluated: true })
 
 test('a thrown error names the customer’s file, line and column', async () => {

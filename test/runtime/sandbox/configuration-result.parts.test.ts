@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { createScriptLab } from '../../support/solutions.ts'
 
 const lab = createScriptLab({ limits: { CALL_TIME: 20_000, RESULT_SIZE: 2048 } })
-/** For scripts that only a deadline can end. */
+/** Has a short time limit, for scripts that end only when it is exceeded. */
 const hasty = createScriptLab({ limits: { CALL_TIME: 700 } })
 afterAll(() => {
   lab.stop()
@@ -11,7 +11,7 @@ afterAll(() => {
 
 const configure = (body: string, before = '', on = lab) =>
   on.run({
-    // Code in `before` affects loading, which `evaluated` skips.
+    // `evaluated` skips loading, but code in `before` runs while the script is loaded.
     evaluated: before === '',
     script: `${before}\nfunction getOAuthConfig(queryParams) { ${body} }`,
     entry: 'getOAuthConfig',

@@ -21,7 +21,7 @@ const solution: SandboxSolution = {
 let started: SandboxProcess | null = null
 afterEach(() => started?.kill())
 
-/** The process' messages from now on, by kind, until it answers a ping that is sent last. */
+/** Sends a ping. @returns the kinds of the messages that the process sends before it responds */
 async function saidUntilPong(process: SandboxProcess): Promise<readonly string[]> {
   const said: string[] = []
   const { promise, resolve } = Promise.withResolvers<void>()

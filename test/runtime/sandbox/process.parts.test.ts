@@ -21,7 +21,7 @@ const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits
 let started: SandboxProcess | null = null
 afterEach(() => started?.kill())
 
-/** Runs code in the trusted part, with the flags of a sandbox process: what an escape from V8 would find. */
+/** Runs code outside an isolate, with a sandbox process's flags, as an attacker who escaped from V8 could. */
 function outcomeOf(code: string): string {
   const env = { LIBC: 'glibc', TZ: 'Etc/UTC' }
   const { stdout } = spawnSync(process.execPath, [...SANDBOX_FLAGS, '--input-type=module', '-e', code], {

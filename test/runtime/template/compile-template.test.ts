@@ -22,13 +22,13 @@ function fill(source: string, values: Partial<TemplateValues> = {}): string {
   return fillTemplate(template, { ...VALUES, ...values })
 }
 
-/** What follows the complete form in a page whose body ends with `html`. */
+/** @returns the rendered `html`, which is placed after a complete form at the end of the body */
 function filled(html: string, values: Partial<TemplateValues> = {}): string {
   const page = fill(`<!DOCTYPE html>${COMPLETE}<hr>${html}`, values)
   return page.slice(page.indexOf('<hr>') + 4, page.lastIndexOf('</body>'))
 }
 
-/** The warnings about `html`, which starts in line 1, column 1, as `line:column code`. */
+/** @returns the warnings about `html`, as `line:column code`; `html` starts in line 1, column 1 */
 function warned(html: string): string[] {
   return warnings(html).map(({ line, column, code }) => `${line}:${column} ${code}`)
 }

@@ -9,7 +9,7 @@ import { propertyRuns } from '../../support/property-runs.ts'
 import { scaled } from '../../support/scale.ts'
 
 const SEED = 20_260_101
-/** All of them take 20 s of CPU time. */
+/** 10,000 runs take 20 s of CPU time. */
 const RUNS = scaled(propertyRuns(2000), 10_000)
 const BASE = 'https://solhost.test/solution/shop/index.html'
 const HOSTILE = [
@@ -81,7 +81,7 @@ const Long = fc
   .map(([fragment, times]) => fragment.repeat(times).slice(0, 4000))
 const Value = fc.oneof({ weight: 400, arbitrary: Short }, { weight: 1, arbitrary: Long })
 
-/** Every place, once for one placeholder; `id` distinguishes the places of the three placeholders. */
+/** Uses the placeholder once in every place where one can be. `id` distinguishes the three placeholders. */
 function places(id: string, placeholder: string): { head: string; body: string } {
   const p = placeholder
   return {
@@ -230,7 +230,7 @@ const SOUP = [
   ],
 ]
 
-/** Asserts only if there is a difference: an `expect` for each of a million values takes longer than all the rest. */
+/** Calls `expect` only if the values differ, because a million calls would take longer than everything else. */
 function same(actual: unknown, expected: unknown): void {
   if (actual !== expected) expect(actual).toBe(expected)
 }
@@ -264,8 +264,7 @@ function render(template: CompiledTemplate, value: string): string {
 }
 
 /**
- * Names of elements and attributes in document order. Whether a box is checked is omitted, since it depends on the
- * value.
+ * Lists elements and attributes in document order. Omits `checked` and `selected`, which depend on the value.
  */
 function shapeOf(tree: Tree.Document): string {
   const names: string[] = []
@@ -296,7 +295,7 @@ function looked(id: string, value: string): string {
   return value === 'i18n:key' ? value : `!${value.slice(5)}!`
 }
 
-/** The part of a value that HTML can represent. */
+/** Replaces the characters of a value that HTML can't represent. */
 function held(value: string): string {
   return value.toWellFormed().replaceAll('\0', '\ufffd')
 }
@@ -345,7 +344,7 @@ function checkPlaces(tree: Tree.Document, value: string): void {
   same(seen['csrf_token.value'], held(value))
 }
 
-/** Empty, or http, https, mailto or relative as a browser parses it; a relative one stays on the page's origin. */
+/** Expects an empty URL, or http, https, mailto or relative as parsed by a browser. Relative URLs keep the origin. */
 function expectSafe(address: string, value: string): void {
   if (address === '') return
   const url = URL.parse(address, BASE)

@@ -9,7 +9,7 @@ import {
   createWaitingItems,
 } from '../../../../host/telemetry/export/bounded-batch.ts'
 
-// The SDK as the host uses it; only the exporter is the test's.
+// Uses the SDK as the host does, except for the exporter.
 
 const MOST = 3
 /** Larger than the limit, with a delay longer than the test: batches are exported only when the test flushes. */
