@@ -30,7 +30,7 @@ async function linesOf(csv: AsyncIterable<string>): Promise<string[]> {
   return (await Array.fromAsync(csv)).join('').trimEnd().split('\r\n')
 }
 
-test('audit.csv: a value that a spreadsheet would treat as a formula becomes text', async () => {
+test('audit.csv: a value that a spreadsheet would treat as a formula is written as text', async () => {
   const entry = {
     ...ENTRY,
     actor: '=cmd()',
@@ -54,7 +54,7 @@ test('audit.csv: it is read in pages with the filter, and ends at the limit', as
   ])
 })
 
-test('audit.csv: a page that is short but not the last does not end the file', async () => {
+test('audit.csv: a short page that is not the last one does not end the file', async () => {
   const pages = [{ items: [], next: '7' }, { items: [ENTRY] }]
   const csv = auditCsv({ read: async () => pages.shift() ?? { items: [] } }, {}, 10)
   expect(await linesOf(csv)).toHaveLength(2)

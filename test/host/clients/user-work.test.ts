@@ -25,7 +25,7 @@ test('user work: the last value of each input is repeated in order; button press
   expect(again(work)).toEqual([])
 })
 
-test('user work: values that a script changed are not repeated; values it left as entered are', () => {
+test('user work: values that a script changed are not repeated; values that it left as entered are', () => {
   const work = createUserWork()
   work.note(enter('name', 'Ada'))
   work.note(enter('choice', '1'))
@@ -67,7 +67,7 @@ test('user work: rows selected one by one are selected together, without deselec
   expect(again(work)).toEqual([])
 })
 
-test('user work: only the shown form’s work is repeated, also if one version in between could not be opened', () => {
+test('user work: only the work in the shown form is repeated, even if a version in between could not be opened', () => {
   const work = createUserWork()
   work.note(enter('name', 'Ada'))
   work.note(enter('name', 'of another form', 'other'))

@@ -9,7 +9,7 @@ const ASKED = requestsOf([
 const codes = (databases: Parameters<typeof warnOfGrants>[0]['databases'], http: string[] = []) =>
   warnOfGrants({ databases, http }, ASKED, EMBEDDED).map(({ code }) => code)
 
-test('grant warnings: none if the solution or a module requests every grant and has its own account', () => {
+test('grant warnings: there are none if the solution or a module requests every grant and has its own account', () => {
   expect(
     codes(
       {
@@ -21,14 +21,14 @@ test('grant warnings: none if the solution or a module requests every grant and 
   ).toEqual([])
 })
 
-test('grant warnings: a database and a host that nothing requests', () => {
+test('grant warnings: a database and a host that neither the solution nor a module requests are reported', () => {
   expect(codes({ other: { server: 'alpha', database: 'a', username: 'u' } }, ['b.org'])).toEqual([
     'not_asked_for',
     'not_asked_for',
   ])
 })
 
-test('grant warnings: a different kind of server than the manifest requests', () => {
+test('grant warnings: a different kind of server than the manifest requests is reported', () => {
   expect(codes({ crm: { server: 'beta', database: 'a', username: 'u' } })).toEqual(['server_differs'])
 })
 

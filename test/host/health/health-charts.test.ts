@@ -44,7 +44,7 @@ test.each(['hour', 'day'] as const)('charts of a %s: the last row of each table 
 test.each([
   ['hour', 3_600_000],
   ['day', 86_400_000],
-] as const)('charts of a %s: each has that length', (span, length) => {
+] as const)('charts of a %s: each covers that time', (span, length) => {
   for (const { times } of Object.values(chartsOf(span))) {
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBe(length)
   }
@@ -57,7 +57,7 @@ test.each(['hour', 'day'] as const)('charts of a %s: the times on the axis are w
   }
 })
 
-test('charts: earlier rows have no calls and no sign-ins', () => {
+test('charts: rows before the first values have no calls and no sign-ins', () => {
   const { signins, times } = chartsOf('hour')
   expect(signins?.rows[0]?.values).toEqual([0, 0, 0])
   expect(times?.rows[0]?.values).toEqual([null, null])

@@ -44,7 +44,7 @@ function clocked() {
   }
 }
 
-test('client sign-in: a token returns everything the script set, once, on any host', async () => {
+test('client sign-in: a token returns everything that the script set, and can be used once, on any host', async () => {
   const { signIns, otherHost, issue } = clocked()
   const token = issue()
   const uses = Array.from({ length: 10 }, (_, n) => (n % 2 ? signIns : otherHost).consume('crm', token, BROWSER))
@@ -95,7 +95,7 @@ test('client sign-in: a changed, truncated, foreign or oversized token is refuse
   for (const form of forms) expect([form, await signIns.consume('crm', form, BROWSER)]).toEqual([form, null])
 })
 
-test('client sign-in: 500 permissions fit; data too large for a form is refused', async () => {
+test('client sign-in: 500 permissions fit; data that is too large for a form is rejected', async () => {
   const { signIns, issue } = clocked()
   const permissions = (length: number) => Array.from({ length }, (_, n) => `${n} ${'permission'.repeat(5)}`)
   const many = { ...LOGIN, permissions: permissions(500) }
@@ -104,7 +104,7 @@ test('client sign-in: 500 permissions fit; data too large for a form is refused'
 })
 
 test.each(['/solution/other/index.html', '//example.org/solution/crm/index.html', '/solution/crm/index.htmlx', ''])(
-  'client sign-in: "%s" is refused as the next page',
+  'client sign-in: "%s" is rejected as the next page',
   (page) => {
     expect(() => clocked().issue({ page })).toThrow(TypeError)
   },

@@ -51,7 +51,7 @@ describe.each(ALL_WAYS)('back-channel logout: %s', (way) => {
   })
 
   test.each(BAD_LOGOUT_TOKENS)(
-    'a token with the error "$name" is refused, and the session stays',
+    'a token with the error "$name" is rejected, and the session stays',
     async ({ changes }) => {
       const token = stage.logoutToken(changes)
       const answer = await tell(way, token)
@@ -84,12 +84,12 @@ describe.each(ALL_WAYS)('back-channel logout: %s', (way) => {
     expect(stage.strays()).toEqual([])
   })
 
-  test('the invalid tokens caused at most three requests for keys', () => {
+  test('all invalid tokens together caused at most three requests for keys', () => {
     expect(stage.requests.filter(({ path }) => path === '/jwks').length).toBeLessThanOrEqual(3)
   })
 })
 
-test('a logout token for one session at the provider ends only that session', async () => {
+test('a logout token for one of the provider’s sessions ends only that session', async () => {
   const stage = played.provider.play(named({ sid: 'at-home' }))
   const home = await signedIn('query', stage)
   stage.change(named({ sid: 'at-work' }))
@@ -115,7 +115,7 @@ test('a logout token for another user, solution or provider ends nobody else’s
   expect(await statusOf(anna)).toBe(200)
 })
 
-test('a missing token, two tokens and a token of 100 kB are refused', async () => {
+test('a missing token, two tokens and a token of 100 kB are rejected', async () => {
   const stage = played.provider.play()
   const anna = await signedIn('query', stage)
   const two = [stage.logoutToken(), stage.logoutToken()] as const

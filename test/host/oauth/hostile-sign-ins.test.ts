@@ -39,7 +39,7 @@ function pathsOf({ requests }: Played): string[] {
 }
 
 describe.each([...HOSTILE, ...HOSTILE_USER_INFO])('$name', ({ name, flows, play, problem, needsEarlier = false }) => {
-  test('is refused in each flow where it applies, with a page and a log line', async () => {
+  test('is rejected in each flow where it applies, with a page and a log line', async () => {
     const ways = waysOf(flows)
     const all = await Promise.all(ways.map((way) => played.playSignIn(way, play, { needsEarlier })))
     secrets.push(...all.flatMap((one) => one.secrets))
@@ -117,11 +117,11 @@ describe.each(ALL_WAYS)('login_failed_url: %s', (way) => {
   const query = `&failed=${encodeURIComponent(FAILED)}`
 
   test.each([
-    ['a token that is refused', { claims: () => ({}) }, 'oauth_token'],
-    ['a discovery document that cannot be had', { discovery: failure }, 'oauth_provider'],
-    ['a user who declined', { authorization: declined }, 'oauth_denied'],
-    ['an answer with something twice', { authorization: withIssuerTwice }, 'oauth_token'],
-  ] as const)('%s redirects there, with its code and the correlation id', async (_name, play, problem) => {
+    ['a token that is rejected', { claims: () => ({}) }, 'oauth_token'],
+    ['a discovery document that cannot be fetched', { discovery: failure }, 'oauth_provider'],
+    ['a user who declines', { authorization: declined }, 'oauth_denied'],
+    ['a response with a repeated parameter', { authorization: withIssuerTwice }, 'oauth_token'],
+  ] as const)('%s causes a redirect to it, with the error code and the correlation id', async (_name, play, problem) => {
     const one = await played.signIn(way, played.provider.play(play), query)
     const { origin, pathname, searchParams } = targetOf(one)
     const reference = String(one.answer.headers['x-correlation-id'])
@@ -134,7 +134,7 @@ describe.each(ALL_WAYS)('login_failed_url: %s', (way) => {
     expect(await whatCameOf(one, played)).toMatchObject({ codes: [problem], session: 401, cookies: [], leaks: [] })
   })
 
-  test('a response that matches no sign-in of this browser does not', async () => {
+  test('a response that matches no sign-in in this browser causes no redirect', async () => {
     const play = { authorization: (parameters: readonly (readonly [string, string])[]) => withoutState(parameters) }
     const one = await played.signIn(way, played.provider.play(play), query)
     expect(await whatCameOf(one, played)).toEqual(refusedBy('oauth_expired', /"state"/))
@@ -205,7 +205,7 @@ test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'refused'))(
 )
 
 test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'away'))(
-  '$name: a page reports it, and the remembered login stays unchanged',
+  '$name: a page reports the failure, and the remembered login stays unchanged',
   async ({ name, play }) => {
     const { stage, visitor, cookie, open } = await remembered({ refresh: play })
     const from = stage.requests.length
@@ -239,7 +239,7 @@ test.each(ACCEPTED_REFRESH)('$name: the user can return repeatedly', async ({ pl
   expect(refreshes.length).toBe(3)
 })
 
-test('at the end, no log or audit has a code, token or secret, and no request was lost', async () => {
+test('after all tests, neither a log nor the audit log contains a code, token or secret, and every request was answered', async () => {
   expect(secrets.length).toBeGreaterThan(1000)
   const logs = await Promise.all(ALL_WAYS.map((way) => played.linesOf(way)))
   const audit = await played.audited()
