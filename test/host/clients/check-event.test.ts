@@ -213,11 +213,14 @@ describe('elements cannot be used without their permission', () => {
       ],
     },
   )
-  test.each(['own', 'inPanel', 'inDeep'])('%s: classified as forged, even if it is also hidden; accepted from a manager', (name) => {
-    expect(check([name, 'onAction'], {}, form)).toEqual({ kind: 'forged' })
-    expect(check([name, 'onAction'], { [name]: { visible: false } }, form)).toEqual({ kind: 'forged' })
-    expect(check([name, 'onAction'], {}, form, ['Managers'])).toMatchObject({ kind: 'accepted' })
-  })
+  test.each(['own', 'inPanel', 'inDeep'])(
+    '%s: classified as forged, even if it is also hidden; accepted from a manager',
+    (name) => {
+      expect(check([name, 'onAction'], {}, form)).toEqual({ kind: 'forged' })
+      expect(check([name, 'onAction'], { [name]: { visible: false } }, form)).toEqual({ kind: 'forged' })
+      expect(check([name, 'onAction'], {}, form, ['Managers'])).toMatchObject({ kind: 'accepted' })
+    },
+  )
 
   test('a form that requires a permission', () => {
     const managers = { ...form, permission: 'Managers' }

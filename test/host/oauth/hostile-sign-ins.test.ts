@@ -121,18 +121,21 @@ describe.each(ALL_WAYS)('login_failed_url: %s', (way) => {
     ['a discovery document that cannot be fetched', { discovery: failure }, 'oauth_provider'],
     ['a user who declines', { authorization: declined }, 'oauth_denied'],
     ['a response with a repeated parameter', { authorization: withIssuerTwice }, 'oauth_token'],
-  ] as const)('%s causes a redirect to it, with the error code and the correlation id', async (_name, play, problem) => {
-    const one = await played.signIn(way, played.provider.play(play), query)
-    const { origin, pathname, searchParams } = targetOf(one)
-    const reference = String(one.answer.headers['x-correlation-id'])
-    expect(`${origin}${pathname}`).toBe('https://intranet.example.org/failed')
-    expect([...searchParams]).toEqual([
-      ['from', 'host'],
-      ['error', problem],
-      ['correlation_id', reference],
-    ])
-    expect(await whatCameOf(one, played)).toMatchObject({ codes: [problem], session: 401, cookies: [], leaks: [] })
-  })
+  ] as const)(
+    '%s causes a redirect to it, with the error code and the correlation id',
+    async (_name, play, problem) => {
+      const one = await played.signIn(way, played.provider.play(play), query)
+      const { origin, pathname, searchParams } = targetOf(one)
+      const reference = String(one.answer.headers['x-correlation-id'])
+      expect(`${origin}${pathname}`).toBe('https://intranet.example.org/failed')
+      expect([...searchParams]).toEqual([
+        ['from', 'host'],
+        ['error', problem],
+        ['correlation_id', reference],
+      ])
+      expect(await whatCameOf(one, played)).toMatchObject({ codes: [problem], session: 401, cookies: [], leaks: [] })
+    },
+  )
 
   test('a response that matches no sign-in in this browser causes no redirect', async () => {
     const play = { authorization: (parameters: readonly (readonly [string, string])[]) => withoutState(parameters) }
