@@ -193,7 +193,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect({ ...row }).toEqual(dialect.expected)
     })
 
-    test('parameters of every type arrive, and none is run as SQL', async () => {
+    test('parameters of every type arrive unchanged, and none is run as SQL', async () => {
       const hostile = `'; DROP TABLE customer; -- \\' " ? $1`
       const [row] = await query(
         kind === 'alpha'
@@ -216,7 +216,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(await query(dialect.rows)).toEqual([])
     })
 
-    test('one statement can change the tenant value while it runs, so policies don’t stop hostile scripts', async () => {
+    test('a statement can change the tenant value while it runs, so policies don’t stop malicious scripts', async () => {
       expect(await query(dialect.otherTenant, [], ['north'])).toMatchObject([{ name: 'Berta' }])
       expect(await query(dialect.rows, [], ['north'])).toMatchObject([{ name: 'Anna' }])
     })
@@ -232,7 +232,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       for (let n = 0; n < 5; n++) expect((await query(dialect.leaked))[0]?.seen ?? '').toBe('')
     })
 
-    test('the next query sees a change of an earlier one', async () => {
+    test('a query sees the changes of an earlier one', async () => {
       await query("UPDATE customer SET name = 'Anne' WHERE id = ?", [1], ['north'])
       expect(await query(dialect.rows, [], ['north'])).toMatchObject([{ name: 'Anne' }])
       await query("UPDATE customer SET name = 'Anna' WHERE id = ?", [1], ['north'])
@@ -243,7 +243,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(await query(dialect.numbers(1))).toMatchObject([{ n: 1 }])
     })
 
-    test('two statements sent as one are refused by the server itself', async () => {
+    test('the server itself rejects two statements in one query', async () => {
       const both = app.query({ sql: 'SELECT 1; SELECT 2', parameters: [], tenant: null })
       await expect(both).rejects.toThrow('the database reported: ')
     })
@@ -288,13 +288,13 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(row?.n).toBeLessThanOrEqual(4)
     })
 
-    test('queries beyond the waiting limit are refused immediately', async () => {
+    test('if too many queries are waiting, further ones are rejected immediately', async () => {
       const all = await Promise.allSettled(Array.from({ length: 150 }, () => query(dialect.numbers(1))))
       expect(all.some((one) => one.status === 'rejected' && /too many queries/.test(`${one.reason}`))).toBe(true)
       expect(all.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(100)
     })
 
-    test('a wrong password does not reveal the account to the script, and tells the operator what is wrong', async () => {
+    test('for a wrong password, the script’s error does not reveal the account, and the operator’s says what is wrong', async () => {
       errors.length = 0
       const wrong = await open('crm', { username: 'app', password: 'wrong-password' })
       const refused = ask(wrong, 'SELECT 1').catch((error: Error) => error.message)
@@ -331,7 +331,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(await ask(admin, 'CALL crm.two()')).toMatchObject([{ a: 1 }])
     })
 
-    test('the rights of the granted account apply', async () => {
+    test('the granted account’s permissions apply', async () => {
       await expect(query(`SELECT * FROM ${kind === 'alpha' ? 'pg_authid' : 'crm.customers'}`)).rejects.toThrow(
         /permission denied|denied/,
       )

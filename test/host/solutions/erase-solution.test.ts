@@ -9,7 +9,7 @@ import { createOAuthSettings } from '../../../host/oauth/oauth-settings.ts'
 import { createSecrets } from '../../../host/secrets/secrets.ts'
 import { eraseSolutionData } from '../../../host/solutions/erase-solution.ts'
 
-test('erase: grants, secrets, permissions and remembered logins of the solution are deleted, those of others stay', async () => {
+test('erase: the solution’s grants, secrets, permissions and remembered logins are deleted, and those of others stay', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-erase-'))
   const db = await openHostDatabase(home)
   const key = await openPlatformKey(db, home, '')

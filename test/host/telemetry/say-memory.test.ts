@@ -11,7 +11,7 @@ function said(configured: number, groupLimit: number | null, maximum: number): s
   return lines
 }
 
-test('memory: a RUNTIME_XMX above the container’s limit is reported at the start, with what to do', () => {
+test('memory: a RUNTIME_XMX above the container’s limit is reported at startup, with what to do', () => {
   expect(said(3072, 512, 480)).toEqual([
     'RUNTIME_XMX is 3072 MB, but the control group of this process, such as its container, has a limit of 512 MB. The host and its sandbox processes are kept below 480 MB. Set RUNTIME_XMX=480m, or raise the limit.',
   ])

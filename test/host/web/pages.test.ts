@@ -126,7 +126,7 @@ describe.each(PAGES)('pages: %s', (name, fields, render) => {
     )
   })
 
-  test('has no style= or inline handlers, and only the script that it needs', () => {
+  test('has no style attributes or inline handlers, and only the script that it needs', () => {
     const page = read(render(FRAME, plain))
     expect(page.attributeNames.filter((name) => name === 'style' || name.startsWith('on'))).toEqual([])
     expect(page.named('script').map(attributesOf)).toEqual(scriptsWith('n0nce'))
@@ -171,7 +171,7 @@ describe.each(PROBLEM_PAGES)('pages: OAuth problem %s', (page) => {
     expect(text).not.toMatch(/oauth|openid|token|jwt|issuer|callback|https?\b/i)
   })
 
-  test('names only the account that it is about', () => {
+  test('mentions only the account that it is about', () => {
     const { text } = read(oauthProblemPage(FRAME, { ...PROBLEM, page }))
     expect(text.includes('anna@example.org')).toBe(page === 'unknown-user')
   })
@@ -194,7 +194,7 @@ test('pages: an unknown user sees the account and the provider, if they are know
   expect(facts({ user: null, provider: null })).toEqual([])
 })
 
-test('pages: an unknown user is first offered to use another account', () => {
+test('pages: the first option for an unknown user is to use another account', () => {
   const page = oauthProblemPage(
     { ...FRAME, locale: 'en' },
     { ...PROBLEM, page: 'unknown-user', otherAccountHref: '/o' },
@@ -228,12 +228,12 @@ test('pages: an expired sign-in offers to sign in again', () => {
   )
 })
 
-test.each([undefined, null, ''])('pages: signed out names no provider when there is %j', (provider) => {
+test.each([undefined, null, ''])('pages: the signed-out page mentions no provider if there is %j', (provider) => {
   const page = signedOutPage({ ...FRAME, locale: 'en' }, { solution: { title: 'A' }, signInHref: '/in', provider })
   expect(page).not.toContain('still be signed in')
 })
 
-describe('pages: the pages that post a provider’s response', () => {
+describe('pages: those that post a provider’s response', () => {
   const fragment = (value: (field: string) => string, frame = FRAME) =>
     fragmentPage(frame, { solution: { title: value('title') }, action: value('action') })
   const repost = (value: (field: string) => string, frame = FRAME) =>
@@ -287,7 +287,7 @@ test('pages: a client without a user has no sign-out form', () => {
   expect(read(PAGES[3]?.[2](FRAME, plain) ?? '').named('form')).toEqual([])
 })
 
-test('pages: the redirect page opens its address immediately, and has a link', () => {
+test('pages: the redirect page opens its URL immediately, and has a link to it', () => {
   const page = read(goesOnPage(FRAME, { href: 'https://id.example/?a=1&b=2', shown: 'id.example' }))
   expect(page.attributes('meta', 'content')).toContain('0; url=https://id.example/?a=1&b=2')
   expect(page.attributes('a', 'href')).toEqual(['https://id.example/?a=1&b=2'])
@@ -300,7 +300,7 @@ test.each(['javascript:alert(1)', ' javascript:alert(1)', 'java\nscript:alert(1)
   },
 )
 
-test('pages: an empty list says so', () => {
+test('pages: an empty list shows a message', () => {
   const frame = { ...FRAME, locale: 'en' }
   const model = { solutions: [], adminPages: null }
   const page = solutionListPage(frame, model)
@@ -363,7 +363,7 @@ describe('pages: the default login template', () => {
     )
   })
 
-  test('has no nonce, no inline handler, no style= and no address', () => {
+  test('has no nonce, no inline handler, no style attribute and no URL', () => {
     const names = page.attributeNames
     expect(names.filter((name) => name === 'style' || name === 'nonce' || name.startsWith('on'))).toEqual([])
     expect(page.attributes('script', 'src')).toEqual([])
@@ -374,7 +374,7 @@ describe('pages: the default login template', () => {
     expect(page.attributes('label', 'for')).toEqual(['username', 'password', 'remember'])
   })
 
-  test('is the same each time and well below the limit for login templates', () => {
+  test('is the same each time and much smaller than the limit for login templates', () => {
     expect(defaultLoginTemplate()).toBe(template)
     expect(Buffer.byteLength(template)).toBeLessThan(16 * 1024)
   })
@@ -410,7 +410,7 @@ function* elementsOf(node: DefaultTreeAdapterTypes.Node): Generator<Element> {
   if ('childNodes' in node) for (const child of node.childNodes) yield* elementsOf(child)
 }
 
-describe('pages: OAuth problem, with what is known about it', () => {
+describe('pages: OAuth problem, with details', () => {
   const textOf = (model: Partial<OAuthProblemModel>, locale = 'en') =>
     oauthProblemPage(
       { locale, nonce: 'n' },
@@ -445,7 +445,7 @@ describe('pages: OAuth problem, with what is known about it', () => {
     }
   })
 
-  test('without a provider, it names the sign-in service; the next step is that of the problem', () => {
+  test('without a provider, it says “the sign-in service”; the next step depends on the problem', () => {
     const unnamed = textOf({ detail: 'unreachable', provider: null })
     expect(unnamed).toContain('This server got no response from the sign-in service.')
     expect(unnamed).toContain('Please try again in a few minutes.')

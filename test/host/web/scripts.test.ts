@@ -26,7 +26,7 @@ const SCRIPTS = [
 describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
   const { text, hash } = make()
 
-  test('it is one script without imports, exports and types', () => {
+  test('it is a single script without imports, exports or types', () => {
     expect(() => new Script(text)).not.toThrow()
     expect(text).not.toMatch(/^(import|export) /m)
     expect(text).not.toMatch(/\binterface \w+ \{/)
@@ -52,7 +52,7 @@ describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
     expect(text).not.toContain('</script')
   })
 
-  test('its hash identifies the text, and it is small', () => {
+  test('its hash matches its text, and it is small', () => {
     expect(hash).toMatch(/^[\w-]{22}$/)
     expect(make()).toEqual({ text, hash })
     expect(text.length).toBeLessThan(most)
