@@ -8,9 +8,9 @@ import { PATIENCE } from './patience.ts'
 export type CenterProcess = {
   readonly url: string
   readonly pid: () => number
-  /** Everything that it printed. */
+  /** Everything that the process has printed. */
   readonly output: () => string
-  /** Kills it as in a crash; resolves when it is gone. */
+  /** Kills the process to simulate a crash. Resolves when it has exited. */
   readonly kill: () => Promise<void>
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>

@@ -83,7 +83,7 @@ test('hostile plays: names are unique, and each lists the flows in which it is p
   expect(BAD_LOGOUT_TOKENS.length).toBeGreaterThanOrEqual(19)
 })
 
-/** What openid-client accepts (design section 10), so the host has to refuse it. */
+/** Responses that openid-client accepts, so that the host itself must reject them (design, section 10). */
 const CODE: readonly Flow[] = ['query', 'form_post', 'fragment']
 const PASSES_OPENID_CLIENT: Readonly<Record<string, readonly Flow[]>> = {
   'at_hash wrong': CODE,

@@ -14,7 +14,7 @@ import { CLIENT_SECRET } from './client-secret.ts'
 import { type OidcProvider, startOidcProvider } from './oidc-provider.ts'
 import { type Callback, createPerson, deliver, type Person, signInAtProvider, signOutAtProvider } from './person.ts'
 
-/** Nothing listens there: the simulated user stops before. */
+/** Nothing needs to listen there, because the simulated user stops before the redirect. */
 const REDIRECT = 'http://127.0.0.1:9/solution/one/app_oauth/index.html'
 const AFTER = 'http://127.0.0.1:9/solution/one/index.html?signed-out'
 
@@ -113,7 +113,7 @@ test('oidc-provider: the ID token is in the fragment, signed with a key of its s
 test('oidc-provider: after a rotation the new key signs; the old one stays or is removed', async () => {
   const other = await startOidcProvider()
   const signIn = async () => {
-    // openid-client requests keys again only after a minute, so a new configuration is used each time.
+    // A new configuration each time, because openid-client caches keys for a minute.
     const at = await discover(other)
     const begun = await begin({ scope: 'openid' }, at)
     const { id_token } = await finish(begun, await signInAtProvider(createPerson(), begun.location, ANNA), at)
@@ -168,7 +168,7 @@ test('oidc-provider: sessionsEnd signs an account out in all its browsers, and i
   expect(new Set(subs)).toEqual(new Set(['sub-of-anna']))
   expect(provider.backchannel.at(-1)).toEqual({ clientId: 'one', sub: 'sub-of-anna', fault: null })
   expect(await provider.sessionsEnd('sub-of-anna')).toBe(0)
-  // A user who is still signed in there needs no password.
+  // A user who is still signed in at the provider needs no password.
   const { location } = await begin({ scope: 'openid' })
   const callback = await signInAtProvider(other, location, { account: 'bram', password: 'not asked for' })
   expect(new URL(callback.url).searchParams.has('code')).toBe(true)

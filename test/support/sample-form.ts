@@ -3,7 +3,7 @@ import type { ElementDefinition, FormDefinition, TableRow } from '../../runtime/
 const shown = { visible: true, enabled: true }
 const input = { ...shown, required: false }
 
-/** 45 orders: three pages of a table. */
+/** 45 orders, which fill three pages of a table. */
 export const ORDERS: readonly TableRow[] = Array.from({ length: 45 }, (_, index) => ({
   id: index + 1,
   customer: ['Acme', 'Börsig & Söhne', 'Café de Paris', 'Zürich Tools', 'Álamo'][index % 5] as string,
