@@ -161,7 +161,7 @@ async function run(words: readonly string[], home: string): Promise<{ code: numb
   )
 }
 
-test('backup: it contains every table of the control center and of telemetry, with its key and binary columns', async () => {
+test('backup: it contains every control center and telemetry table, with its key and binary columns', async () => {
   const settings = settingsOf(at('tables'))
   const db = await openCenterDatabase(settings)
   await (await openTelemetryDatabase(settings)).close()
@@ -247,7 +247,7 @@ test('backup: taken during writes, it is a consistent snapshot that only its own
   expect(tokens.filter(({ environment }) => !there.has(environment ?? ''))).toEqual([])
 })
 
-test('restore: an empty folder becomes the control center, with bundles, artifacts, keys and telemetry', async () => {
+test('restore: into an empty folder, it creates the control center with bundles, artifacts, keys and telemetry', async () => {
   const home = at('restored')
   expect((await restoreFrom(backup, home)).replaced).toBeNull()
   const files = ['control_center.sqlite', 'in-use', 'platform-key', 'telemetry.sqlite']
@@ -257,7 +257,7 @@ test('restore: an empty folder becomes the control center, with bundles, artifac
   await expectWorks(home)
 })
 
-test('backup --without-telemetry --without-key, restore: they work on the command line if the key is put there', async () => {
+test('backup --without-telemetry --without-key, restore: they work on the command line if the key is copied separately', async () => {
   const file = at('small.zip')
   const made = await run(['backup', file, '--without-key', '--without-telemetry'], source)
   expect([made.code, made.err]).toEqual([0, ''])
@@ -277,7 +277,7 @@ test('backup --without-telemetry --without-key, restore: they work on the comman
   await expectWorks(home, {}, false)
 })
 
-test('restore: it is refused if a control center runs there, if data exists, or if the backup is not of a control center', async () => {
+test('restore: it is rejected if a control center is running there, if data exists, or if the backup is not from a control center', async () => {
   await expect(restoreFrom(backup, source)).rejects.toMatchObject({
     code: 'ERR_PLATFORM_IN_USE',
     message: expect.stringMatching(/^A control center or another restore is using/),
@@ -302,7 +302,7 @@ test('restore: it is refused if a control center runs there, if data exists, or 
   expect(existsSync(at('none'))).toBe(false)
 })
 
-test('restore: after an interrupted one, neither a start nor another restore runs, and both say what to do', async () => {
+test('restore: after an interrupted restore, neither a start nor another restore runs, and both say what to do', async () => {
   const home = at('cut-off')
   mkdirSync(home)
   writeFileSync(join(home, 'restore-unfinished'), '')
@@ -316,7 +316,7 @@ test('restore: after an interrupted one, neither a start nor another restore run
   expect(existsSync(join(home, 'control_center.sqlite'))).toBe(false)
 })
 
-test('backup: it is refused where there is no control center, or where there is a host', async () => {
+test('backup: it is rejected if the folder contains no control center, or a host', async () => {
   const nothing = { code: 'ERR_BACKUP_FAILED', message: expect.stringContaining('nothing to back up') }
   await expect(backUpTo(at('empty.zip'), at('empty'))).rejects.toMatchObject(nothing)
   const host = readSettings({ PLATFORM_HOME: at('host'), PLATFORM_DATABASE_NAME: 'control_center' })
@@ -342,7 +342,7 @@ describe.skipIf(postgresPath === undefined)('PostgreSQL (skipped where it is not
     DB_ALPHA_PASSWORD: server.address.password,
   })
 
-  test('a control center moves from its files to the server and back with every row, and works there', async () => {
+  test('a control center can be moved from its files to the server and back with every row, and works there', async () => {
     const home = at('moved')
     await restoreFrom(backup, home, onServer('moved'))
     expect(readdirSync(home).sort()).toEqual(['in-use', 'platform-key'])

@@ -86,15 +86,15 @@ describe.each([
   })
 })
 
-describe('every route of the API', () => {
+describe('every route in the API', () => {
   const routes = () => routesOf(centerApi(center.parts).stack)
   const ofOrganisation = ({ path }: Route) => path.includes('/:organisation')
 
-  test('refuses requests without a sign-in', async () => {
+  test('rejects requests without a sign-in', async () => {
     expect(others(await each(routes(), async (route) => (await askAs(null, route)).status), 401)).toEqual([])
   })
 
-  test('refuses the session of a browser if the request does not come from our own page', async () => {
+  test('rejects a browser’s session if the request was not sent by our own page', async () => {
     const { cookie } = await signInToCenter(center)
     const foreign = { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }
     const answers = await each(routes(), async ({ method, path }) => {
@@ -103,36 +103,36 @@ describe('every route of the API', () => {
     expect(others(answers, 403)).toEqual([])
   })
 
-  test('of an organisation shows a stranger nothing, not even that it exists', async () => {
+  test('in an organisation shows a stranger nothing, not even that the organisation exists', async () => {
     const answers = await each(routes().filter(ofOrganisation), async (route) => (await askAs(stranger, route)).status)
     expect(Object.keys(answers).length).toBeGreaterThan(20)
     expect(others(answers, 404)).toEqual([])
   })
 
-  test('outside an organisation works for people, but not for tokens', async () => {
+  test('outside of organisations works with a person’s session, but not with a token', async () => {
     const own = routes().filter((route) => !ofOrganisation(route))
     expect(others(await each(own, async (route) => (await askAs(viewer, route)).status), 403)).toEqual([])
   })
 
-  test('that changes something refuses a viewer', async () => {
+  test('that changes something rejects a viewer', async () => {
     const changing = routes().filter((route) => ofOrganisation(route) && route.method !== 'GET')
     expect(others(await each(changing, async (route) => (await askAs(viewer, route)).status), 403)).toEqual([])
   })
 
-  test('refuses the token of an environment', async () => {
+  test('rejects an environment’s token', async () => {
     const { token } = await center.environment('walks')
     expect(others(await each(routes(), async (route) => (await askAs(token, route)).status), 401)).toEqual([])
   })
 })
 
-test('every route for Satellites requires the token of an environment', async () => {
+test('every route for Satellites requires an environment’s token', async () => {
   const routes = routesOf(satelliteApi(center.parts).stack)
   for (const token of [null, viewer, `ret_${'x'.repeat(43)}`]) {
     expect(others(await each(routes, async (route) => (await askAs(token, route)).status), 401)).toEqual([])
   }
 })
 
-test('every page of an organisation redirects visitors without a session to the sign-in', async () => {
+test('every page in an organisation redirects visitors without a session to the sign-in', async () => {
   const anonymous = await each(pagesOfOrganisations(), async ({ method, path }) => {
     return (await ask(`${center.url}${addressOf(path)}`, { method, headers: NAVIGATION })).status
   })
@@ -140,7 +140,7 @@ test('every page of an organisation redirects visitors without a session to the 
   expect(others(anonymous, 302, 401, 403)).toEqual([])
 })
 
-test('every page of an organisation answers a stranger as if the organisation did not exist', async () => {
+test('for a stranger, every page in an organisation responds as if the organisation did not exist', async () => {
   const browser = await signInToCenter(center, 'b@example.org')
   for (const { path } of pagesOfOrganisations()) {
     const { status } = await browser.get(addressOf(path))

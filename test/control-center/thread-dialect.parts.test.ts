@@ -6,7 +6,7 @@ import { CompiledQuery, type DatabaseConnection } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { threadDialect } from '../../control-center/telemetry/database/thread-dialect.ts'
 
-test('telemetry: a thread that cannot start fails one caller, and the next caller gets a connection', async () => {
+test('telemetry: if a thread cannot start, one caller gets an error, and the next caller gets a connection', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-thread-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const data = { file: join(folder, 'telemetry.sqlite'), readOnly: false }

@@ -37,7 +37,7 @@ function clocked() {
   return { sessions: make(), otherHost: make(), make, after: (ms: number) => (time += ms), at: () => time }
 }
 
-test('sessions: a cookie finds its session only in its own realm', async () => {
+test('sessions: a cookie is valid only in its own realm', async () => {
   const { sessions, at } = clocked()
   const { cookie } = await sessions.start(ANNA)
   const { address, ...kept } = ANNA
@@ -68,7 +68,7 @@ test('sessions: a session expires after 12 hours, even if it is used', async () 
   expect(await sessions.find('crm', cookie)).toBeNull()
 })
 
-test('sessions: an ended session is gone immediately; its row is deleted a day later', async () => {
+test('sessions: an ended session is invalid immediately; its row is deleted a day later', async () => {
   const { sessions, after } = clocked()
   const { cookie } = await sessions.start({ ...ANNA, realm: 'gone' })
   await sessions.end('other', cookie)
@@ -142,7 +142,7 @@ test('sessions: 450 sessions are checked in three queries', async () => {
   expect(queries).toBe(3)
 })
 
-test('sessions: a change by a script is visible immediately on this host, and within a second on others', async () => {
+test('sessions: a script’s change is visible immediately on this host, and within a second on others', async () => {
   const { sessions, otherHost, after } = clocked()
   const { cookie } = await sessions.start(ANNA)
   await sessions.find('crm', cookie)
@@ -158,7 +158,7 @@ test('sessions: a change by a script is visible immediately on this host, and wi
   expect(await sessions.find('crm', cookie)).toMatchObject(changed)
 })
 
-test('sessions: a change affects neither sessions of another realm nor ended ones', async () => {
+test('sessions: a change affects neither sessions in another realm nor ended ones', async () => {
   const { sessions, after } = clocked()
   const { cookie } = await sessions.start(ANNA)
   await sessions.find('crm', cookie)

@@ -9,7 +9,7 @@ function start(home: string, version: string): string | null {
   return noteHomeVersion(home, version, checkHomeVersion(home, version))
 }
 
-test('home version: a start after an upgrade says from which version to which, once', () => {
+test('home version: the first start after an upgrade reports the old and new versions once', () => {
   using folder = temporaryFolder()
   expect(start(folder.path, '0.9.1')).toBeNull()
   expect(start(folder.path, '0.9.1')).toBeNull()
@@ -34,14 +34,14 @@ test.each([
   expect(readFileSync(join(folder.path, 'version'), 'utf8')).toBe(`${last}\n`)
 })
 
-test('home version: a fix can be undone: a version that differs only in its last number starts', () => {
+test('home version: a patch release can be undone: a version that differs only in its last number starts', () => {
   using folder = temporaryFolder()
   start(folder.path, '0.9.2')
   expect(start(folder.path, '0.9.1')).toContain('from 0.9.2 to 0.9.1')
 })
 
 test.each(['', 'newest', '1.2', `1.0.0-${'9'.repeat(200)}\n\u001b[2J`])(
-  'home version: a file that contains no version is replaced: %j',
+  'home version: a file without a valid version is replaced: %j',
   (text) => {
     using folder = temporaryFolder()
     writeFileSync(join(folder.path, 'version'), text)

@@ -34,7 +34,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await db.destroy()
   })
 
-  test('alpha: if two hosts count the first attempt on an account at the same time, neither is lost', async () => {
+  test('alpha: if two hosts count the first attempt on an account at the same time, both counts are stored', async () => {
     const attempt = { source: 'users', username: 'guessed', address: '192.0.2.1' }
     const other = createThrottle(place.db, createLimits(), true)
     let isFirst = true
@@ -74,7 +74,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     })
   })
 
-  test('alpha: a database that an operator created for the account works without further rights', async () => {
+  test('alpha: a database that an operator created for the account works without further privileges', async () => {
     await createAccount('owner')
     await sql`create database made owner owner`.execute(place.db)
     const db = await openDatabase(settingsOf('made', 'owner'))
@@ -82,13 +82,13 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await db.destroy()
   })
 
-  test('alpha: a database with another encoding is refused', async () => {
+  test('alpha: a database with another encoding is rejected', async () => {
     await sql`create database latin encoding 'LATIN1' template template0`.execute(place.db)
     const opening = openDatabase(databaseSettings(place.settings.home, 'alpha', place.server, { name: 'latin' }))
     await expect(opening).rejects.toMatchObject({ message: expect.stringMatching(/encoding LATIN1.*UTF8/) })
   })
 
-  test('alpha: TLS encrypts, and verify refuses an untrusted certificate', async () => {
+  test('alpha: TLS encrypts the connection, and verify rejects an untrusted certificate', async () => {
     const folder = await serverFolder()
     const files = ['-keyout', join(folder, 'server.key'), '-out', join(folder, 'server.crt')]
     const subject = ['-subj', '/CN=127.0.0.1', '-days', '2', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256']

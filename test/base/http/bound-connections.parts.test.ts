@@ -48,13 +48,13 @@ async function expectOpen(connections: readonly Opened[], expected: readonly boo
   await expect.poll(() => openOf(connections)).toEqual(expected)
 }
 
-test('connections: at the limit, another connection of the address with the most is refused; existing ones stay', async () => {
+test('connections: at the limit, another connection from the address with the most is rejected; existing ones stay', async () => {
   const server = await startServer(4)
   const connections = await openMany(server, ATTACKER, 6)
   await expectOpen(connections, [true, true, true, true, false, false])
 })
 
-test('connections: at the limit, the newest connection of the address with the most is closed for another address', async () => {
+test('connections: at the limit, a new address displaces the newest connection from the address with the most', async () => {
   const server = await startServer(4)
   const [other] = await openMany(server, NEIGHBOUR, 1)
   const held = await openMany(server, ATTACKER, 3)
@@ -69,7 +69,7 @@ test('connections: addresses with equally many do not displace each other', asyn
   await expectOpen([...held, more], [true, true, true, true, false])
 })
 
-test('connections: those of a trusted proxy are never closed for others, and displace those of an address that has many', async () => {
+test('connections: those from a trusted proxy are never closed for others, and displace those from an address with many', async () => {
   const server = await startServer(4, [NEIGHBOUR])
   const proxied = await openMany(server, NEIGHBOUR, 2)
   const held = await openMany(server, ATTACKER, 2)
@@ -89,7 +89,7 @@ test('connections: one address can use all connections below the limit, and clos
   await expectOpen([...connections, next], [false, true, true, true, true])
 })
 
-test('connections: Node.js refuses connections beyond the limit before one is closed', async () => {
+test('connections: Node.js rejects connections beyond the limit until one is closed', async () => {
   expect((await startServer(16)).maxConnections).toBe(18)
 })
 
@@ -99,7 +99,7 @@ test.each([
   [1_048_576, 16_384, 16_384],
   [Number.POSITIVE_INFINITY, 16_384, 16_384],
   [4, 1, 1],
-])('connections: of %i descriptors the pages get %i, each other port %i', (descriptors, pages, other) => {
+])('connections: of %i descriptors, the port for pages gets %i and each other port %i', (descriptors, pages, other) => {
   expect([mostConnections('pages', descriptors), mostConnections('other', descriptors)]).toEqual([pages, other])
 })
 

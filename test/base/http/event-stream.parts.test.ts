@@ -72,7 +72,7 @@ test('events: the greeting is sent immediately, then each event with its number,
   sink().send({ late: true })
 })
 
-test('events: a stream that ends while it begins still delivers what was sent', async () => {
+test('events: a stream that ends during startup still delivers what was sent', async () => {
   const left = vi.fn()
   const { ask } = await serve({
     async begin({ send, end }) {
@@ -86,7 +86,7 @@ test('events: a stream that ends while it begins still delivers what was sent', 
   expect(left).toHaveBeenCalledTimes(1)
 })
 
-test('events: an error at the beginning is answered as that error', async () => {
+test('events: an error before the stream begins is sent as an error response', async () => {
   const { ask } = await serve({
     begin() {
       throw Object.assign(new Error('too many'), { status: 429, expose: true })
@@ -106,7 +106,7 @@ test('events: a reader that disconnects is released exactly once', async () => {
   expect(left).toHaveBeenCalledTimes(1)
 })
 
-test('events: a comment is sent every 15 s while the reader has access; a failed access check disconnects nobody', async () => {
+test('events: a comment is sent every 15 s while the reader has access; an error in the access check disconnects nobody', async () => {
   const answers = [async () => true, () => Promise.reject(new Error('the database is away')), async () => false]
   const { ask, left } = await serve({ isStillIn: () => answers.shift()?.() ?? Promise.resolve(true) })
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })

@@ -32,7 +32,7 @@ test.each([
   expect(plainAddress(text)).toBeNull()
 })
 
-test('network: all spellings of an address belong to one network, for IPv6 its /64', () => {
+test('network: different notations of an address belong to the same network; for IPv6, that is its /64', () => {
   const spellings = ['2001:DB8:1:2::3', '2001:db8:1:2:ffff::', '[2001:0DB8:1:2::9]:443', '2001:db8:0001:0002:a:b:c:d']
   expect(new Set(spellings.map(networkOf))).toEqual(new Set(['2001:db8:1:2::/64']))
   expect(networkOf('203.0.113.7:443')).toBe('203.0.113.7')
@@ -56,7 +56,7 @@ test.each([
   ['203.0.113.7, whatever', '10.0.0.1'],
   ['', '10.0.0.1'],
   [undefined, '10.0.0.1'],
-])('X-Forwarded-For "%s" of a trusted proxy: the address is %s', (forwardedFor, address) => {
+])('X-Forwarded-For "%s" from a trusted proxy: the address is %s', (forwardedFor, address) => {
   expect(addressOf(forwardedFor)).toBe(address)
 })
 

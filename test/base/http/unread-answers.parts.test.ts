@@ -50,7 +50,7 @@ async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
   return { ask, look }
 }
 
-test('if unread responses together exceed the limit, the connection with the most is closed; others stay', async () => {
+test('if all unread responses together exceed the limit, the connection with the most is closed; others stay', async () => {
   const { ask, look } = await serve(30 * MB)
   const small = await ask('/12')
   const large = await ask('/40')
@@ -71,7 +71,7 @@ test('below the limit no connection is closed, however long a response waits', a
   expect(slow.map(({ state }) => state.isOpen)).toEqual([true, true])
 })
 
-test('the network with the most unread data is closed first; connections of a trusted proxy count separately', async () => {
+test('connections from the network with the most unread data are closed first; those from a trusted proxy count separately', async () => {
   const direct = await serve(30 * MB)
   const many = [
     await direct.ask('/12', { localAddress: '127.0.0.2' }),

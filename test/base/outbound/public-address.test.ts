@@ -57,7 +57,7 @@ test.each(PUBLIC)('a public address: %s', (address) => {
   expect(isPublicAddress(address)).toBe(true)
 })
 
-test('all spellings of an address are normalized to the same text', () => {
+test('different notations of an address are normalized to the same text', () => {
   expect(['::ffff:1.2.3.4', '::ffff:102:304', '1.2.3.4'].map(canonicalAddress)).toEqual([
     '1.2.3.4',
     '1.2.3.4',

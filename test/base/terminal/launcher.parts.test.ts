@@ -22,7 +22,7 @@ const LAUNCH = `import { runWithFittingNode } from '${RUN_WITH}'
 const [script, patience] = process.argv.slice(2)
 runWithFittingNode([script], { stopsWithUs: true, patience: Number(patience) })`
 
-test('launcher: a child that ignores SIGTERM is killed, and a line says so', async () => {
+test('launcher: a child that ignores SIGTERM is killed, and a message says so', async () => {
   using folder = temporaryFolder({
     'launch.mjs': LAUNCH,
     'child.mjs': "process.on('SIGTERM', () => {}); process.stdout.write('ready\\n', () => { for (;;); })",
