@@ -89,7 +89,7 @@ describe.skipIf(browserPath === undefined)('signing in through the control cente
       de: 'Sie können sich gerade nicht anmelden',
     },
   }
-  /** Sets the language from the next load on, with the window size and color scheme that this language is tested in. */
+  /** Sets the language for the next page load, with the window size and color scheme to test it with. */
   async function comeIn(page: Page, language: 'en' | 'de'): Promise<void> {
     const isNarrow = language === 'de'
     await speak(page, language)
@@ -121,7 +121,7 @@ describe.skipIf(browserPath === undefined)('signing in through the control cente
       }))
   }
 
-  test('the admin page shows the login page of the control center in its preview', () =>
+  test('the admin page’s preview shows the login page from the control center', () =>
     inBrowser({}, async (page) => {
       const frame = page.frameLocator('#login-preview')
       const away = STATES['while the control center is away']

@@ -15,7 +15,8 @@ import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// End to end in a real browser, from an empty machine: a control center and a Satellite as separate processes.
+// An end-to-end test in a real browser that starts on an empty machine, with a control center and a Satellite as
+// separate processes.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CENTER = join(ROOT, 'bin/control-center.js')
@@ -195,7 +196,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await picture('docker-information')
   })
 
-  test('it is rolled out, and the Satellite runs it', async () => {
+  test('the package is rolled out, and the Satellite runs it', async () => {
     await go('rollouts/new')
     await page.selectOption('#version', { index: 0 })
     await page.check('#target-plant')
@@ -205,7 +206,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await page.click('main table a')
     await expect.poll(() => page.textContent('main')).toContain('Done')
     await picture('rollout')
-    // 401, not 404: nobody is signed in, but the solution is deployed.
+    // 401, not 404, shows that the solution is deployed, although no user is signed in.
     expect((await fetch(`${satellite?.url}/solution/crm/session`)).status).toBe(401)
   })
 

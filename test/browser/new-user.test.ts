@@ -18,7 +18,7 @@ function installInto(folder: string): void {
 }
 
 test.skipIf(browserPath === undefined || tmuxPath === undefined)(
-  'a new user deploys a version with its own login page in under ten commands, each of which shows the next',
+  'a new user can deploy a version with its own login page with fewer than ten commands, each of which shows the next',
   { timeout: 180_000 },
   async () => {
     using work = temporaryFolder()
