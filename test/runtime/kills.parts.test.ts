@@ -31,7 +31,7 @@ function processesOf(solution: number): number[] {
   return all.map(({ pid }) => pid)
 }
 
-test('calls that are cut off count as kills: after three the solution pauses, and others don’t', async () => {
+test('calls that are cut off count as kills: after three, the solution is paused, and others are not', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700 } })
   expect(await codesOf('function onSolutionOpen() { for (;;); }', 4)).toEqual([
     'script_timeout',
@@ -42,7 +42,7 @@ test('calls that are cut off count as kills: after three the solution pauses, an
   expect((await lab.run({ script: HEALTHY })).effects.login?.username).toBe('n')
 })
 
-test('calls that only wait too long neither end the process nor pause the solution', async () => {
+test('calls that time out while waiting neither end the process nor pause the solution', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 150 } })
   const script = 'function onSolutionOpen() { return new Promise(() => {}) }'
   await codesOf(script, 1)
@@ -69,7 +69,7 @@ async function calledBefore(
     : calledBefore(patience * 2, solution + 1)
 }
 
-test('a process that hangs while it creates the context for the next call is terminated, and counts for the quarantine', async () => {
+test('a process that hangs while it creates the context for the next call is terminated, and counts towards a pause', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1500, LOAD_TIME: 500 } })
   await lab.run({ script: HEALTHY })
   const { script, from, solution } = await calledBefore(3000, 1)
@@ -81,7 +81,7 @@ test('a process that hangs while it creates the context for the next call is ter
   expect(await codesOf(script, 3)).toEqual(['script_timeout', 'script_timeout', 'sandbox_busy'])
 })
 
-test('a process whose call takes long runs behind all others from then on; those with quick calls don’t', async () => {
+test('if a call takes long, its process gets a lower priority from then on; processes with short calls don’t', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1000 } })
   await lab.run({ script: HEALTHY })
   const [healthy = 0] = processesOf(0)
@@ -91,7 +91,7 @@ test('a process whose call takes long runs behind all others from then on; those
   expect(await running).toEqual(['script_timeout'])
 })
 
-test('solutions whose processes were killed take turns, and others don’t wait for them', async () => {
+test('solutions whose processes were killed run in limited numbers at a time, and others don’t wait for them', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700 } })
   const atOnce = Math.max(1, availableParallelism() - 1)
   const loops = Array.from(

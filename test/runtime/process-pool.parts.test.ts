@@ -41,7 +41,7 @@ async function untilSpareIsReady(): Promise<void> {
   )
 }
 
-test('solutions that need more memory than there is take turns: the longest idle one makes room', async () => {
+test('if solutions need more memory than there is, the process that was idle longest is ended', async () => {
   lab = createTightLab()
   const sums: number[] = []
   const watch = setInterval(() => sums.push(memoryInUse()), 50)
@@ -65,7 +65,7 @@ test('solutions that need more memory than there is take turns: the longest idle
   expect(Math.max(...sums) / MEGABYTE).toBeLessThanOrEqual(ROOM / MEGABYTE)
 })
 
-test('a process that grows while it works displaces idle ones, but not others’ memory', async () => {
+test('a process that grows while it works displaces idle processes, but not busy ones', async () => {
   lab = createTightLab([waits({ command, request, ScriptError, z })])
   for (const solution of ['a', 'b']) {
     await lab.run({ script: `function onSolutionOpen() { security.login('${solution}', 'u', ['x']) }` })
@@ -112,7 +112,7 @@ const until = (isSo: () => boolean) => waitUntil(() => expect(isSo()).toBe(true)
 
 const busiest = () => lab.supervisor.processes().filter(({ calls }) => calls > 0)
 
-test('while a running call uses up the memory, new logins, uploads and bodies are refused, and the call continues', async () => {
+test('while a running call uses up the memory, new logins, uploads and bodies are rejected, and the call continues', async () => {
   const memory = labOf()
   const running = lab.run({ script: WAITING('a') })
   await until(() => busiest().length === 1)
@@ -134,7 +134,7 @@ test('while a running call uses up the memory, new logins, uploads and bodies ar
   expect((await lab.run({ script: QUICK })).effects.login?.username).toBe('q')
 })
 
-test('above the maximum the largest process is terminated: its call may be repeated, others continue', async () => {
+test('above the maximum, the largest process is terminated: its call may be retried, and others continue', async () => {
   const memory = labOf()
   const small = lab.run({ script: WAITING('small') })
   const large = lab.run({ script: WAITING('large', 4_000_000) })
@@ -150,7 +150,7 @@ test('above the maximum the largest process is terminated: its call may be repea
   expect((await small).effects.login?.username).toBe('small0')
 })
 
-test('calls that changed something are refused for now if their process is terminated for its memory', async () => {
+test('if a process is terminated for its memory, calls that changed something are not retried, but fail as busy', async () => {
   const memory = labOf()
   const script = `async function onSolutionOpen() {
     for (let n = 0; n < 50; n++) await waits.change()
@@ -165,7 +165,7 @@ test('calls that changed something are refused for now if their process is termi
   expect(ended).toEqual(['sandbox_busy', 'sandbox_busy'])
 })
 
-test('an upload whose check was terminated for memory is not invalid: it is refused, as the next one is', async () => {
+test('an upload whose check was terminated for memory does not count as invalid: it is rejected as busy, as is the next one', async () => {
   const memory = labOf()
   const checked = lab.supervisor.checkUpload({ ...NO_FILES, isolateMemory: 64 }, async () => {
     memory.used = 1001
@@ -176,7 +176,7 @@ test('an upload whose check was terminated for memory is not invalid: it is refu
   await expect(checked).rejects.toMatchObject({ code: 'ERR_MEMORY_FULL' })
 })
 
-test('while the host’s own heap is nearly full, new work is refused, and idle processes stay', async () => {
+test('while the host’s own heap is nearly full, new work is rejected, and idle processes stay', async () => {
   const memory = labOf()
   await lab.run({ script: QUICK })
   const before = lab.supervisor.processes().map(({ pid }) => pid)

@@ -123,15 +123,18 @@ const KINDS = [
   ['an open client', clientCall],
 ] as const
 
-test.each(KINDS)('%s: a process that repeats that the call started does not keep it open', async (_kind, start) => {
-  const { say, id, outcome, process } = await start()
-  for (let second = 0; second < 60 && outcome() === null; second++) {
-    say({ kind: 'started', id })
-    await vi.advanceTimersByTimeAsync(1000)
-  }
-  expect(outcome()).toMatchObject({ code: 'script_timeout', limit: { name: 'CALL_TIME' } })
-  expect(process.ended()).toBe(true)
-})
+test.each(KINDS)(
+  '%s: a process that repeatedly reports the call’s start does not keep the call open',
+  async (_kind, start) => {
+    const { say, id, outcome, process } = await start()
+    for (let second = 0; second < 60 && outcome() === null; second++) {
+      say({ kind: 'started', id })
+      await vi.advanceTimersByTimeAsync(1000)
+    }
+    expect(outcome()).toMatchObject({ code: 'script_timeout', limit: { name: 'CALL_TIME' } })
+    expect(process.ended()).toBe(true)
+  },
+)
 
 test.each(KINDS)('%s: a process that sends requests repeatedly does not keep the call open', async (_kind, start) => {
   const { say, id, outcome, process } = await start()
@@ -144,27 +147,30 @@ test.each(KINDS)('%s: a process that sends requests repeatedly does not keep the
   expect(process.ended()).toBe(true)
 })
 
-test.each(KINDS)('%s: requests over CALL_REQUESTS are not answered and terminate the process', async (_kind, start) => {
-  const { say, id, outcome, asked, process } = await start()
-  say({ kind: 'started', id })
-  for (let request = 0; request < 100; request++) {
-    say({ kind: 'request', id, request, plugin: 'probe', method: 'ask', args: [] })
-  }
-  await vi.advanceTimersByTimeAsync(0)
-  expect(asked).toHaveLength(20)
-  expect(process.ended()).toBe(true)
-  const limit = { name: 'CALL_REQUESTS', allowed: 20, used: 21 }
-  expect(outcome()).toMatchObject({ code: 'script_quota', limit })
-})
+test.each(KINDS)(
+  '%s: requests over CALL_REQUESTS get no response, and the process is terminated',
+  async (_kind, start) => {
+    const { say, id, outcome, asked, process } = await start()
+    say({ kind: 'started', id })
+    for (let request = 0; request < 100; request++) {
+      say({ kind: 'request', id, request, plugin: 'probe', method: 'ask', args: [] })
+    }
+    await vi.advanceTimersByTimeAsync(0)
+    expect(asked).toHaveLength(20)
+    expect(process.ended()).toBe(true)
+    const limit = { name: 'CALL_REQUESTS', allowed: 20, used: 21 }
+    expect(outcome()).toMatchObject({ code: 'script_quota', limit })
+  },
+)
 
-test.each(KINDS)('%s: lines over LOG_LINES, after the one that says so, are dropped', async (_kind, start) => {
+test.each(KINDS)('%s: after LOG_LINES and a line that says so, further lines are dropped', async (_kind, start) => {
   const { say, id, logged } = await start()
   say({ kind: 'started', id })
   for (let line = 0; line < 100; line++) say({ kind: 'log', id, level: 'info', message: `${line}` })
   expect(logged).toEqual(['0', '1', '2', '3', '4', '5'])
 })
 
-test('a call that waited too long for its start is refused, and not run again when its process is killed', async () => {
+test('a call that waited too long for its start is rejected, and not retried when its process is killed', async () => {
   const { outcome, process, runAgain } = login()
   await vi.advanceTimersByTimeAsync(10_000)
   expect(outcome()).toMatchObject({ code: 'sandbox_busy' })
@@ -172,7 +178,7 @@ test('a call that waited too long for its start is refused, and not run again wh
   expect(runAgain).toEqual([])
 })
 
-test('a call refused after waiting for another one is not run again when the process is killed for that one', async () => {
+test('a call that was rejected after waiting for another one is not retried when the process is killed for that one', async () => {
   const { say, outcome, process, runAgain, run } = login()
   const [second, third] = [run(2), run(3)]
   await vi.advanceTimersByTimeAsync(9_000)

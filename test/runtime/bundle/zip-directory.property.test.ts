@@ -69,7 +69,7 @@ function descriptorFor(content: Uint8Array, packedSize: number, form: 'signed' |
   return descriptorOf('', { ...options, signature: form !== 'plain', wide: form === 'wide' })
 }
 
-test('zip: however files are stored in a zip, they are read as they were packed', async () => {
+test('zip: in whatever way files are stored, they are read as they were packed', async () => {
   const Zip = fc.record({ files: FileList, zip64: fc.boolean(), comment: fc.uint8Array({ maxLength: 20 }) })
   await fc.assert(
     fc.asyncProperty(Zip, async ({ files, zip64, comment }) => {
@@ -84,7 +84,7 @@ test('zip: however files are stored in a zip, they are read as they were packed'
   )
 })
 
-test('zip: files that an ordinary program packed are read as they were packed', async () => {
+test('zip: files packed by an ordinary program are read as they were packed', async () => {
   await fc.assert(
     fc.asyncProperty(FileList, fc.boolean(), async (files, compress) => {
       const named = Object.fromEntries(files.map(({ name, content }) => [name, content]))
@@ -101,7 +101,7 @@ test('zip: files that an ordinary program packed are read as they were packed', 
   )
 })
 
-test('zip: random bytes never throw, with or without an end record', async () => {
+test('zip: random bytes never cause an exception, with or without an end of central directory record', async () => {
   const end = rawZip([]).subarray(-22)
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.boolean(), async (bytes, isEnded) => {
@@ -113,7 +113,7 @@ test('zip: random bytes never throw, with or without an end record', async () =>
   )
 })
 
-test('zip: with bytes flipped, cut, doubled, moved or overwritten it never throws, and returns only declared files', async () => {
+test('zip: if bytes are flipped, cut, doubled, moved or overwritten, it never throws and returns only declared files', async () => {
   const valid = [
     await bundleOf(
       { modules: ['a'] },
@@ -156,7 +156,7 @@ test('zip: with bytes flipped, cut, doubled, moved or overwritten it never throw
   expect(accepted).toBeGreaterThan(propertyRuns(100))
 })
 
-test('zip: with numbers replaced by others it never throws, and returns only declared files', async () => {
+test('zip: if numbers are replaced by others, it never throws and returns only declared files', async () => {
   const zip = rawZip([
     MANIFEST,
     { name: 'media/a.txt', content: 'hello' },

@@ -36,7 +36,7 @@ async function open(key: string): Promise<SandboxClient> {
   return opened
 }
 
-test('clients: to make room, a process without clients is ended; one with clients only if it is urgent', async () => {
+test('clients: to free memory, a process without clients is ended, and one with clients only if it is urgent', async () => {
   const [anna, bram] = [await open('first'), await open('second')]
   expect(processes.makeRoom(false)).toBeNull()
   anna.close()

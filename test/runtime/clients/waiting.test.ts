@@ -21,7 +21,7 @@ function playedIsolate(): Isolate {
   return isolate as unknown as Isolate
 }
 
-test('clients: a call that repeatedly waits for others ends after waiting 10 s in total', async () => {
+test('clients: a call that repeatedly waits for other calls ends after waiting 10 s in total', async () => {
   let time = 0
   const ends: [number, CallEnd][] = []
   const begun: number[] = []

@@ -211,7 +211,7 @@ test('border: plain data arrives exactly as JSON.parse(JSON.stringify()) returns
   )
 })
 
-test('border: each unusual value, passed alone, arrives as the data that it represents or is rejected', async () => {
+test('border: each unusual value, passed separately, arrives as the data that it represents or is rejected', async () => {
   const alone = Object.keys(ODD).map((name): Recipe => ({ kind: 'odd', name }))
   const around = (Object.keys(AROUND) as (keyof typeof AROUND)[]).flatMap((how) =>
     alone.map((inner): Recipe => ({ kind: 'around', how, inner })),
@@ -236,7 +236,7 @@ test('border: each unusual value, passed alone, arrives as the data that it repr
   expect([Object.getPrototypeOf(value), value.constructor, value.a]).toEqual([Object.prototype, 2, 3])
 })
 
-test('border: whatever a script builds arrives as the data that it represents, or is refused, and nothing else', async () => {
+test('border: any combination of values arrives as the data that it represents or is rejected', async () => {
   const counts = { arrived: 0, refused: 0 }
   await fc.assert(
     fc.asyncProperty(fc.array(Recipe, { minLength: 1, maxLength: 12 }), async (recipes) => {
@@ -361,7 +361,7 @@ function objectOf(text: unknown): object | null {
 
 const REFUSED_KEYS = /"(__proto__|constructor|prototype)"|"a":1,"a"/
 
-test('border: a result of any kind is an object, nothing, or nothing with a log line; the login stays valid', async () => {
+test('border: a result of any kind becomes an object, nothing, or nothing with a log line; the login stays valid', async () => {
   await fc.assert(
     fc.asyncProperty(Result, fc.constantFrom('return', 'promise'), async (recipe, by) => {
       const end = await lab.run({ script: RETURN, arg: JSON.stringify(recipe), queryParams: { by } })
@@ -408,7 +408,7 @@ const Thrown = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 3000 }).map((value): Recipe => ({ kind: 'plain', value })),
 )
 
-test('border: a thrown value of any kind is a script_error with a short text, one log line and no effect', async () => {
+test('border: a thrown value of any kind becomes a script_error with a short text, one log line and no effect', async () => {
   await fc.assert(
     fc.asyncProperty(Thrown, fc.constantFrom('throw', 'reject'), async (recipe, by) => {
       const end = await lab.run({ script: RETURN, arg: JSON.stringify(recipe), queryParams: { by } })

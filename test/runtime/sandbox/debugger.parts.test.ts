@@ -34,7 +34,7 @@ async function saidUntilPong(process: SandboxProcess): Promise<readonly string[]
   return said
 }
 
-test('sandbox: a process that was not started for debugging refuses a session', async () => {
+test('sandbox: a process that was not started for debugging rejects a debug session', async () => {
   started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
   await started.ready
   expect(started.debug).toBeNull()
@@ -45,7 +45,7 @@ test('sandbox: a process that was not started for debugging refuses a session', 
   expect(started.ended()).toBe(false)
 })
 
-test('supervisor: without debugNode there is nothing to attach to', () => {
+test('supervisor: without debugNode, there is no process to attach to', () => {
   const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC' })
   expect(supervisor.debug).toBeNull()
   supervisor.stop()

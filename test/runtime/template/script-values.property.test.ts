@@ -64,7 +64,7 @@ const SCRAPS = [
   ],
 ]
 
-test('readScript: whatever the script, a value only ever changes the content of its strings', () => {
+test('readScript: in any script, a value changes only the content of string literals', () => {
   const script = fc.array(fc.constantFrom(...SCRAPS), { maxLength: 8 }).map((scraps) => scraps.join(''))
   let read = 0
   fc.assert(

@@ -118,7 +118,7 @@ const template =
 <body class=%%v%%><form name="login_form"><input name="username" value="%%v%%"><input type="password" name="password">${KEPT}</form>
 ${built.map(({ body }) => body).join('\n')}</body></html>`)
 
-test('login template: each hostile value stays a value in every place', { timeout: 240_000 }, () => {
+test('login template: each malicious value is only a value in every place', { timeout: 240_000 }, () => {
   const context = vm.createContext({})
   const empty = shape(render(template, ''), false)
   fc.assert(
@@ -133,7 +133,7 @@ test('login template: each hostile value stays a value in every place', { timeou
   )
 })
 
-test('login template: for a browser with scripting, too, 2,000 hostile values add no element and no attribute', () => {
+test('login template: in a browser with scripting, 2,000 malicious values add no element and no attribute either', () => {
   const empty = shape(render(template, ''), true)
   fc.assert(
     fc.property(Value, (value) => same(shape(render(template, value), true), empty)),
@@ -141,7 +141,7 @@ test('login template: for a browser with scripting, too, 2,000 hostile values ad
   )
 })
 
-test('login template: whatever the tag soup around a placeholder, its value adds no element and no attribute', {
+test('login template: in any tag soup around a placeholder, its value adds no element and no attribute', {
   timeout: 240_000,
 }, () => {
   const soup = fc.array(fc.constantFrom(...SOUP), { maxLength: 14 }).map((tags) => tags.join(''))
