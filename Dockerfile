@@ -6,9 +6,9 @@ ARG BASE_IMAGE=node:26-slim
 FROM ${BASE_IMAGE} AS build
 WORKDIR /opt/solhost
 COPY package.json package-lock.json .npmrc ./
-# The base image contains Node.js, so the optional packages, which contain another one (about 200 MB), are not installed.
-# Of the development packages, only the bundler is installed, for the next step.
-# The secrets are optional, for builds behind a mirror or a proxy. They are not stored in a layer.
+# The base image contains Node.js, so the optional packages, which contain a second Node.js (about 200 MB), are not
+# installed. Of the development packages, only the bundler is installed, for the next step. The secrets are optional,
+# for builds behind a mirror or a proxy. They are not stored in a layer.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=ca \
     npm pkg set "dependencies.rolldown=$(node -p 'require("./package.json").devDependencies.rolldown')" && \
     npm pkg delete optionalDependencies devDependencies && \

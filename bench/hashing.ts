@@ -7,8 +7,8 @@ import { figure, median, pause, ROUNDS } from './rounds.ts'
 
 const AT_ONCE = 50
 /**
- * Interval between forms in ms: short enough that all are queued for hashing together, but not a single burst of
- * requests.
+ * Interval between forms in ms: short enough that all are queued for hashing together, but they don't all arrive at the
+ * same moment.
  */
 const APART = 3
 

@@ -15,9 +15,9 @@ type Kind = keyof typeof HOSTILE
 
 /** Number of hostile solutions per kind. */
 type Numbers = Readonly<Record<Kind, number>>
-/** The load in the contract. The host pauses a solution whose processes had to be killed three times. */
+/** The load that the contract specifies. The host pauses a solution whose processes had to be killed three times. */
 const ONE_OF_EACH: Numbers = { spins: 1, allocates: 1, crashes: 1 }
-/** More than the contract: whenever one is paused, the next takes over, so every kind is always active. */
+/** More solutions than in the contract: whenever one is paused, the next takes over, so every kind is always active. */
 const EVER_NEW: Numbers = { spins: 4, allocates: 20, crashes: 30 }
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 4)
 /** Duration of each half of a round, in ms. */

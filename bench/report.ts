@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, platform } from 'node:os'
 
-/** One metric from design section 11, as measured in one run. */
+/** One metric from design section 11, measured in one run. */
 export type Row = {
   readonly work: string
   readonly against: string

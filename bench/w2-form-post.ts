@@ -24,8 +24,8 @@ type Served = { readonly pid: number; readonly target: FormTarget; readonly rate
  * - The host: a separate process with default settings. It checks the hidden token, runs the hook in fresh globals in
  *   its sandbox processes, and stores the session in its database (synced to disk) before it answers.
  * - workerd: one process, the hook in one global scope. It reads form and cookie, runs the hook, and stores the session
- *   in memory; no token is verified and nothing is written. That is less work than the host's, which puts the host at a
- *   disadvantage.
+ *   in memory; no token is verified and nothing is written. That is less work than the host does, which puts the host
+ *   at a disadvantage.
  * - A plain function: the host's own app, sessions and database (`plain-host.ts`), with the hook as a function of the
  *   host process instead of everything from `run-entry.ts` on.
  */

@@ -7,8 +7,8 @@ import { readCenterSettings } from './config/settings.ts'
 import type { ControlCenter } from './main.ts'
 
 /**
- * Runs the service (`npm run control-center`) with settings from environment properties. Resolves when it has stopped
- * or failed to start.
+ * Runs the service (`npm run control-center`) with settings from environment variables. Resolves when it has stopped or
+ * failed to start.
  */
 async function start(): Promise<Exit> {
   const stopped = Promise.withResolvers<Exit>()

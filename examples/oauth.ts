@@ -22,7 +22,7 @@ type Tenant = {
   readonly name: string
   readonly title: string
   readonly accent: string
-  /** The default port of its provider, which the solution's script names too. */
+  /** The default port of its provider. The solution's script contains the same port. */
   readonly port: number
   readonly portName: string
   readonly secretName: string
@@ -79,7 +79,7 @@ export type OAuthExample = {
 /**
  * Starts the providers and the host, then uploads the solution and sets its secrets.
  * @param environment of the host, with `NORTH_PORT` (default: 4410) and `SOUTH_PORT` (default: 4420). Without
- *   `PLATFORM_HOME`, its data are in a temporary folder that is removed when the example stops
+ *   `PLATFORM_HOME`, the host's data is in a temporary folder that is removed when the example stops
  */
 export async function startOAuthExample(environment: Record<string, string | undefined>): Promise<OAuthExample> {
   await using started = new AsyncDisposableStack()

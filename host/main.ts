@@ -69,7 +69,7 @@ export type HostOptions = {
   /**
    * Opens a debugger for scripts on this port of 127.0.0.1 (0: any free port). If absent, there is no debugger. Anyone
    * who can connect to it can run arbitrary code in the sandbox processes. So only a command can enable it, never an
-   * environment property or a bundle.
+   * environment variable or a bundle.
    */
   readonly inspect?: { readonly port: number; readonly node: DebugNode } | undefined
 }
@@ -99,7 +99,9 @@ export type Host = Addresses & {
   readonly stop: () => Promise<void>
 }
 
-/** The parts that the others depend on: the platform's own data, accounts, and the solutions with their scripts. */
+/**
+ * The parts that all other parts depend on: the platform's own data, accounts, and the solutions with their scripts.
+ */
 async function openFoundation(options: HostOptions, started: AsyncDisposableStack) {
   const { settings, isLive = false, inspect } = options
   const { limits } = settings
@@ -222,7 +224,7 @@ function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites
   return { formTokens, secrets, maintenance, askAuthenticator, managedSettings, cloudLogin, managed, oauth }
 }
 
-/** Everything that the host's servers respond with. */
+/** The parts that create the responses of the host's servers. */
 function createParts(
   options: HostOptions,
   foundation: Foundation,

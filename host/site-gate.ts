@@ -7,7 +7,7 @@ import { PlatformError } from '../runtime/errors.ts'
 import type { Catalog } from './solutions/catalog.ts'
 
 /**
- * Accepts a request only if its host name serves its path. The host name of a solution serves only that solution. With
+ * Accepts a request only if its host name serves its path. A solution's host name serves only that solution. With
  * `SOLUTION_ORIGIN`, the platform's host names redirect to the solution's host name.
  */
 export function siteGate(sites: Sites, catalog: Catalog): Middleware {

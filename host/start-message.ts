@@ -121,7 +121,9 @@ function exampleLines(host: Host, { publicUrl, ...settings }: Settings, names: r
   ]
 }
 
-/** Database servers can be configured for grants to solutions alone, but more often PLATFORM_DATABASE was forgotten. */
+/**
+ * Operators may configure a database server only for grants to solutions, but more often they forgot PLATFORM_DATABASE.
+ */
 function databaseLines(shown: Settings['shown']): string[] {
   const set = shown.filter(({ source }) => source !== 'default').map(({ name }) => name)
   if (set.includes('PLATFORM_DATABASE')) return []

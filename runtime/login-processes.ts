@@ -12,12 +12,12 @@ import { createQuarantine } from './quarantine.ts'
 import { createVersionWorkers, noteKill } from './version-workers.ts'
 import { createWorker, type Worker } from './worker.ts'
 
-/** The sandbox processes for logins and for other calls that need no client. */
+/** The sandbox processes for logins, and for other calls that don't need a client. */
 export interface LoginProcesses {
   /** Runs one entry function. Never rejects because of what a script does: every result is an outcome. */
   call(version: Loadable, call: SandboxCall, handlers: CallHandlers): Promise<Outcome>
   retire(key: string): void
-  /** End of the pause of the version's calls, in epoch ms; null if they are not paused. */
+  /** When the pause of the version's calls ends, in epoch ms; null if they are not paused. */
   retryAt(key: string): number | null
   /** A process of the version; null if none could be started. */
   workerFor(version: Loadable): Promise<Worker | null>

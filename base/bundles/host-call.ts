@@ -39,7 +39,7 @@ export type Effects = {
 /** A call with data that only the host uses; plugins see only its `Call` part. */
 export type HostCall = Call & {
   readonly user: SignedInUser | null
-  /** The source of the user's account, and the account's id there; null if nobody is signed in. */
+  /** The source of the user's account, and the account's id there; null if no user is signed in. */
   readonly account: { readonly source: AccountSourceName; readonly uid: string } | null
   /** The browser's IP address. */
   readonly address: string

@@ -6,7 +6,7 @@ import type { LogLevel } from './properties.ts'
 export type CertificateSource = {
   readonly file: string
   readonly passphrase: string
-  /** A file with the password, read each time in place of `passphrase`; null: none. */
+  /** A file with the password, which is read each time in place of `passphrase`; null: none. */
   readonly passphraseFile: string | null
 }
 
@@ -19,7 +19,7 @@ export type ServiceSettings = DatabaseSettings & {
   readonly platformKey: string
   /** Null: TLS is off. */
   readonly certificate: CertificateSource | null
-  /** The port that redirects to https; null: none. */
+  /** The port that redirects to https; null if there is none. */
   readonly httpRedirectPort: number | null
   /** In ms. */
   readonly hstsMaxAge: number

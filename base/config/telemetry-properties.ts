@@ -35,7 +35,7 @@ export const EXPORT_PROPERTIES = {
   },
 } as const satisfies Record<string, Property>
 
-/** A host's environment properties for telemetry. Those defined by OpenTelemetry keep its names and defaults. */
+/** A host's environment variables for telemetry. Those defined by OpenTelemetry keep its names and defaults. */
 export const TELEMETRY_PROPERTIES = {
   METRICS_PORT: {
     default: '',

@@ -90,7 +90,7 @@ export interface ServerKind extends DatabaseKind {
 }
 
 export type PoolOptions = {
-  /** Default 10. */
+  /** Maximum number of connections; default 10. */
   readonly connections?: number
   /** Timeout of one statement in ms, after which its connection is discarded; default 60 s. */
   readonly statementTime?: number

@@ -18,7 +18,7 @@ export interface Tables {
     created_at: number
     last_seen_at: number
     ended_at: number | null
-    /** The source of the account: 'users' (the users table) or '' (an authenticator of the solution). */
+    /** The source of the account: 'users' (the users table) or '' (the solution's authenticator). */
     source: string
     /** The remembered login that created this session or was created with it, or null. */
     selector: string | null

@@ -11,7 +11,7 @@ const PARTS = { pages: 3 / 8, other: 1 / 16 } as const
 const MOST = 16_384
 /** Fraction of `most` that is accepted above it, while others are being closed to make room. */
 const CLOSING = 1 / 8
-/** Assumed if the system reports no limit. */
+/** The limit that is assumed if the system reports none. */
 const USUAL_DESCRIPTORS = 1024
 
 export type ConnectionBound = {

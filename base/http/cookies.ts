@@ -39,8 +39,8 @@ const MOST_COOKIES = 10
 
 /**
  * Returns all cookies of a name, those with longer paths first (RFC 6265, 5.4). Another site on the same host, or on
- * another port, can add some with another path. The last ones have the shortest paths, so they are also sent to other
- * pages.
+ * another port, can add some with another path. The last cookies have the shortest paths, so they are also sent to
+ * other pages.
  */
 export function cookieValues(ctx: Context, name: string): readonly string[] {
   return ctx

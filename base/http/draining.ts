@@ -12,9 +12,9 @@ export interface Draining {
   /** Whether new requests are refused because they couldn't finish in time. */
   isRefusing(): boolean
   /**
-   * @param move called halfway through, with the remaining ms. By then load balancers know that this host is draining,
-   * so anything that outlives a request can move to another host.
-   * @returns when the time is over or `hurry` was called
+   * @param move called after half of the time, with the remaining ms. By then load balancers know that this host is
+   * draining, so anything that outlives a request can move to another host.
+   * @returns when the time has passed or `hurry` was called
    */
   drain(move: (within: number) => void): Promise<void>
   /** Ends the wait in `drain`. */

@@ -5,7 +5,7 @@ import type { CookieScope } from './cookies.ts'
 import { requireNavigation } from './fetch-metadata.ts'
 import type { Site, Sites } from './sites.ts'
 
-/** What the first middleware steps find out about a request; later steps read it from `ctx.state`. */
+/** Data about a request that the first middleware steps determine; later steps read it from `ctx.state`. */
 export type RequestState = {
   correlationId: string
   client: ClientSide

@@ -4,7 +4,7 @@ import type { ProviderName } from './providers.ts'
 export type RegisteredAddress = 'redirect' | 'signedOut' | 'backchannel'
 
 export type ProviderGuide = {
-  /** The page on which applications are registered; null if each installation has its own. */
+  /** The provider's page for registering applications; null if each installation of the provider has its own page. */
   readonly console: { readonly name: string; readonly href: string } | null
   /**
    * One entry for each step, with the address to enter in it; null: none. The texts are `admin.oauth.guide.{api}.{n}`,

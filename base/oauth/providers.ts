@@ -40,7 +40,7 @@ export type ProviderRow = {
   readonly needsSecret: boolean
   /** null: chosen from its discovery document. */
   readonly clientAuthentication: ClientAuthentication | null
-  /** false: its profile at `userInfoEndpoint` names the user. */
+  /** false: its profile at `userInfoEndpoint` contains the user's identity. */
   readonly hasIdToken: boolean
 }
 

@@ -28,7 +28,7 @@ export type PostOptions = {
 
 /** Maximum bytes read from a response: a collector sends little, but another server may send a lot. */
 const MOST_ANSWER = 64 * 1024
-/** Longest `Retry-After` that is honored, in ms. */
+/** Longest `Retry-After` that is respected, in ms. */
 const LONGEST_WAIT = 10 * 60_000
 const zip = promisify(gzip)
 

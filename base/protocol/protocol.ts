@@ -63,9 +63,9 @@ function bySolution<Schema extends z.ZodType>(schema: Schema) {
 
 export const DesiredSettings = z
   .strictObject({
-    /** Null: the list of solutions. Absent: the value from the Satellite's own environment. */
+    /** Null: the start page lists the solutions. Absent: the value from the Satellite's own environment applies. */
     defaultSolution: SolutionName.nullable().optional(),
-    /** Absent: the value from the Satellite's own environment. */
+    /** If absent, the value from the Satellite's own environment applies. */
     logLevel: z.enum(['debug', 'info', 'warn', 'error']).optional(),
     /** By solution. */
     oauth: bySolution(DesiredOAuth).optional(),
@@ -147,7 +147,7 @@ export const Report = z
     version: z.string().max(100),
     /** The sequence number of the last desired state that it tried to apply; 0: none yet. */
     number: z.int().min(0),
-    /** `refused`: the statement itself was not accepted; `reason` says why. */
+    /** `refused`: the statement itself was not accepted; `reason` explains why. */
     outcome: z.enum(['none', 'applied', 'failed', 'refused']),
     reason: Text.optional(),
     results: z.array(SolutionResult).max(MOST_SOLUTIONS),

@@ -31,7 +31,7 @@ const LARGEST = 1024 ** 2
 
 /**
  * Reads and checks a PKCS12 file. Synchronous, like reading the settings, since the file is small.
- * @throws ERR_CERTIFICATE with a message that says what the file is and what to do, without the password
+ * @throws ERR_CERTIFICATE with a message that explains what the file is and what to do, without the password
  */
 export function readCertificate(source: CertificateSource): Certificate {
   const { file } = source

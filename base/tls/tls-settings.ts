@@ -4,7 +4,7 @@ import type { Values } from '../config/property-groups.ts'
 import type { CertificateSource } from '../config/service-settings.ts'
 import { readCertificate } from './certificate.ts'
 
-/** The settings as read; an invalid property has no value. */
+/** The settings as they were read; an invalid property has no value. */
 type ReadValues = Partial<Values>
 
 /** @param passphraseFile the file set with `CERTIFICATE_PASS_FILE`, if any @returns null: no TLS */

@@ -1,7 +1,7 @@
 /** Line charts over a time range. The template `plot` draws them and formats the labels. */
 export type Chart = {
   readonly lines: readonly ChartLine[]
-  /** SVG path of a horizontal line at `ChartData.mark`; null: none, or above the scale. */
+  /** The SVG path of a horizontal line at `ChartData.mark`; null: none, or above the scale. */
   readonly mark: string | null
   /** Axis labels from bottom to top, evenly spaced. */
   readonly values: readonly number[]

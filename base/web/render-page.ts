@@ -38,7 +38,7 @@ export type ServiceFrame = {
   readonly root: '/admin' | ''
   /** The URL of the page's script. */
   readonly script: string
-  /** Sent by the page's script with each API request; null if nobody is signed in. */
+  /** Sent by the page's script with each API request; null if no user is signed in. */
   readonly csrfToken: string | null
   /** The current item of the navigation; null: none. */
   readonly part: string | null

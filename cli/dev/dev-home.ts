@@ -7,9 +7,9 @@ import type { Environment } from '../../base/terminal/terminal.ts'
 
 /**
  * Creates the folder, readable by its owner only, where `dev` stores a solution's users, grants, secrets, sessions and
- * data. Chosen here: in the account's state folder (XDG_STATE_HOME), by the path of the solution's folder, so that each
- * solution has separate data that survives a restart. Not in the solution's folder, since a folder from someone else
- * would then bring its own users and grants.
+ * data. Chosen here: in the account's state folder (XDG_STATE_HOME), named after the path of the solution's folder, so
+ * that each solution has separate data that survives a restart. Not in the solution's folder, because a folder from
+ * someone else could then contain users and grants.
  */
 export function openDevHome(folder: string, environment: Environment): string {
   const path = realpathSync(folder)

@@ -8,7 +8,7 @@ import type { Right } from './roles.ts'
 export type Place = { readonly organisation: string; readonly solution: string }
 
 /**
- * The solution that a request names. Any valid solution name is accepted, since users can exist before packages.
+ * The solution that a request is about. Any valid solution name is accepted, since users can exist before packages.
  * @throws ERR_SOLUTION_NOT_FOUND for an invalid solution name
  */
 export function placeOf({

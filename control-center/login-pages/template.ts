@@ -12,8 +12,8 @@ import { type Design, type Palette, TEXT_LOCALES, type TextLocale, type TextName
 
 /*
  * Converts a design into a login template that follows the rules in design section 8. Texts become i18n keys, so that
- * the platform that shows the page escapes them as plain text, exactly once. The markup itself contains only the
- * design's colours, names and image, each in a form that has no special meaning in HTML or CSS.
+ * the host that shows the page escapes them as plain text, exactly once. The markup itself contains only the design's
+ * colours, names and image, each in a form that has no special meaning in HTML or CSS.
  */
 
 const templates = loadTemplates([SHARED_PAGES, new URL('template/', import.meta.url)])

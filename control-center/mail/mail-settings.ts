@@ -13,7 +13,7 @@ export type MailSettings = {
   readonly tls: 'implicit' | 'required' | 'none'
   readonly account: { readonly user: string; readonly password: string } | null
   readonly from: { readonly name: string; readonly address: string }
-  /** Mails that one organisation may send per hour. */
+  /** Maximum mails that an organisation may send per hour. */
   readonly hourly: number
 }
 

@@ -2,8 +2,8 @@ import type { NodeReport } from '../satellites/reports.ts'
 import type { StepFailure } from './rollouts.ts'
 
 /**
- * The version of a solution that an environment should run. If `sha256` is null, no particular version is requested, or
- * no longer.
+ * The version of a solution that an environment should run. If `sha256` is null, no particular version is requested
+ * (any longer).
  */
 export type Asked = {
   readonly solution: string
@@ -53,7 +53,9 @@ export const CHANGED: StepFailure = {
   faults: [],
 }
 
-/** The failure of an environment that did not answer in time, with the environment's own reason if it reported one. */
+/**
+ * The failure of an environment that did not respond in time, with the reason that the environment reported, if any.
+ */
 export function silence(nodes: readonly NodeReport[]): StepFailure {
   const words = nodes.map(({ reason }) => reason).find((reason) => reason !== undefined)
   const message =

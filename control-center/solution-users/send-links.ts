@@ -6,7 +6,7 @@ import { CENTER_TEXTS } from '../web/render.ts'
 import type { LinkKind, UserLinks } from './user-links.ts'
 import type { SolutionUser } from './user-rows.ts'
 
-/** Who a link is for. `origin` is the origin under which they reach the control center. */
+/** Who a link is for. `origin` is the origin at which they open the control center. */
 export type Recipient = {
   readonly organisation: Pick<Organisation, 'id' | 'title'>
   readonly solution: string
@@ -34,8 +34,8 @@ export interface SendLinks {
    */
   fromOperator(kind: LinkKind, recipient: Recipient): Promise<SentLink>
   /**
-   * Creates a link that anyone can request on a login page. It is only ever mailed. At most three are open at a time,
-   * and none is sent once the organisation has used up its mail quota.
+   * Creates a link that anyone can request on a login page. It is only ever mailed. At most three are open at a time.
+   * No link is sent once the organisation has used up its mail quota.
    */
   fromUser(kind: 'reset' | 'verification', recipient: Recipient): Promise<void>
 }

@@ -4,7 +4,7 @@ import { type ExportSettings, exportSettingsOf } from '../../base/config/telemet
 import { parseQuantity, quantityForm } from '../../runtime/limits.ts'
 import type { Kept } from './retention.ts'
 
-/** Environment properties for telemetry: retention, limits and forwarding. */
+/** Environment variables for telemetry: retention, limits and forwarding. */
 export const CENTER_TELEMETRY_PROPERTIES = {
   TELEMETRY_RAW_KEPT: quantity('time', '6h', 'how long metrics in steps of 10 s are stored'),
   TELEMETRY_MINUTES_KEPT: quantity('time', '14d', 'how long metrics in steps of a minute are stored'),

@@ -6,8 +6,8 @@ import { makeClientScript, makeDevScript } from '../web/scripts.ts'
 const script = makeClientScript()
 
 /**
- * The address of the browser script. It is below the solution's path, because the solution's host name serves nothing
- * else.
+ * The address of the browser script. It is below the solution's path, because the solution's own host name serves no
+ * other paths.
  */
 export function clientScriptPath(solution: string): string {
   return `/solution/${solution}/client.js?${script.hash}`

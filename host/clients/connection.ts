@@ -26,10 +26,12 @@ export type ConnectionEvents = {
   readonly closed: (refused: number) => void
 }
 
-/** How many frames a browser may send in a burst, and the refill per second. Nobody clicks or types this fast. */
+/**
+ * How many frames a browser may send without a pause, and the refill per second. No person clicks or types this fast.
+ */
 const BURST = 300
 const PER_SECOND = 60
-/** A frame counts as one more for each further block of this many bytes. */
+/** A longer frame counts as an additional frame for each further block of this many bytes. */
 const BYTES_OF_ONE = 4096
 /** Number of refused frames to tolerate: a form that changes during a click can cause one. */
 const FORGIVEN = 20

@@ -50,8 +50,8 @@ export function createUserWork(): UserWork {
       const events = eventsOf(event.form)
       const key = `${event.element} ${PROPERTIES[event.type]}`
       const before = events.get(key)
-      // Move the latest event to the end, because its order relative to others matters: for example, a filter may have
-      // to run before the page changes.
+      // Move the latest event to the end, because the order of events matters: for example, a filter may have to run
+      // before the page changes.
       events.delete(key)
       events.set(key, before === undefined ? event : joined(before, event))
     },

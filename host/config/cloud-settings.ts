@@ -1,6 +1,9 @@
 import type { Values } from '../../base/config/property-groups.ts'
 
-/** A Satellite's control center: its address, and how the two authenticate to each other (design section 9). */
+/**
+ * A Satellite's control center: its address, and the credentials with which the two authenticate to each other (design
+ * section 9).
+ */
 export type CloudSettings = {
   readonly url: URL
   /** `REMOTE_ENVIRONMENT_TOKEN` */

@@ -21,7 +21,7 @@ export type TelemetrySettings = ExportSettings & {
 }
 
 /**
- * Reads all properties of telemetry.
+ * Reads all telemetry properties.
  * @param cloud the control center, which gets the signals that the standard variables do not configure; null if there
  *   is none
  */

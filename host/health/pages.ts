@@ -89,7 +89,7 @@ function cloudLoginFindings(problems: HealthReport['cloudLogins']): Finding[] {
   })
 }
 
-/** Findings as text keys; empty if all is well. */
+/** Findings as text keys; empty if there are no problems. */
 export function findingsOf(
   { database, quarantined, memory }: Pick<HealthReport, 'database' | 'quarantined' | 'memory'>,
   isInMaintenance: boolean,

@@ -26,8 +26,8 @@ export type LoginFormParts = SessionParts & {
 type Attempt = Arrival & { readonly fields: ReadonlyMap<string, string> }
 
 /**
- * A client's page sends a form after its login form signed a user in. `id_token` is either a client's token or a login
- * token. All other fields are ignored: names and passwords are only for the form's script.
+ * After a client's login form has signed a user in, the client's page sends a form. `id_token` is either a client's
+ * token or a login token. All other fields are ignored: names and passwords are only for the form's script.
  */
 export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, ClientSignIn, SignedIn, LoginFormParts> = {
   ownPage: checkPage,
@@ -42,7 +42,8 @@ export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, ClientSignIn, Signe
   async accept(attempt, signIn, parts) {
     const { login, tenant, locale } = signIn
     const effects = { ...noEffects(), login, tenant, locale }
-    // Never remember this user: no source could check them again, so the login would outlive their permissions.
+    // Never remember this user: no source could check the user again, so a remembered login would stay valid after the
+    // user lost their permissions.
     const session = await acceptSignIn(attempt, { login, effects }, BASIS_OF_TOKEN, null, parts)
     return session === null ? refused(attempt) : { ...signIn, username: login.username }
   },

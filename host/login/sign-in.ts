@@ -128,7 +128,7 @@ async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Chec
   try {
     const answer = await attempt.source.check(attempt, attempt.fields)
     if (answer.kind === 'failed') return failed(attempt, answer.failure, parts)
-    // Only someone who knows the password reaches the state "verify", so the attempt doesn't count as a guess.
+    // The result is "verify" only if the password was right, so the attempt doesn't count as a guess.
     const isRight = answer.kind === 'accepted' || answer.state === 'verify'
     if (isRight) await throttle.succeeded(counted(attempt), known)
     return answer.kind === 'accepted' ? answer : refused(attempt, answer, parts)
@@ -201,7 +201,7 @@ export function showRecheckError(
   return sendAway({ ctx, solution, locale, fields }, error, sendLoginPage)
 }
 
-/** The check of a remembered user failed. The login page says so, and the browser keeps its cookie. */
+/** The check of a remembered user failed. The login page reports this, and the browser keeps its cookie. */
 export function showRecheckFailure(
   ctx: Context,
   solution: ActiveSolution,

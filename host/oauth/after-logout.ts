@@ -13,7 +13,7 @@ export type AfterLogout = {
 
 /**
  * Passes this data in the parameter `state` of the signed-out page. It is valid for an hour. It is encrypted, so that
- * nobody can forge it to redirect elsewhere (open redirect). The provider, which sends it back, can't read it either.
+ * it can't be forged to redirect elsewhere (open redirect), and the provider, which sends it back, can't read it.
  */
 export interface AfterLogoutState {
   write(solution: string, after: AfterLogout): string

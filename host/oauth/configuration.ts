@@ -24,7 +24,10 @@ export type { ProviderName } from '../../base/oauth/providers.ts'
 export type OAuthConfiguration = {
   readonly api: ProviderName
   readonly clientId: string
-  /** As written: `%%NAME%%` for a secret that the operator set, or the secret itself; null for a client without one. */
+  /**
+   * As written: `%%NAME%%` for a secret that the operator set, or the secret itself; null for a client without a
+   * secret.
+   */
   readonly apiSecret: string | null
   /** Apple's developer team and key. If set, `apiSecret` is a private key that signs the client secret. */
   readonly signedSecret: { readonly teamId: string; readonly keyId: string } | null
@@ -160,7 +163,7 @@ function ownSettings(settings: Settings, { settings: known }: ProviderRow, refus
   return Object.fromEntries(written.map((name) => [name, settings[name]]))
 }
 
-/** The provider's addresses. Settings override the table. */
+/** The provider's addresses. Settings override those in the table of providers. */
 function placesOf(settings: Settings, row: ProviderRow, own: OwnSettings, refuse: Refuse): Places {
   const { issuer, authorizationBaseUrl, accessTokenEndpoint, userInfoEndpoint } = settings
   if (issuer !== undefined && own.tenant !== undefined) refuse('"issuer" already names the tenant: remove "tenant"')

@@ -93,7 +93,7 @@ export function createProviderLogout(parts: ProviderLogoutParts): ProviderLogout
 
 /**
  * The page's query may determine which provider is used (`getOAuthConfig`). Null for a page without a query, because
- * the start page does as well.
+ * the start page can be used instead.
  */
 function pageToSignInAgain({ page }: ProviderLoginContent): string | null {
   return page.includes('?') && page.length <= LONGEST_PAGE ? page : null

@@ -17,7 +17,8 @@ export type ReadProfile = (
 export const PROFILES: Readonly<Partial<Record<ProviderName, ReadProfile>>> = { GitHub: readGithubProfile }
 
 /**
- * Maximum number of email addresses to check per account. GitHub paginates them; the primary one is among the first.
+ * Maximum number of email addresses to check per account. GitHub paginates them; the primary address is among the
+ * first.
  */
 const MOST_EMAILS = 100
 

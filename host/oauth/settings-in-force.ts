@@ -13,7 +13,7 @@ export type SettingInForce = {
 }
 
 /**
- * The effective settings for sign-ins: first those of the operator and the author, as written, then the platform's
+ * The effective settings for sign-ins: first the operator's and the author's settings, as written, then the platform's
  * defaults. The defaults are omitted if the settings are invalid.
  *
  * @param source the source of `ofOperator`

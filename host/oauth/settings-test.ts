@@ -50,8 +50,8 @@ export function createSettingsTest(parts: SettingsTestParts, now: () => number =
     const finder = createProviderFinder(watched, now)
 
     /**
-     * Runs a step.
-     * @returns the result of `work`, or null if it failed, in which case all further steps except the clock are skipped
+     * Runs a step. @returns the result of `work`, or null if it failed, in which case all further steps except the
+     * clock are skipped
      */
     async function step<T>(
       name: TestStepName,

@@ -5,7 +5,7 @@ import { OAuthProblem, type OAuthProblemCode, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 
-/** The response of the token endpoint. The ID token is not verified yet. */
+/** The token endpoint's response. The ID token is not verified yet. */
 export type Tokens = {
   readonly accessToken: string
   readonly idToken: string | null

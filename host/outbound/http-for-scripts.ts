@@ -17,7 +17,8 @@ const REASONS: Readonly<Record<HttpRefusal, string>> = {
 }
 
 /**
- * HTTP requests by scripts (design 5.2). They can be sent only to hosts that the operator has granted to the solution.
+ * HTTP requests from scripts (design 5.2). They can be sent only to hosts that the operator has granted to the
+ * solution.
  */
 export function createHttpForScripts({ outbound, grants, noteRefusal }: HttpForScriptsParts): HttpPorts {
   return {

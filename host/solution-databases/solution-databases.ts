@@ -45,8 +45,8 @@ export type SolutionDatabasesOptions = {
 const IDLE_TIME = 60_000
 const SWEEP = 5_000
 /**
- * Maximum concurrent processes of embedded databases, each about 45 MB. Above it, the one that has been idle longest is
- * closed.
+ * Maximum concurrent processes of embedded databases, each about 45 MB. Above this number, the database that has been
+ * idle longest is closed.
  */
 const MOST_PROCESSES = 50
 

@@ -53,7 +53,7 @@ const MOST_CLIENTS = 100
 
 /**
  * The global `solution` of test files. Hosts don't have this plugin: only sandbox processes for tests do.
- * @param onFailed called with a request's error, so that the position in the solution's scripts can be shown
+ * @param onFailed called with a request's error, so that the report can show the position in the solution's scripts
  */
 export function createTestPlugin(
   stage: Stage,

@@ -40,7 +40,7 @@ export async function signIn(solution: ActiveSolution, given: GivenParams, parts
   const answer = await askAsHost(ask, solution, given)
   if (answer.kind === 'failed') throw new ScriptFailure(answer.failure)
   const { login, tenant, locale, showUrl } = answer.effects
-  // If nobody was signed in, the other commands have no effect, as on a host.
+  // If no user was signed in, the other commands have no effect, as on a host.
   const result = results.map(valuesOf).at(-1) ?? null
   return plain({ login, tenant, locale, showUrl, result, ...recorder.since(mark) })
 }
@@ -95,7 +95,7 @@ const LastLogin = z.looseObject({
   claims: z.record(z.string(), z.json()).optional(),
 })
 
-/** @throws ScriptError that names the values a host would pass */
+/** @throws ScriptError whose message lists the values that a host would pass */
 function readLastLogin(given: Json | undefined, ofProvider: boolean): z.infer<typeof LastLogin> {
   if (given === undefined)
     throw new ScriptError('users sign in at a provider: pass last_login with its claims, such as { iss, sub, email }')

@@ -70,9 +70,7 @@ export function failureLine({ code, message, position, limit }: Failed): NewLogL
   return { level: 'error', code, message: `${message}${limited}`, ...(position ? { position } : {}) }
 }
 
-/**
- * Applies login decisions first. If nobody was signed in, the other commands of a login call affect only its answer.
- */
+/** Applies login decisions first. If no user was signed in, a login call's other commands affect only its response. */
 function applyCommands(call: HostCall, commands: readonly CheckedCommand[]): void {
   let loggedIn = false
   for (const { command, args } of commands) {

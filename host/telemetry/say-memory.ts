@@ -1,7 +1,7 @@
 import { LEAST_MEMORY } from '../../base/config/properties.ts'
 import { groupLimitFor, type MemoryState, wholeMegabytes } from '../../runtime/memory-bound.ts'
 
-/** Warns once at startup if RUNTIME_XMX exceeds the container's limit, and logs the limit that applies. */
+/** Warns once at startup if RUNTIME_XMX exceeds the container's limit, and logs which limit applies. */
 export function sayMemory(
   { maximum, configured, groupLimit }: MemoryState,
   log: { readonly warn: (line: string) => void },

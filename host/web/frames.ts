@@ -56,8 +56,8 @@ const Resize = z.strictObject({
 })
 
 /**
- * Identifies a client. The id is unguessable. To use another user's id, their session is required too, or their
- * browser's cookie if they have no session.
+ * Identifies a client. The id is unguessable. The id alone is not enough: the user's session is required too or,
+ * without a session, the cookie in the user's browser.
  */
 const ClientId = z.string().regex(/^[A-Za-z0-9_-]{43}$/)
 

@@ -73,7 +73,7 @@ export type FragmentModel = {
 
 export type RepostModel = {
   readonly action: string
-  /** Names and values in the order in which they were received, including repeated ones. */
+  /** Names and values in the order in which they were received, including repeated names. */
   readonly fields: readonly (readonly [name: string, value: string])[]
 }
 
@@ -99,7 +99,7 @@ export type GoesOnModel = {
 
 /** The layout of an administration page, which contains the navigation. */
 export type AdminFrame = PageFrame & {
-  /** The CSRF token that the page's script sends with API requests; null if nobody is signed in. */
+  /** The CSRF token that the page's script sends with API requests; null if no user is signed in. */
   readonly csrfToken: string | null
   /** The navigation entry to highlight, or null. */
   readonly part: AdminPart | null

@@ -24,7 +24,7 @@ import {
 
 /**
  * Chosen here: the maximum number of errors reported for one element. If one of 10,000 table rows is wrong, usually all
- * of them are.
+ * rows are.
  */
 const MAX_REPORTED = 100
 

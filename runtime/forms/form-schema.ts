@@ -161,7 +161,7 @@ export function keysOf(type: string): readonly string[] {
 
 const ELEMENT_HANDLERS = new Map([...SHAPES].map(([type, keys]) => [type, keys.filter((key) => /^on[A-Z]/.test(key))]))
 
-/** The keys of a type that name a function of the form's script. */
+/** The keys of a type whose value is the name of a function in the form's script. */
 export function handlersOf(type: string): readonly string[] {
   return ELEMENT_HANDLERS.get(type) ?? []
 }

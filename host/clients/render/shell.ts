@@ -18,7 +18,7 @@ export interface ShellModel {
   readonly socketHref: string
   /** The address of the solution's `media/style.css`, if it has one. It is loaded after the platform's styles. */
   readonly styleHref: string | null
-  /** Null if the solution needs no sign-in, or nobody is signed in yet. */
+  /** Null if the solution doesn't require a sign-in, or no user is signed in yet. */
   readonly user: null | {
     readonly username: string
     readonly logoutAction: string

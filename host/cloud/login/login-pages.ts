@@ -21,7 +21,10 @@ export type CloudLoginPagesParts = {
   readonly rows: PageRows
   readonly problems: CloudLoginProblems
   readonly solutionLog: Pick<SolutionLog, 'write'>
-  /** Identifies the control center and environment. An ETag is only valid for those that sent it. */
+  /**
+   * Identifies the control center and environment. An ETag is valid only for the control center and environment that
+   * sent it.
+   */
   readonly source: string
   /** Aborted when the host stops. Results of pending requests are then ignored. */
   readonly stopped: AbortSignal

@@ -82,7 +82,10 @@ const SILENCE = 20_000
 export function createExchange({ dial, page, kept, size, received, changed, random }: ExchangeParts): Exchange {
   let line: Line | null = null
   let isGreeted = false
-  /** From the loss of a connection until the next one is greeted. Suspending the page is not a loss. */
+  /**
+   * From the loss of a connection until the host responds to the hello on the next one. Suspending the page is not a
+   * loss.
+   */
   let isLost = false
   let isOver = false
   let isBusy = false

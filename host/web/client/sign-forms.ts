@@ -23,7 +23,7 @@ export function signInByAddress(): boolean {
   return true
 }
 
-/** The sign-out form in the bar; null if nobody is signed in. */
+/** The sign-out form in the bar; null if no user is signed in. */
 export function signOutForm(token: string): HTMLFormElement | null {
   const form = document.querySelector<HTMLFormElement>('#client-top form.account')
   const after = document.createElement('input')
