@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type Effects, noEffects } from '../../base/bundles/host-call.ts'
 import type { ScriptEnd } from '../support/solutions.ts'
 
-/** How an attack may end: its attempts failed, or it was stopped in one of these ways. */
+/** How an attack may end: its attempts fail ("contained"), or it is stopped in one of these ways. */
 export type End = 'contained' | 'error' | 'timeout' | 'memory' | 'busy' | 'escaped'
 
-/** A script that misbehaves, with the declarations in its first lines. */
+/** A malicious script, with the declarations from its first lines. */
 export type Attack = {
   readonly name: string
   readonly source: string
@@ -28,7 +28,7 @@ export type Attack = {
   readonly effects: string
 }
 
-/** The scripts of a folder next to this file. */
+/** Reads the scripts in a folder next to this file. */
 export function readAttacks(folder: string): readonly Attack[] {
   const url = new URL(`${folder}/`, import.meta.url)
   const names = readdirSync(url).filter((name) => name.endsWith('.js'))
@@ -51,7 +51,7 @@ function readAttack(name: string, source: string): Attack {
   }
 }
 
-/** A client's script that misbehaves; the user starts `attack` with a button. */
+/** A malicious client script. The user starts `attack` with a button. */
 export type ClientAttack = {
   readonly name: string
   readonly source: string
@@ -83,12 +83,12 @@ export function readClientAttacks(): readonly ClientAttack[] {
   })
 }
 
-/** The matching ends, in the terms of the scripts' first lines. */
+/** Describes how the attack ended, with the words that the scripts' first lines use. */
 export function endsOf({ failure, values, log }: ScriptEnd): readonly End[] {
   if (failure === null) {
     if (values.escaped === true) return ['escaped']
-    // A result other than text is refused with a log line and ignored: some scripts declare that as an error, others as
-    // contained.
+    // If a result is not a string, the host ignores it and writes a log line. Some scripts declare this as "error",
+    // others as "contained".
     return log.some(({ message }) => /^onSolutionOpen returned /.test(message)) ? ['error', 'contained'] : ['contained']
   }
   const ends = {
@@ -102,7 +102,7 @@ export function endsOf({ failure, values, log }: ScriptEnd): readonly End[] {
   return [ends[failure.code]]
 }
 
-/** What the attack's first lines allow this login to have done; a failed call must have done nothing. */
+/** The effects that the attack's first lines allow for this login. A failed call must have no effects. */
 export function allowedEffects(
   { effects }: Attack,
   call: number,

@@ -1,5 +1,6 @@
-// The host as `solhost start` runs it, with additional access for the long runs: over its channel it reports which
-// process serves which solution and its memory, and kills processes on request, so that it is certain whose they were.
+// The host as `solhost start` runs it, with additional access for the long runs. Over its IPC channel it reports its
+// memory and which process serves which solution. It also kills processes on request, so that the run knows which
+// solution each killed process served.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { pino } from 'pino'
