@@ -10,7 +10,7 @@ function look(configured: number, groupLimit: number | null, maximum: number, ma
   return [ok, found]
 }
 
-test('memory: a limit that fits is shown beside the memory of the machine', () => {
+test('memory: a limit that fits is shown beside the machine’s memory', () => {
   expect(look(3072, null, 3072)).toEqual([true, 'RUNTIME_XMX is 3072 MB, and the machine has 8192 MB'])
   expect(look(480, 512, 480)).toEqual([true, 'RUNTIME_XMX is 480 MB, and the machine has 8192 MB'])
 })

@@ -121,11 +121,11 @@ async function right() {
 }
 `
 
-test('types: a correct solution, including forms, events, texts, functions and modules, has no error', () => {
+test('types: a correct solution, including forms, events, texts, functions and modules, has no type errors', () => {
   expect(errorsOf(RIGHT)).toEqual([])
 })
 
-test('types: a missing member or a value of the wrong type is an error at its line', () => {
+test('types: a missing member or a value of the wrong type causes an error at its line', () => {
   const wrong = [
     "security.logn('a')",
     "forms.custmer.title = 'x'",
@@ -171,7 +171,7 @@ test('types: keys of texts, permissions, databases, forms and events are known, 
   }
 })
 
-test('types: in an unfinished solution, unreadable files do not affect the types of the others', () => {
+test('types: in an unfinished solution, unreadable files do not affect the types for the others', () => {
   const broken = {
     'forms/customer.json': '{ "layout": [',
     'globals.js': 'function (',
@@ -188,7 +188,7 @@ test('types: in an unfinished solution, unreadable files do not affect the types
   expect(types).not.toContain('"sold"')
 })
 
-test('types: names and texts of a solution cannot inject code into the types', () => {
+test('types: a solution’s names and texts cannot inject code into the types', () => {
   const files = new Map([
     [
       'solution.json',
@@ -217,13 +217,13 @@ test('check updates an existing solhost.d.ts and changes no other file', () => {
   expect([renewEditorFiles(readSolutionFolder(folder.path)), names()]).toEqual([[], ['solhost.d.ts', 'solution.json']])
 })
 
-test.each(exampleNames())('types: the example %s has no error', (name) => {
+test.each(exampleNames())('types: the example %s has no type errors', (name) => {
   const { files } = readSolutionFolder(exampleFolder(name))
   const texts = [...files].map(([file, content]) => [file, content.toString('utf8')])
   expect(errorsIn(Object.fromEntries(texts))).toEqual([])
 })
 
-test('types: an editor knows what a test file can use and reports everything else', () => {
+test('types: in an editor, a test file has types for everything that it can use, and anything else is reported', () => {
   using folder = temporaryFolder({ ...SOLUTION })
   writeFiles(folder.path, Object.fromEntries(editorFiles(readSolutionFolder(folder.path).files)))
   const head = '/// <reference path="./.solhost/test.d.ts" />\n'

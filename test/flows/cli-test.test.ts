@@ -336,9 +336,9 @@ test('no OAuth', async () => { await solution.getOAuthConfig({}) })
         expect.stringContaining('the host would not call getOAuthConfig ("authenticator": "AUTHENTICATOR")'),
       ],
       // Tests included in the example.
-      ['anna of acme is signed in, with her tenant and its language', null],
-      ['a wrong password, tenant or user is refused with the same text', null],
-      ['a remembered login is valid for seven days, and for the same user', null],
+      ['anna from acme is signed in with her tenant and its language', null],
+      ['a wrong password, tenant or user is rejected with the same text', null],
+      ['a remembered login is valid for seven days and only for the same user', null],
     ],
   ])
 })

@@ -12,7 +12,7 @@ const templates = PAGES.flatMap((path) => {
 /** The opening tags of all forms. In our templates, each tag is on one line. */
 const forms = templates.flatMap(({ file, text }) => [...text.matchAll(/<form\b.*/g)].map(([tag]) => ({ file, tag })))
 
-test('each form of the admin pages declares its method; forms handled by the script use POST, so no URL contains a password', () => {
+test('each form on the admin pages declares its method; forms handled by the script use POST, so no URL contains a password', () => {
   const isSent = (tag: string) => /\sdata-(api|grants|upload|import|settings)\b/.test(tag)
   const wrong = forms.filter(({ tag }) => !(isSent(tag) ? / method="post"/ : / method="(get|post|dialog)"/).test(tag))
   expect(wrong).toEqual([])

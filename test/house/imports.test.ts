@@ -171,7 +171,7 @@ function placeOf(top: string, file: string): number {
   return below.length === 0 ? Number.POSITIVE_INFINITY : (ORDER[top] ?? []).indexOf(folder)
 }
 
-test.each(Object.keys(ORDER))('the list contains the folders of %s in order', (top) => {
+test.each(Object.keys(ORDER))('the list contains all folders in %s', (top) => {
   const folders = sources.filter((file) => file.startsWith(`${top}/`)).map((file) => file.split('/').slice(1, -1)[0])
   expect(new Set(folders.filter((folder) => folder !== undefined))).toEqual(new Set(ORDER[top]))
 })
