@@ -12,7 +12,7 @@ export type ApiContent = { readonly type: string; readonly bytes: Buffer }
 export interface HostApi {
   /** @param path absolute, from the root */
   get(path: string): Promise<ApiAnswer>
-  /** @param content sent with the matching content type; null: no body */
+  /** @param content sent with the matching content type; null for a request without a body */
   send(method: 'POST' | 'PATCH' | 'DELETE', path: string, content: ApiContent | null): Promise<ApiAnswer>
   /**
    * Streams a file of any size.

@@ -33,11 +33,11 @@ export type User = {
   readonly enabled: boolean
   readonly mustChangePassword: boolean
   readonly permissions: readonly Permission[]
-  /** Epoch ms; null: never. */
+  /** Epoch ms; null if the user has never signed in. */
   readonly lastLoginAt: number | null
   /** Rejected passwords since the last sign-in. */
   readonly failedCount: number
-  /** Epoch ms; null: the user never had a password. */
+  /** Epoch ms; null if the user never had a password. */
   readonly passwordChangedAt: number | null
 }
 

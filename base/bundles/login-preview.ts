@@ -6,7 +6,7 @@ export type LoginPreview = {
   /** One of `loginPageLocales`; other locales fall back to their language, or to English. */
   readonly locale: string
   readonly state: LoginStateName
-  /** The prefilled username, as after a failed sign-in; absent: the field is empty. */
+  /** The prefilled username, as after a failed sign-in. If absent, the field is empty. */
   readonly username?: string
   /** Used in place of the return value of `onSolutionOpen`, for `%%name%%`. */
   readonly values?: Readonly<Record<string, unknown>>

@@ -32,7 +32,7 @@ export interface Tables {
     username_key: string
     display_name: string | null
     email: string | null
-    /** Argon2id in PHC string format; null: sign-in by password is disabled. */
+    /** Argon2id in PHC string format. If null, the user can't sign in with a password. */
     password_hash: string | null
     enabled: number
     must_change_password: number

@@ -93,7 +93,7 @@ export function boundConnections(server: Server, { most, trustedProxies }: Conne
     if (own?.size === 0) networks.delete(network)
   }
 
-  /** @param network null: the connection is from a trusted proxy */
+  /** @param network null if the connection is from a trusted proxy */
   function makeRoom(network: string | null): boolean {
     let [largest, sockets] = ['', new Set<Socket>()]
     for (const [name, some] of networks) if (some.size > sockets.size) [largest, sockets] = [name, some]

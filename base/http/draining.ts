@@ -27,7 +27,7 @@ export interface Draining {
  */
 const LAST_REQUESTS = 1000
 
-/** @param time in ms, see `DRAIN_TIME`; 0: stop without draining */
+/** @param time in ms, see `DRAIN_TIME`; 0 to stop without draining */
 export function createDraining(time: number): Draining {
   let isReady = true
   let isRefusing = false

@@ -9,7 +9,7 @@ import type { Site, Sites } from './sites.ts'
 export type RequestState = {
   correlationId: string
   client: ClientSide
-  /** null: the host name is unknown, or the request was sent to the admin port. */
+  /** Null if the host name is unknown, or if the request was sent to the admin port. */
   site: Site | null
 }
 

@@ -7,7 +7,7 @@ export type ProviderGuide = {
   /** The provider's page for registering applications; null if each installation of the provider has its own page. */
   readonly console: { readonly name: string; readonly href: string } | null
   /**
-   * One entry for each step, with the address to enter in it; null: none. The texts are `admin.oauth.guide.{api}.{n}`,
+   * One entry for each step, with the URL to enter in this step, or null. The texts are `admin.oauth.guide.{api}.{n}`,
    * from 1.
    */
   readonly steps: readonly (RegisteredAddress | null)[]

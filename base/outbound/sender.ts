@@ -14,7 +14,7 @@ export type SenderState = {
   readonly waiting: number
   /** Items dropped since the process started. */
   readonly dropped: number
-  /** When an item was last dropped, in epoch ms; null: never. */
+  /** When an item was last dropped, in epoch ms; null if none has been dropped. */
   readonly droppedAt: number | null
 }
 

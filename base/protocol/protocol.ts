@@ -145,7 +145,7 @@ export const Report = z
     node: z.uuid(),
     /** The Satellite's version. */
     version: z.string().max(100),
-    /** The sequence number of the last desired state that it tried to apply; 0: none yet. */
+    /** The sequence number of the last desired state that it tried to apply; 0 if there was none. */
     number: z.int().min(0),
     /** `refused`: the statement itself was not accepted; `reason` explains why. */
     outcome: z.enum(['none', 'applied', 'failed', 'refused']),
@@ -203,7 +203,7 @@ export const AuthenticateAnswer = z
       uid: z.string().min(1).max(200),
       username: z.string().min(1).max(200),
       permissions: z.array(z.string().min(1).max(200)).max(1000),
-      /** As `security.setTenantValue` accepts it; null: none. */
+      /** As `security.setTenantValue` accepts it; null if there is no tenant value. */
       tenant: z
         .array(z.union([z.string().max(200), z.number()]))
         .max(100)

@@ -1,7 +1,7 @@
 import type { Values } from '../../base/config/property-groups.ts'
 
 /**
- * A Satellite's control center: its address, and the credentials with which the two authenticate to each other (design
+ * A Satellite's control center: its URL, and the credentials that the two use to authenticate to each other (design
  * section 9).
  */
 export type CloudSettings = {

@@ -83,7 +83,7 @@ const USE_LOGIN_TOKEN = `addEventListener('DOMContentLoaded', () => {
 })`
 
 /**
- * Adds the attributes by which end-to-end tests find inputs, such as `login.username`, unless the template has them.
+ * Adds the attributes that end-to-end tests use to find inputs, such as `login.username`, unless the template has them.
  */
 const NAME_INPUTS = `
 addEventListener('DOMContentLoaded', () => {

@@ -43,7 +43,7 @@ export type OAuthConfiguration = {
   readonly jwksUri: string | null
   readonly userInfoEndpoint: string | null
   readonly hasIdToken: boolean
-  /** Null: chosen from the discovery document, with `client_secret_basic` as the default. */
+  /** If null, it is chosen from the discovery document, with `client_secret_basic` as the default. */
   readonly clientAuthentication: ClientAuthentication | null
   /** Separated by spaces. */
   readonly scope: string

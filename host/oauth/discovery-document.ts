@@ -71,7 +71,7 @@ export function issuerOfTokens({
   return issuerHasTenant ? issuer.replace(SHARED_TENANT, '/{tenantid}/v2.0') : issuer
 }
 
-/** Whether `named` equals `configured`, except that it has a GUID in place of the domain that names the tenant. */
+/** Whether `named` equals `configured`, except that it has a GUID in place of the tenant's domain. */
 function isMicrosoftTenantOf(configured: string, named: string): boolean {
   const [, place = '', tenant = ''] = /^(https?:\/\/[^/]+\/)([^/]+)\/v2\.0$/.exec(configured) ?? []
   const guid = named.slice(place.length, -'/v2.0'.length)

@@ -18,8 +18,8 @@ export type ProviderLogoutParts = {
 }
 
 /**
- * In characters: servers and proxies accept URLs of 8 KiB. If the hint is left out, `client_id` names the client, and
- * the provider asks the user which account to sign out.
+ * In characters: servers and proxies accept URLs of 8 KiB. If the hint is left out, `client_id` identifies the client,
+ * and the provider asks the user which account to sign out.
  */
 const LONGEST_HINT = 5 * 1024
 /** In characters: longer pages are not kept in `state`. */

@@ -6,7 +6,7 @@ export type SolutionListModel = {
   readonly solutions: readonly {
     readonly name: string
     readonly title: string
-    /** Null: only examples have one. */
+    /** Null for solutions that are not examples. */
     readonly description: string | null
     readonly href: string
   }[]
@@ -59,7 +59,7 @@ export type OAuthProblemModel = {
   /** The email address or name of the account used at the provider; null if unknown. */
   readonly user: string | null
   readonly tryAgainHref: string
-  /** Lets the user choose another account at the provider; null: not offered. */
+  /** The link with which users choose another account at the provider; null if this is not offered. */
   readonly otherAccountHref: string | null
   /** For the page 'busy'. */
   readonly retryInSeconds?: number | undefined

@@ -54,7 +54,7 @@ interface FormElement {
   rows: readonly FormRow[]
   /** Tables: the ids of the selected rows. */
   selected: readonly (string | number)[]
-  /** Tables: how the rows are sorted. null: in the order of `rows`. */
+  /** Tables: how the rows are sorted. If null, they are in the order of `rows`. */
   sort: { readonly column: string; readonly direction: 'ascending' | 'descending' } | null
   /** Tables: the current page, starting at 1. */
   page: number

@@ -127,7 +127,7 @@ function toCompile(file: string, source: string, scope?: ScriptScope): [string, 
   return [`${before}${source}\n;return ${view} })()`, { filename: file, columnOffset: -before.length }]
 }
 
-/** The message with which the guest receives such a script's object. */
+/** The message that passes such a script's object to the guest. */
 export function scopeText({ name, shared }: ScriptScope): string {
   return JSON.stringify({ kind: 'scope', name, shared })
 }

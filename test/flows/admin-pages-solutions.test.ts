@@ -100,7 +100,7 @@ test('overview: shows the latest sign-ins with their outcome, and links to them 
       }`,
     },
   )
-  expect((await admin.get('/admin/solutions/signed')).text).toContain('Nobody has signed in to this solution yet.')
+  expect((await admin.get('/admin/solutions/signed')).text).toContain('No sign-ins yet. They appear here when users sign in to this solution.')
   for (const password of ['right', 'wrong']) {
     const visitor = createVisitor(host.url)
     await visitor.get('/solution/signed/index.html')

@@ -13,7 +13,7 @@ export type KeyParts = {
 }
 
 /**
- * The key with which statements must be signed: the key in the setting, or otherwise the key stored at the first
+ * The key that must have signed the statements: the key in the setting, or otherwise the key stored at the first
  * contact.
  */
 export async function knownKey({ cloud, ask, kept, log }: KeyParts, signal: AbortSignal): Promise<string | NoAnswer> {

@@ -434,7 +434,7 @@ describe('pages: OAuth problem, with details', () => {
     ['configuration', 'refused', 'Google did not accept the sign-in request of CRM.'],
     ['configuration', 'address', 'CRM has no sign-in settings for the URL that you opened.'],
     ['expired', null, 'The response doesn’t match a sign-in in progress in this browser.'],
-    ['expired', 'unreadable', 'The response of the sign-in service could not be read'],
+    ['expired', 'unreadable', 'The sign-in service’s response could not be read'],
     ['expired', 'signed-out', 'Google signed you out before this sign-in was completed.'],
   ] as const)('%s, %s', (page, detail, said) => {
     expect(textOf({ page, detail })).toContain(said)
