@@ -100,7 +100,9 @@ test('overview: shows the latest sign-ins with their outcome, and links to them 
       }`,
     },
   )
-  expect((await admin.get('/admin/solutions/signed')).text).toContain('No sign-ins yet. They appear here when users sign in to this solution.')
+  expect((await admin.get('/admin/solutions/signed')).text).toContain(
+    'No sign-ins yet. They appear here when users sign in to this solution.',
+  )
   for (const password of ['right', 'wrong']) {
     const visitor = createVisitor(host.url)
     await visitor.get('/solution/signed/index.html')
