@@ -172,7 +172,7 @@ export async function check(attack: Attack, checkMore: (end: ScriptEnd, call: nu
   await checkQuiet(processes)
 }
 
-/** Starts the labs before the tests of a file, and stops them afterwards. */
+/** Starts the labs before a file's tests and stops them afterwards. */
 export function useLabs(): void {
   beforeAll(() => {
     const plugins = [directory((_call, text) => void notes.push(text))]

@@ -11,20 +11,22 @@ export type Attack = {
   readonly source: string
   /** `// expect:`, `// also:`, `// also2:` … */
   readonly expected: readonly string[]
-  /** `// calls: n`: this number of sequential logins. */
+  /** `// calls: n` runs `n` logins, sequentially. */
   readonly calls: number
-  /** `// together: yes`: the logins are simultaneous. */
+  /** `// together: yes` runs the logins at the same time. */
   readonly together: boolean
   /**
-   * `// shared: yes`: neither its loading, its process nor what it leaves behind matters, so it is evaluated next to
-   * others.
+   * `// shared: yes` runs the script in the same process as other scripts, because the attack doesn't depend on loading
+   * or on a separate process, and leaves nothing behind.
    */
   readonly isShared: boolean
-  /** `// code:` the expected failure, if several count as an `error`. */
+  /** `// code:` is the expected error code. Needed if several codes count as an `error`. */
   readonly code: string | null
-  /** `// lines: n`: this number of log lines. */
+  /** `// lines: n` is the expected number of log lines. */
   readonly lines: number | null
-  /** `// effects:` everything that a successful call may have done, as JSON. `#` stands for the number of the login. */
+  /**
+   * `// effects:` lists all permitted effects of a successful call, as JSON. `#` stands for the number of the login.
+   */
   readonly effects: string
 }
 
@@ -55,19 +57,22 @@ function readAttack(name: string, source: string): Attack {
 export type ClientAttack = {
   readonly name: string
   readonly source: string
-  /** `// expect:`, `// also:`: its attempts failed or had only permitted effects, the user saw an error, … */
+  /**
+   * `// expect:` and `// also:`. The attempts fail or have only permitted effects ("contained"), the user sees an
+   * error, …
+   */
   readonly expected: readonly ('contained' | 'error' | 'closed' | 'reopened')[]
   /** `// presses: n` */
   readonly presses: number
-  /** `// shows:` what the browser must receive. */
+  /** `// shows:` is a text that the browser must receive. */
   readonly shows: string | null
-  /** `// alone: yes`: the main script of a separate solution, since its loading or its end affects others. */
+  /** `// alone: yes` runs the script in a separate solution, because loading or ending it affects other clients. */
   readonly isAlone: boolean
-  /** `// settles: no`: its own user cannot do anything afterwards. */
+  /** `// settles: no` means that the attacking client's own user can't do anything afterwards. */
   readonly settles: boolean
 }
 
-/** The scripts of `clients/`. */
+/** Reads the scripts in `clients/`. */
 export function readClientAttacks(): readonly ClientAttack[] {
   return readAttacks('clients').map(({ name, source, expected }) => {
     const line = (key: string) => new RegExp(`^// ${key}: (.+)$`, 'm').exec(source)?.[1] ?? null

@@ -58,7 +58,7 @@ test('a ZIP bomb with a false size uses no more memory than the stated size', as
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 ** 2)
 })
 
-// --- what looks hostile but is harmless -------------------------------------------------------------------------------
+// --- unusual but harmless bundles ------------------------------------------------------------------------------------
 
 async function read(packed: Uint8Array): Promise<Bundle> {
   const { bundle, faults } = await readBundle(packed, LIMITS)
@@ -181,7 +181,8 @@ test('harmless: names of Object.prototype’s properties are ordinary names', as
 // --- modules that depend on each other --------------------------------------------------------------------------------
 
 /**
- * Returns the modules in reading order, for a solution that lists `first`; `graph` has the names that each one lists.
+ * Returns the modules in reading order, for a solution that lists `first`; `graph` contains the names that each module
+ * lists.
  */
 async function modulesOf(first: readonly string[], graph: Readonly<Record<string, readonly string[]>>) {
   const files: Files = Object.assign(
@@ -197,7 +198,7 @@ const many = (count: number) => Array.from({ length: count }, (_, index) => `m${
 test.each([
   ['itself', { a: ['a'] }, ['a']],
   ['one another', { a: ['b'], b: ['a'] }, ['b', 'a']],
-  ['one another in a ring of three', { a: ['b'], b: ['c', 'b'], c: ['a'] }, ['c', 'b', 'a']],
+  ['one another in a cycle of three', { a: ['b'], b: ['c', 'b'], c: ['a'] }, ['c', 'b', 'a']],
 ] as const)('modules: a module that lists %s is read once', async (_case, graph, order) => {
   expect(await modulesOf(['a'], graph)).toEqual(order)
 })

@@ -85,7 +85,7 @@ test('after all malicious bundles, the previous version is the only one, and non
   expect(folders.filter((folder) => existsSync(join(folder, MARKER)))).toEqual([])
 })
 
-// --- what only the sandbox process of an upload checks ----------------------------------------------------------------
+// --- errors that only the upload's sandbox process finds -------------------------------------------------------------
 
 const UTF16 = Buffer.from('\ufeff{}', 'utf16le')
 const deep = (open: string, close: string) => `{"a":${open.repeat(10_000)}1${close.repeat(10_000)}}`
@@ -192,7 +192,7 @@ test.each([
   },
 )
 
-// --- what looks hostile but is harmless, through the whole host -------------------------------------------------------
+// --- unusual but harmless bundles, in a real host --------------------------------------------------------------------
 
 const NAMES = ['toString', 'valueOf', 'hasOwnProperty', '__defineGetter__']
 

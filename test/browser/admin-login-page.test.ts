@@ -181,7 +181,7 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
     ['an admin page', () => `${host.adminUrl}/admin/`],
     ['the list of solutions', () => `${host.url}/`],
     ['the preview itself', (frame: Frame) => frame.url()],
-  ])('a template that navigates its frame to %s cannot read it', async (_what, placeOf) => {
+  ])('a template that navigates its frame to %s cannot read that page', async (_what, placeOf) => {
     await using opened = await open('pretty')
     const frame = await frameOf(opened.page)
     await frame.evaluate(`void setTimeout(() => location.assign(${JSON.stringify(placeOf(frame))}), 0)`)

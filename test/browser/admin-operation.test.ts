@@ -279,7 +279,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
       expect(complaints).toEqual([])
     })
 
-    test('it can be paused; resuming refreshes immediately', async () => {
+    test('the refresh can be paused; resuming it refreshes immediately', async () => {
       await using opened = await openLive()
       const { page } = opened
       let asked = 0

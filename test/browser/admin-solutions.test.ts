@@ -98,7 +98,7 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     expect(complaints).toEqual([])
   })
 
-  test('upload: a selected bundle becomes active; name, version, address and warnings are shown', async () => {
+  test('upload: a selected bundle becomes active; its name, version, URL and warnings are shown', async () => {
     await using opened = await open('/admin/')
     const { page, complaints } = opened
     await page.setInputFiles('#bundle', await bundleFile({ name: 'chosen', version: '3.2.1' }, { 'notes.txt': 'x' }))

@@ -98,7 +98,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
     expect(complaints).toEqual([])
   })
 
-  test('a new password is set, shown once, and must be changed at the next sign-in', async () => {
+  test('a new password can be set; it is shown once and must be changed at the next sign-in', async () => {
     const uid = await addUser(host, 'fred')
     await open(`/admin/users/${uid}`)
     await page.fill('#password', 'short')
@@ -163,7 +163,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
     },
   )
 
-  test('the list can be searched by any part of the name, the email address and the uid', async () => {
+  test('the list can be searched by any part of the name, email address or uid', async () => {
     await addUser(host, 'kate', { email: 'sales@kites.example' })
     const { uid } = (await userOf('kate')) as { uid: string }
     for (const search of ['ATE', '@Kites.ex', uid.slice(9).toUpperCase()]) {
@@ -176,7 +176,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
     expect(await page.textContent('.empty')).toBe('No user matches “nobody-<b>”.')
   })
 
-  test('an import shows errors by line, then a preview, then runs; an export returns the users', async () => {
+  test('an import shows errors by line, then a preview, and then imports the users; an export returns all users', async () => {
     await open('/admin/users/import')
     const file = (text: string) => ({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
     await page.setInputFiles('#file', file('username,email\nlena,lena@example.org\nmax,no address\n'))

@@ -118,7 +118,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     },
   )
 
-  test('each chart with data is drawn and has a table', async () => {
+  test('each chart with data is drawn, and its data is also in a table', async () => {
     await using opened = await open('/o/acme/analysis?range=1h')
     const { page } = opened
     expect(await page.locator('.chart .field-of-lines').count()).toBe(5)
@@ -198,7 +198,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     await page.locator('.log-live[data-state=following]').waitFor()
   })
 
-  test('a new line appears automatically with its details, and a search finds it', async () => {
+  test('a new log line appears automatically with its details, and a search finds it', async () => {
     await using opened = await open('/o/acme/logs')
     const { page } = opened
     await page.locator('.log-live[data-state=following]').waitFor()

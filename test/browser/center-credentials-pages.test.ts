@@ -238,7 +238,7 @@ docker run --detach --name solhost --restart unless-stopped \\
     }
   })
 
-  test('the password can be changed on the account page, and the new one signs in', async () => {
+  test('the password can be changed on the account page, and the user can sign in with the new one', async () => {
     await center.account('bea@example.org')
     await page.goto(`${center.url}/account`)
     await page.fill('#username', 'bea@example.org')

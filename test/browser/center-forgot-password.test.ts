@@ -103,7 +103,7 @@ describe.skipIf(browserPath === undefined)('links in mails, in a browser', () =>
     expect(complaints.filter((one) => !/(404|422)/.test(one))).toEqual([])
   })
 
-  test('a new password ends the session of another browser', async () => {
+  test('setting a new password ends the session in another browser', async () => {
     const username = 'bert@example.org'
     await center.account(username)
     await page.goto(`${center.url}/sign-in`)

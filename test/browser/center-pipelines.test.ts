@@ -87,7 +87,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     await close()
   })
 
-  test('the context menu and the Docker dialog work by keyboard: tabs, copying, and the focus returns', async () => {
+  test('the context menu and the Docker dialog work by keyboard, including tabs and copying, and the focus returns', async () => {
     const { page, complaints, close } = await open('/o/acme/pipelines')
     const button = page.getByRole('button', { name: 'Actions for orders, orders-image' })
     await button.focus()

@@ -132,7 +132,7 @@ test('if the script process crashes, a live region says so, and the form starts 
   expect(complaints).toEqual([])
 })
 
-test('a button that its own handler disables keeps the focus until the user leaves it', async () => {
+test('a button that its own handler disables keeps the focus until the user moves it', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   await page.focus(input('both'))

@@ -20,7 +20,7 @@ import { bundleOf } from '../support/zip.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CENTER = join(ROOT, 'bin/control-center.js')
-/** Screenshots that the guides show; README_IMAGES=write also writes them to docs/images. */
+/** The screenshots that are used in the guides. README_IMAGES=write also writes them to docs/images. */
 const OF_README = ['login-page', 'rollout', 'analysis']
 const PASSWORD = 'quiet rivers run at night'
 const USER = { name: 'anna', mail: 'anna@example.org', password: 'seven green bottles stand' }
@@ -249,7 +249,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await guest.close()
   })
 
-  test('the sign-in is in the charts, and its log line is in the viewer', async () => {
+  test('the sign-in is shown in the charts, and its log line in the log viewer', async () => {
     const line = `${LINE} by ${USER.name}`
     await waitUntil(
       async () => {

@@ -4,7 +4,7 @@ import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import { eventually, faultsOfScreen, nameOfFocus, openWatched, SCREENSHOTS } from '../support/client-browser.ts'
 import { devForm, devSolution, startDev } from '../support/dev-process.ts'
 
-// What developers see when they save files while the page is open, in a real browser.
+// Tests what developers see in a real browser when they save files while the page is open.
 
 let browser: Browser
 beforeAll(async () => {

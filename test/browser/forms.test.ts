@@ -118,7 +118,7 @@ const wide: FormDefinition = {
   ],
 }
 
-/** A primary button in an initially closed tab, followed by one that is always visible. */
+/** A form with a primary button in an initially closed tab, followed by one that is always visible. */
 const twoPrimaries: FormDefinition = {
   layout: [
     {
@@ -585,7 +585,7 @@ else {
       expect(events()[1]).toEqual(['orders', 'onAction', 3])
     })
 
-    test('the Tab key reaches every control of the form in page order', async () => {
+    test('the Tab key reaches every control in the form in page order', async () => {
       await using opened = await open()
       const { page, focused } = opened
       await page.focus(input('customer'))
@@ -756,7 +756,7 @@ else {
         expect(events()).toEqual([])
       })
 
-      test('if it is reopened for a reloaded page, a message says so, and the focus does not move', async () => {
+      test('if it is reopened after a page reload, a message says so, and the focus does not move', async () => {
         await using opened = await open()
         const { page, host, focused } = opened
         host.beginAnew()
@@ -828,7 +828,7 @@ else {
         const beside = await profile.newPage()
         await beside.goto(`${origin}/media/logo.png`)
         return {
-          /** Waits until only the progress bar was shown. */
+          /** Waits until the only change on the page is the progress bar. */
           isWorkingOnly: () =>
             waitUntil(async () =>
               expect(await beside.evaluate('({ ...localStorage })')).toEqual({ 'client-progress': 'shown' }),

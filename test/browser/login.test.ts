@@ -79,7 +79,7 @@ async function expectNoAlert(page: Page): Promise<void> {
   expect(await page.getByRole('alert').count()).toBe(0)
 }
 
-/** The default page: the title of the solution, and PASSWORD_HELP. */
+/** The default page, with the solution's title and PASSWORD_HELP. */
 async function expectNameAndHelp(page: Page): Promise<void> {
   await expectNoAlert(page)
   expect(await page.title()).toBe('Sign in – standard')
@@ -311,7 +311,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   })
 
   test.each(['/solution/tenant-login/session', '/solution/tenant-login/media/mark.svg', '/health/live'])(
-    'a resource that is not a page has a Content-Security-Policy that passes csp_evaluator: %s',
+    'responses that are not pages also have a Content-Security-Policy that passes csp_evaluator: %s',
     async (path) => {
       const { headers } = await ask(at(path))
       expect(seriousFindings(String(headers['content-security-policy']))).toEqual([])

@@ -77,7 +77,7 @@ const PAGES: Readonly<Record<string, { html: string; controls: readonly string[]
 
 if (browserPath === undefined) {
   console.info('no Chromium here: the pages of OAuth were not tried in a browser')
-  test('the tests of the OAuth pages need Chromium', () => expect(browserPath).toBeUndefined())
+  test('the tests for the OAuth pages need Chromium', () => expect(browserPath).toBeUndefined())
 } else {
   describe('OAuth pages in a browser', () => {
     /** The POST requests, in order of arrival. */
@@ -215,7 +215,7 @@ if (browserPath === undefined) {
         },
       )
 
-      test('the Back button skips the page that posted', async () => {
+      test('the Back button skips the page that posted the data', async () => {
         await using opened = await blank()
         const { page } = opened
         await page.goto(origin + HOME)
@@ -265,7 +265,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('can fill a form of up to 64 KiB, with line breaks counted as they are sent', async () => {
+      test('may be up to 64 KiB in a form, where line breaks count with their encoded size', async () => {
         const rest = `from=fragment&code=${'%0D%0A'.repeat(10)}`.length
         const largest = `#code=${'%0A'.repeat(10)}${'x'.repeat(64 * 1024 - rest)}`
         await using fits = await blank()

@@ -19,9 +19,9 @@ const ANNA = 'Signed in as anna@example.org'
 
 if (browserPath === undefined) {
   console.info('no Chromium here: signing in by a provider was not tried in a browser')
-  test('the tests of signing in through a provider need Chromium', () => expect(browserPath).toBeUndefined())
+  test('the tests for signing in with a provider need Chromium', () => expect(browserPath).toBeUndefined())
 } else {
-  describe('signing in through a provider on another site', () => {
+  describe('signing in with a provider on another site', () => {
     let provider: OidcProvider
     let host: TestHost
     let browser: Browser
@@ -197,7 +197,7 @@ if (browserPath === undefined) {
         await answerProvider(page, 'anna')
         await page.getByText(ANNA).waitFor()
         expect(page.url()).toBe(pageOf('query', '&a=1'))
-        // Everything except the form works, including signing out.
+        // Everything except the form works without JavaScript, including signing out.
         await page.getByRole('button', { name: 'Sign out' }).waitFor()
       })
 
@@ -222,7 +222,7 @@ if (browserPath === undefined) {
         await page.getByRole('heading', { name: 'Bitte schalten Sie JavaScript ein' }).waitFor()
         expect(await widthOf(page)).toBe(320)
         await using scripted = await newUser({ storageState: await context.storageState() })
-        // Equivalent to a reload after JavaScript is enabled.
+        // This is equivalent to a reload after JavaScript is enabled.
         await scripted.page.goto(page.url())
         await untilOpen(scripted.page)
         expect(scripted.page.url()).toBe(pageOf('fragment'))
@@ -281,7 +281,7 @@ if (browserPath === undefined) {
     })
 
     describe('failed sign-ins', () => {
-      test.each(WAYS_BACK)('%s: users who cancel, are unknown or decline can try again', async (flow) => {
+      test.each(WAYS_BACK)('%s: users who cancel, don’t exist or decline can try again', async (flow) => {
         await using user = await newUser()
         const { page, complaints } = user
         const address = pageOf(flow, '&tenant=north')

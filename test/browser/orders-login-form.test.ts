@@ -198,7 +198,7 @@ test('a login token in the URL signs the user in immediately, and is not in the 
   expect(complaints).toEqual([])
 })
 
-test('an invalid login token shows the login form, which works as usual', async () => {
+test('with an invalid login token, the login form is shown and works as usual', async () => {
   await using opened = await openWatched(browser)
   const { page, complaints } = opened
   await page.goto(`${host.url}${PAGE}#id_token=none.at.all`)

@@ -311,7 +311,7 @@ describe('an order', () => {
   })
 })
 
-test('another language changes labels, numbers, dates and page texts immediately, without a reload', async () => {
+test('changing the language immediately changes labels, numbers, dates and page text, without a reload', async () => {
   await using opened = await open('vera')
   const { page, complaints, sources } = opened
   const pages = sources.length

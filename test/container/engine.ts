@@ -51,7 +51,7 @@ export function createEngine() {
   return {
     podman,
     ask,
-    /** Creates the base, then builds the image on it. */
+    /** Creates the base image, then builds the image from it. */
     async build(): Promise<void> {
       const base = join(folder, 'base')
       makeBase(base)

@@ -150,7 +150,7 @@ describe.skipIf(isSkipped)(title, () => {
 
   test('the host exits with 1 and prints a line for each invalid setting', async () => {
     const wrong = { PORT: 'abc', RUNTIME_XMX: 'lots', TIMEZONE: 'Mars/Olympus', DB_ALPHA_PORT: '-1', LOG_LEVEL: 'loud' }
-    // HOST is 0.0.0.0 in the image.
+    // The host listens on all addresses, because HOST is 0.0.0.0 in the image.
     const both = { ENVIRONMENT: 'onprem', PLATFORM_TESTING_MODE: 'true', SERVLET_PASSWORD_FILE: '/run/secrets/none' }
     const properties = Object.entries({ ...wrong, ...both }).map(([name, value]) => `--env=${name}=${value}`)
     const { code, output } = await engine.run(properties)
@@ -229,7 +229,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect([code, output]).toEqual([1, expect.stringContaining('http://127.0.0.1:9/health/live: connect ECONNREFUSED')])
   })
 
-  test('the host is process 1, has no capabilities and cannot gain any', async () => {
+  test('the host is process 1, has no capabilities and cannot get any', async () => {
     const pid = await inspect('container', 'first', '.State.Pid')
     expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')).toEqual(
       expect.arrayContaining(['--disable-sigusr1', '/opt/solhost/cli/entry.ts', 'start']),
@@ -370,7 +370,7 @@ function basic(name: string, password: string): string {
   return `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
 }
 
-/** Joins the container's network namespace, so only this test can reach the container's ports from outside. */
+/** Joins the container's network namespace, so that only this test can reach the container's ports from outside. */
 function joining({ name }: NetworkNamespace): string {
   return `--network=ns:/run/netns/${name}`
 }

@@ -14,7 +14,7 @@ import { makeTestPipeline, runToItsEnd, uploadPackage } from '../support/pipelin
 import { startTestRegistry, type TestRegistry } from '../support/registry.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// A pipeline builds an image with the real builder and pushes it to a registry on this machine.
+// A pipeline builds an image with the real builder and pushes it to a local registry.
 
 const isMissing = !hasCommand('buildah') || process.getuid?.() !== 0
 /** Skipped if a required program is missing, but never in CI. */
@@ -22,7 +22,7 @@ const isSkipped = isMissing && process.env.CI === undefined
 const title = isSkipped ? 'the image of a pipeline (skipped, there is no buildah for root)' : 'the image of a pipeline'
 
 const TITLE = 'A "shop" for $HOME \\ more'
-/** The credentials that support/pipelines.ts enters. */
+/** The credentials that support/pipelines.ts sets. */
 const KEYS = { id: 'robot$acme+push', secret: 'not-a-real-secret-but-long' }
 
 describe.skipIf(isSkipped)(title, () => {

@@ -21,7 +21,7 @@ function environmentOf(name: string): Record<string, string> {
   return Object.fromEntries(entries.map(([key, value]) => [key, filled(value)]))
 }
 
-test.each(NODES)('compose: %s has only known settings, all with valid values', (name) => {
+test.each(NODES)('compose: %s contains only known settings with valid values', (name) => {
   const { limits: _limits, shown, ...settings } = readSettings(withoutFiles(environmentOf(name)))
   expect(settings).toMatchObject({
     database: { kind: 'alpha', name: 'platform' },

@@ -40,7 +40,7 @@ test('compose: all settings are valid for a control center', () => {
   })
   const given = Object.keys(environment).map((key) => key.replace(/_FILE$/, ''))
   expect(given.filter((key) => !Object.hasOwn(CENTER_PROPERTIES, key))).toEqual([])
-  // The mail settings, which are commented out.
+  // The mail settings, which are commented out in the file.
   const later = [...textOf('control-center/compose.yaml').matchAll(/# ([A-Z_]+): /g)].map(([, name = '']) => name)
   expect(later.map((name) => Object.hasOwn(CENTER_PROPERTIES, name.replace(/_FILE$/, '')))).toEqual([true, true])
 })
@@ -92,7 +92,7 @@ test('compose: only the proxy is reachable from outside, and its environment has
   expect(new Set(read)).toEqual(new Set(Object.keys(service('proxy').environment as object)))
 })
 
-describe.skipIf(haproxyPath === undefined)('a control center behind the proxy of deploy/', () => {
+describe.skipIf(haproxyPath === undefined)('a control center behind the proxy in deploy/', () => {
   test('pages, forms and Satellite requests work through the proxy; an address that a browser claims to have is ignored', async () => {
     const certificate = proxyCertificate()
     const port = await freePort()

@@ -10,9 +10,10 @@ import { askAdmin } from '../support/users.ts'
 const PAGE = '/solution/counter/index.html'
 const LOAD = { logins: 5, sessions: 10, clients: 4 }
 
-// `npm run long -- two-nodes` is the long form: it uses network namespaces and more load, and kills nodes.
+// `npm run long -- two-nodes` is the longer version of this test, which uses network namespaces and more load, and also
+// kills nodes.
 describe.skipIf(postgresPath === undefined || haproxyPath === undefined)(
-  'two nodes behind the proxy of deploy/',
+  'two nodes behind the proxy in deploy/',
   () => {
     let server: TestServer
     let proxied: ProxiedNodes

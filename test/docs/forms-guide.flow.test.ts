@@ -119,7 +119,7 @@ test('docs/forms.md, tables and later: the database sorts the rows; a delayed fu
   await page.until('the hint', () => page.text('customer', 'company').includes('Looked up again.'))
 })
 
-test('docs/login-form.md: its manifest and script match the example solution', () => {
+test('docs/login-form.md: the manifest and the script match the example solution', () => {
   const read = (path: string) => readFileSync(join(exampleFolder('orders-login-form'), path), 'utf8')
   expect(example('login-form.md', 'json', 'loginForm')).toBe(read('solution.json'))
   expect(example('login-form.md', 'js', 'signIn')).toBe(read('forms/sign_in.js'))

@@ -64,7 +64,7 @@ test('scripting reference: every global, member and type has a description', () 
   expect(silent).toEqual([])
 })
 
-test('scripting reference: all overloads of a function are listed under one name', () => {
+test('scripting reference: a function’s overloads are listed under one name', () => {
   const fire = globals
     .find(({ name }) => name === 'eventsManager')
     ?.members.find(({ name }) => name === 'fireEventListeners')

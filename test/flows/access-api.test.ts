@@ -88,7 +88,7 @@ test.each([
   expect(detailOf(answer)).toContain(reason)
 })
 
-test('an expired token is refused', async () => {
+test('an expired token is rejected', async () => {
   const { bearer } = await makeToken(['audit:read'], { expiresAt: Date.now() + 400 })
   expect((await send('GET', '/audit', undefined, bearer)).status).toBe(200)
   await expect.poll(async () => (await send('GET', '/audit', undefined, bearer)).status).toBe(401)
@@ -136,7 +136,7 @@ test.each([
   expect(codeOf(answer)).toEqual([403, 'ERR_FORBIDDEN'])
 })
 
-test('wrong tokens are throttled like wrong passwords; a valid token and a cached password keep working', async () => {
+test('wrong tokens are throttled like wrong passwords; a valid token and a cached password still work', async () => {
   const own = await startTestHost({ ADMIN_FAILURES: '3' })
   const get = (authorization: string) => ask(`${own.url}/admin/api/audit`, { headers: { authorization } })
   const made = await ask(`${own.url}/admin/api/tokens`, {
@@ -233,7 +233,7 @@ test.each([
   ['a non-boolean value for users', { users: 'yes' }],
   ['an unknown key', { hosts: [] }],
   ['a list', []],
-])('grants: %s is refused', async (_case, body) => {
+])('grants: %s is rejected', async (_case, body) => {
   const answer = await send('PUT', '/solutions/crm/grants', body)
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
   expect(answer.text).not.toMatch(/secret-in-error|12345/)
@@ -305,7 +305,7 @@ test.each([
   ['a username with a line break', { username: 'a\r\nb' }, 'must not contain control characters'],
   ['a uid that reverses the text direction', { uid: 'a\u202eb' }, 'direction'],
   ['a uid of 201 characters', { uid: 'a'.repeat(201) }, 'uid'],
-  ['a lifetime of more than a day', { expiresIn: 86_400_001 }, 'expiresIn'],
+  ['a lifetime that exceeds a day', { expiresIn: 86_400_001 }, 'expiresIn'],
   ['an expiry in seconds instead of milliseconds', { expiresIn: 300 }, 'expiresIn'],
 ])('login tokens: %s is rejected with the reason', async (_case, change, reason) => {
   const answer = await send('POST', '/solutions/crm/login-tokens', { ...TOKEN_FOR, ...change })
@@ -369,7 +369,7 @@ test('sessions: the list is paged and can be filtered by solution and uid, and a
   expect(codeOf(await send('GET', '/sessions?limit=0'))).toEqual([422, 'ERR_REQUEST_INVALID'])
 })
 
-// Audit
+// Audit log
 
 test('audit log: entries are listed in pages, newest first, and can be filtered', async () => {
   for (let n = 0; n < 3; n++) await send('PUT', '/maintenance', { on: false })
@@ -403,7 +403,7 @@ test('audit log: CR and LF in a name from the URL do not start a new line', asyn
 
 // Maintenance
 
-test('maintenance: new sign-ins are blocked; signed-in users, the API and probes keep working', async () => {
+test('maintenance: new sign-ins are blocked; signed-in users, the API and health probes keep working', async () => {
   const visitor = await signIn()
   expect((await send('GET', '/maintenance')).json()).toEqual({ on: false })
   const waiting = createVisitor(host.url)
@@ -437,7 +437,7 @@ test('maintenance: any value except a boolean is rejected', async () => {
   }
 })
 
-// Secrets of operators
+// Operators' secrets
 
 test('no password, secret or token appears in the database files, the log, the audit log or a list', async () => {
   const own = ['granted-pass-zq81', 'secret-value-zq82']

@@ -147,7 +147,7 @@ test('the API rejects requests without credentials, with wrong credentials and f
   expect(page.json()).toMatchObject({ status: 403, code: 'ERR_BROWSER_CREDENTIALS' })
 })
 
-test('failed admin sign-ins are throttled before the password is checked; cached credentials keep working', async () => {
+test('failed admin sign-ins are throttled before the password is checked; cached credentials still work', async () => {
   const own = await startTestHost({ ADMIN_FAILURES: '3' })
   const askAs = (authorization: string) => ask(`${own.url}/admin/api/solutions`, { headers: { authorization } })
   const wrong = `Basic ${Buffer.from('admin:wrong').toString('base64')}`
@@ -170,7 +170,7 @@ test('OpenAPI: the description is served', async () => {
   expect(Object.keys(document.paths)).toContain('/admin/api/solutions/{name}')
 })
 
-test('invalid bundles: one response lists every error, and the active version stays', async () => {
+test('invalid bundles: one response lists every error, and the active version stays active', async () => {
   const good = await bundleOf({ name: 'bad', authenticator: 'NONE' })
   const { sha256 } = (await put('bad', good)).json() as { sha256: string }
   const bad = await bundleOf(
@@ -239,7 +239,7 @@ test('uploading 200 kB of nested source that crashes the type stripper fails, an
   expect((await api('/solutions')).status).toBe(200)
 })
 
-test('TypeScript: types are removed and positions stay correct', async () => {
+test('TypeScript: types are removed, and error positions stay correct', async () => {
   const script = 'type Arg = string | null\nfunction onSolutionOpen(arg: Arg): void {\n  missing()\n}'
   expect(
     (await put('typed', await bundleOf({ name: 'typed', authenticator: 'NONE' }, { 'globals.ts': script }))).status,

@@ -21,7 +21,7 @@ function routesOf(layers: readonly Layer[]): string[] {
     .sort()
 }
 
-test('OpenAPI describes exactly the routes of the API', () => {
+test('OpenAPI describes exactly the routes that the API has', () => {
   // The routes are only registered, never called, so the rest of the host is not needed.
   const parts = { requireAdmin: () => {}, version: 'test', limits: createLimits() } as unknown as AdminApiParts
   const described = Object.entries(document.paths).flatMap(([path, item]) =>

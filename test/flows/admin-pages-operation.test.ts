@@ -57,7 +57,7 @@ test.each([
   [`/admin/sessions?solution=${encodeURIComponent(`"><script>`)}`, 0],
   [`/admin/audit?actor=${encodeURIComponent(`"><script>`)}&solution=${encodeURIComponent(`"><script>`)}`, 0],
   [`/admin/settings?search=${encodeURIComponent(`"><script>`)}`, 0],
-])('%s: markup in names is escaped', async (path, least) => {
+])('%s: HTML markup in names is escaped', async (path, least) => {
   const { status, text } = await admin.get(path.replace('{uid}', uid))
   expect(status).toBe(200)
   expect(text.match(/<script(?! nonce=)/g)).toBeNull()

@@ -37,7 +37,7 @@ const run = (words: string[], home: string, env: Record<string, string> = {}): P
   runCli(words, { cwd: folder.path, env: { PLATFORM_HOME: home, ...env } })
 
 let host: TestHost
-/** A signed-in browser. */
+/** A simulated browser with a signed-in user. */
 let tab: Awaited<ReturnType<typeof visit>>
 
 beforeAll(async () => {
@@ -244,7 +244,7 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
     expect(await tablesIn(at(`replaced-${kind}.zip`))).toEqual(await tablesIn(backup))
   })
 
-  test(`${kind}: a restore that fails in its last step leaves no rows, no tables and no files`, async () => {
+  test(`${kind}: a restore that fails in its last step leaves no rows, tables or files behind`, async () => {
     const home = at(`failed-${kind}`)
     const properties = onServer(home, 'failed')
     // The restore fails in its last step because it can't replace a symbolic link with a folder.

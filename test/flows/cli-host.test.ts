@@ -10,7 +10,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// The command line against a real host.
+// Tests the command line with a real host.
 
 const ADMIN = { SOLHOST_PASSWORD: 'test admin password' }
 
@@ -192,7 +192,7 @@ test('deploy: other host errors, other kinds of servers and a missing server get
   })
 })
 
-test('deploy: if solutions have their own host names, the URL of the solution is shown', async () => {
+test('deploy: if solutions have their own host names, the solution’s URL is shown', async () => {
   const own = await startTestHost({ SOLUTION_ORIGIN: 'http://{name}.localhost' })
   try {
     using folder = await newSolution('shop')
@@ -310,7 +310,7 @@ test('check: it ends when its launcher is killed', async () => {
   await until(() => living.every((one) => !existsSync(`/proc/${one}`)))
 })
 
-/** A run in a separate terminal, created by `script`. */
+/** Runs a command in a separate terminal, created by `script`. */
 function onTerminal(words: readonly string[], cwd: string) {
   const line = [process.execPath, LAUNCHER, ...words].map((word) => `'${word}'`).join(' ')
   const env = { PATH: process.env.PATH ?? '', TERM: 'xterm', SHELL: '/bin/sh' }

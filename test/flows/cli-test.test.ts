@@ -282,7 +282,7 @@ describe('test: many files', () => {
     ])
   })
 
-  test('missing awaits and impossible actions are reported; simultaneous actions run in order', () => {
+  test('a missing await and an impossible action are reported; simultaneous actions run in order', () => {
     expect(resultsOf(run.out, /^forms\/main\.test\.js$/)).toEqual([
       ['not awaited', 'Error: the test ended before solution.open did: write "await solution.open(…)"'],
       ['disabled', 'Error: no user can do that to "go" now: it or its container is hidden or disabled'],
@@ -306,7 +306,7 @@ describe('test: many files', () => {
     ])
   })
 
-  test('tests have no Node.js, no files and no network', () => {
+  test('tests have no access to Node.js, files and the network', () => {
     expect(resultsOf(run.out, /^node\.test\.js$/)).toEqual([['alone', null]])
   })
 })
@@ -395,7 +395,7 @@ test('without permissions the list is not shown', async () => {
   ])
 })
 
-test('test: a login form signs in a user that the test added to the users table', async () => {
+test('test: with a login form, a user whom the test added to the users table can sign in', async () => {
   const { code, out } = await testOfExample('orders-login-form', {
     'forms/sign_in.test.js': `
 const enter = async (client, username, password) => {

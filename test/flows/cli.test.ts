@@ -33,7 +33,7 @@ Next: fix the problems above, then run solhost check .
   })
 })
 
-test('check: an error that a script throws while loading is shown at its line, whichever file called it', async () => {
+test('check: an error that a script throws while it is loading is shown at its own line, whichever file called it', async () => {
   const files = {
     'globals.js': "const rates = readRates('EUR')\n",
     'scopes/rates.js': "function readRates(currency) {\n\tif (currency === 'EUR') throw new Error('no rates')\n}\n",
@@ -161,7 +161,7 @@ Next: solhost deploy . <url>
   ])
 })
 
-test('check: each missing input of a login page is reported at the form that should have it', async () => {
+test('check: each input that is missing on a login page is reported at the form that should have it', async () => {
   const page = LOGIN_PAGE.replace(' onfocus="go()"', '').replace(
     '<input type="checkbox" name="remember"><input type="hidden" name="id_token">',
     '<input type="password" name="password">',

@@ -88,7 +88,7 @@ test('onSolutionOpen: setLocale applies to the first form, the page around it an
   expect((await browser.open()).text).toContain('<html lang="nl-BE"')
 })
 
-test('onSolutionOpen: setTenantValue applies to the session, and keeps an array', async () => {
+test('onSolutionOpen: setTenantValue applies to the session, and arrays stay arrays', async () => {
   const browser = await signedIn()
   expect((await browser.session()).json()).toMatchObject({ tenant: null })
   await opened(browser, 'tenant')
@@ -144,7 +144,7 @@ test.each([
   expect(await page.frame('go')).toEqual(frame)
 })
 
-test('a failing handler has no effects', async () => {
+test('a handler that fails has no effects', async () => {
   const browser = await signedIn()
   const page = await clientOf(browser)
   await page.press('main', 'fail')

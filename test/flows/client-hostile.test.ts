@@ -71,7 +71,7 @@ const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'toString']
 const UNCOMPARABLE = { toString: 1, valueOf: 1 }
 
 let host: TestHost
-/** Most tests share this solution, which is open to all. */
+/** Most tests share this solution, which has no sign-in. */
 let shop: string
 /** Like `shop`, but requires a sign-in from the users table. */
 let office: string
@@ -101,7 +101,7 @@ async function addShop(manifest: Record<string, unknown> = {}, at = host): Promi
   return name
 }
 
-/** A browser with the page's cookies. */
+/** A simulated browser with the page's cookies. */
 async function browse(name: string, at = host, headers = network) {
   const visitor = createVisitor(at.url, headers)
   expect((await visitor.get(`/solution/${name}/index.html`)).status).toBe(200)
@@ -224,7 +224,7 @@ describe('forged frames', () => {
     },
   )
 
-  test('events that were valid a moment ago, or break a rule of the form, have no effect and are not counted', async () => {
+  test('events that were valid a moment ago, or violate a rule of the form, have no effect and are not counted', async () => {
     const page = await open()
     const late = [
       event('off', 'onAction'),
@@ -253,7 +253,7 @@ describe('forged frames', () => {
     expect(await refusals()).toEqual([])
   })
 
-  test('a browser that keeps sending forged frames is disconnected, and finds its client unchanged', async () => {
+  test('a browser that keeps sending forged frames is disconnected, and its client does not change', async () => {
     const visitor = await browse(shop)
     const page = await openClient(host.url, shop, visitor)
     const { client } = await page.frame('hello')
@@ -555,7 +555,7 @@ describe('many clients', () => {
 })
 
 describe('clients of other users', () => {
-  /** Another solution for the same users. */
+  /** Another solution for the same users of the users table. */
   let branch: string
   beforeAll(async () => {
     branch = await addShop({ authenticator: 'DEFAULT' })

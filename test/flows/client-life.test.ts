@@ -64,14 +64,14 @@ function addCounter(at: TestHost, name: string, manifest: Record<string, unknown
   return addClientSolution(at, name, { elements: ELEMENTS, script: SCRIPT, globals: GLOBALS, manifest })
 }
 
-/** A browser with the counter's page open. */
+/** A simulated browser with the counter's page open. */
 async function browse(at = host): Promise<Visitor> {
   const visitor = createVisitor(at.url)
   await visitor.get('/solution/counter/index.html')
   return visitor
 }
 
-/** @param name of the client, which prefixes its output */
+/** @param name the client's name, which prefixes its output */
 const open = (name: string, visitor: Visitor, options: ClientPageOptions = {}, at = host) =>
   openClient(at.url, 'counter', visitor, { query: `?argument=${name}`, ...options })
 
@@ -161,7 +161,7 @@ test('client: an unknown id opens a new client', async () => {
   expect([hello.isNew, hello.client === 'A'.repeat(43)]).toEqual([true, false])
 })
 
-test('client: two hundred events sent together are handled in order, and another user is served meanwhile', async () => {
+test('client: 200 events sent together are handled in order, and other users are served in the meantime', async () => {
   const visitor = await browse()
   const busy = await open('many', visitor)
   const other = await open('other', createVisitor(host.url))
@@ -202,7 +202,7 @@ test('executeLater: a cancelled function does not run', async () => {
   expect(await outputOfClient('cancelled')).toEqual(['opened', 'ran'])
 })
 
-test('executeLater: a function of a closed client does not run', async () => {
+test('executeLater: a closed client’s function does not run', async () => {
   const visitor = await browse(hasty)
   const first = await open('over', visitor, {}, hasty)
   await first.press('main', 'later')

@@ -90,7 +90,7 @@ test('client: an error in a handler is reported with a reference, and the handle
   expect(text).toMatch(/reference [0-9A-Z-]+/)
 })
 
-test('client: setLocale immediately shows the form and the page in the other language', async () => {
+test('client: setLocale immediately changes the language of the form and the page', async () => {
   const { page } = await openCounter()
   await page.press('main', 'dutch')
   expect(page.text('main', 'dutch')).toBe('In het Nederlands')

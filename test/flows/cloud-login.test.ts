@@ -277,7 +277,7 @@ test.each(HOSTILE_PAGES)('a malicious page does no harm: %s', async (_, design, 
   expect((await signIn()).answer.status).toBe(typeof design === 'string' ? 503 : 303)
 })
 
-test('a restart while the control center is down shows the page as before', async () => {
+test('after a restart while the control center is down, the page is shown as before', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-cloud-'))
   const before = await startSatellite(cloud, {}, { home })
   await addCloudSolution(before)

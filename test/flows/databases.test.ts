@@ -68,7 +68,7 @@ function grant(solution: string, databases: object) {
   })
 }
 
-test('a solution keeps its data in its embedded database across versions, separate from others', async () => {
+test('a solution’s embedded database keeps its data across versions, separate from other solutions', async () => {
   await upload('one')
   await upload('two')
   await query('one', 'own', 'CREATE TABLE note (text TEXT)')

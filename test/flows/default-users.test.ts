@@ -99,7 +99,7 @@ test('a ticket for another solution or user, or a request without the form token
   expect((await browser.signIn('hans')).text).toContain('Choose a new password')
 })
 
-test('changing your own password ends all your sessions and remembered sign-ins', async () => {
+test('changing your own password ends all your sessions and remembered logins', async () => {
   await addUser(host, 'ines')
   const elsewhere = await visit(host, 'open')
   await elsewhere.signIn('ines', PASSWORD, { remember: 'on' })

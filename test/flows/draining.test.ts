@@ -76,7 +76,7 @@ test('draining: a client’s running call finishes before its connection is clos
   expect(page.text('main', 'count')).toBe('1')
 })
 
-describe.skipIf(postgresPath === undefined)('two hosts on one database', () => {
+describe.skipIf(postgresPath === undefined)('two hosts with one database', () => {
   let server: TestServer
   let hosts: TestHost[]
 

@@ -191,7 +191,7 @@ test.each<[string, Files, readonly string[]]>([
     ['form_invalid'],
   ],
   [
-    'a form script that is nested too deep to read its functions',
+    'a form script that is nested too deeply to find its functions',
     {
       'forms/a.json': '{"onShow":"show"}',
       'forms/a.js': `function show() {}\n${'('.repeat(3000)}1${')'.repeat(3000)}`,
@@ -199,8 +199,12 @@ test.each<[string, Files, readonly string[]]>([
     ['script_syntax'],
   ],
   ['a form with half of a surrogate pair', { 'forms/a.json': '{"title":"\\ud800"}' }, ['form_invalid']],
-  ['a form with an endless number', { 'forms/a.json': '{"title":1e999}' }, ['json_invalid']],
-  ['a form that nests 70 lists', { 'forms/a.json': `{"layout":${'['.repeat(70)}${']'.repeat(70)}}` }, ['json_invalid']],
+  ['a form with an infinite number', { 'forms/a.json': '{"title":1e999}' }, ['json_invalid']],
+  [
+    'a form with 70 nested lists',
+    { 'forms/a.json': `{"layout":${'['.repeat(70)}${']'.repeat(70)}}` },
+    ['json_invalid'],
+  ],
 ])('the host responds in time to a bundle with %s', async (_what, files, codes) => {
   const { status, answer } = await upload('hostile', {}, files)
   expect([status, answer.faults?.map(({ code }) => code)]).toEqual([422, codes])

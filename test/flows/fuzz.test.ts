@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { fuzz } from '../support/fuzz.ts'
 import { startFuzzTargets } from '../support/fuzz-targets.ts'
 
-// The short form of `npm run long -- fuzz`. Set LONG_SEED to repeat a failed run.
+// The short version of `npm run long -- fuzz`. Set LONG_SEED to repeat a failed run.
 
 const SEED = Number(process.env.LONG_SEED ?? Date.now() % 2 ** 31)
 

@@ -36,7 +36,7 @@ const service = createServer((request, response) => {
 })
 const received: string[] = []
 let host: TestHost
-/** The uids of a user who may manage the users table (`boss`) and of one who may not (`plain`). */
+/** The uids of a user who may manage the users table (`boss`) and of a user who may not (`plain`). */
 let boss: string
 let plain: string
 /** The service is on the list of allowed hosts; the port of the Solhost host itself is not. */
@@ -361,22 +361,22 @@ describe('the embedded database', () => {
     ['VACUUM INTO another file', () => `VACUUM INTO '${inFolder('databases/neighbour.sqlite')}'`],
     ['PRAGMA writable_schema', () => 'PRAGMA writable_schema = ON'],
     ['PRAGMA database_list, which reveals the path of the file', () => 'PRAGMA database_list'],
-    ['the same PRAGMA as a table', () => 'SELECT * FROM pragma_database_list'],
+    ['the same PRAGMA used as a table', () => 'SELECT * FROM pragma_database_list'],
     ['PRAGMA temp_store_directory', () => `PRAGMA temp_store_directory = '/tmp'`],
     ['load_extension', () => `SELECT load_extension('/lib/x86_64-linux-gnu/libm.so.6')`],
     ['readfile', () => `SELECT readfile('/etc/passwd')`],
     ['writefile', () => `SELECT writefile('${inFolder('written')}', 'x')`],
     ['fts3_tokenizer', () => `SELECT hex(fts3_tokenizer('simple'))`],
-    ['a virtual table over files', () => `CREATE VIRTUAL TABLE f USING csv(filename='/etc/passwd')`],
+    ['a virtual table that reads files', () => `CREATE VIRTUAL TABLE f USING csv(filename='/etc/passwd')`],
     ['a query of platform tables', () => 'SELECT * FROM users'],
     ['a query of platform secrets', () => 'SELECT * FROM secrets'],
     ['a table of another solution', () => 'SELECT * FROM own'],
     ['a second statement', () => `SELECT 1; DROP TABLE mine`],
-    ['a second statement behind a comment', () => `SELECT 1 /* ; */ ; DROP TABLE mine -- `],
+    ['a second statement after a comment', () => `SELECT 1 /* ; */ ; DROP TABLE mine -- `],
     ['a transaction that stays open', () => 'BEGIN EXCLUSIVE'],
     ['a temporary table, which the next query would see', () => 'CREATE TEMP TABLE seen (text TEXT)'],
     ['a row that is too large', () => `SELECT hex(zeroblob(4000000)) AS row`],
-    ['a value of a gigabyte', () => 'SELECT length(zeroblob(999999999) || randomblob(999999999))'],
+    ['a value with a size of one gigabyte', () => 'SELECT length(zeroblob(999999999) || randomblob(999999999))'],
     [
       'too many rows',
       () => 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 20000',
@@ -387,7 +387,7 @@ describe('the embedded database', () => {
     expect(await query('neighbour', neighbour, 'SELECT text FROM own')).toBe('result [{"text":"of the neighbour"}]')
   })
 
-  test('an endless query does not block the event loop, and others can sign in meanwhile', async () => {
+  test('an endless query does not block the event loop, so others can sign in', async () => {
     const others = await Promise.all(Array.from({ length: 5 }, () => visit(host, 'neighbour')))
     const endless = `try {
       await plugins.database.query('own', 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n', [])

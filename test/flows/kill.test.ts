@@ -66,7 +66,7 @@ test('kill -9 of the sandbox process during a sign-in: the call is retried, and 
   expect((await login).status).toBe(303)
 })
 
-test('a killed spare process is replaced, and the next solution gets a process', async () => {
+test('a killed spare process is replaced, and the next solution can use the new one', async () => {
   await host.upload('spare', await slowSolution('spare'))
   const spare = host.processes().find(({ key, calls }) => key === null && calls === 0)
   process.kill(spare?.pid ?? 0, 'SIGKILL')

@@ -184,7 +184,7 @@ test.each<[string, (browser: Browser) => Record<string, string> | Promise<Record
   ['that was modified', (browser) => ({ id_token: `${browser.issue().slice(0, -3)}xxx` })],
   ['that is invalid', () => ({ id_token: 'x'.repeat(60_000) })],
   [
-    'that was used',
+    'that was already used',
     async (browser) => {
       const id_token = browser.issue()
       const cookie = browser.cookies.get('login-crm') as { value: string; path: string }
@@ -212,7 +212,7 @@ test.each<[string, (browser: Browser) => Record<string, string> | Promise<Record
 
 const withPermission = { login: { ...ANNA.login, permissions: ['Users', 'Administrators'] } }
 
-test('login form: a token that was tried in another browser still works in its own', async () => {
+test('login form: a token that was tried in another browser still works in the right one', async () => {
   const browser = openBrowser()
   const id_token = browser.issue()
   await openBrowser().post(PAGE, { id_token })

@@ -86,7 +86,7 @@ test('no connection is made to an internal address in a discovery document', asy
   }
 })
 
-test('a provider cannot set the fields that the platform sets: uid, permissions and last_login of an earlier sign-in', async () => {
+test('a provider cannot set the fields that the platform sets: uid, permissions and last_login', async () => {
   const forged = { uid: 'root', permissions: ['Admins'], last_login: 'now', username: 'root' }
   const { answer } = await played.playSignIn('query', { claims: (sound) => ({ ...sound, ...forged }) })
   expect(answer.status).toBe(303)
@@ -162,7 +162,7 @@ test('a browser remembered with one tenant’s provider cannot sign in to anothe
   expect(await tenantOf()).toEqual(['north', -1])
 })
 
-test('after all of this, no log contains the client secret, a code or a token', () => {
+test('after all these attacks, no log contains the client secret, a code or a token', () => {
   expect(played.host.logged()).not.toContain(CLIENT_SECRET)
   expect(played.host.logged()).not.toMatch(/[?&](code|id_token)=|Bearer |Basic |eyJ[A-Za-z0-9_-]{10}/)
 })

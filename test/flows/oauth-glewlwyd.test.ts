@@ -97,7 +97,7 @@ function testFlows(): void {
   }
 }
 
-/** The URL that a redirecting page links to. */
+/** The URL of the link on a redirecting page. */
 function endSessionIn({ text }: Page): string {
   return (/href="(http[^"]+)"/.exec(text)?.[1] ?? '').replaceAll('&amp;', '&')
 }

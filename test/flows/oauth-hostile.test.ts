@@ -70,7 +70,7 @@ test.each(ALL_WAYS)('a sign-in with an honest provider succeeds: %s', async (way
 
 const FAILED = 'https://intranet.example.org/failed?from=host'
 
-test('login_failed_url: the one in the manifest applies only to a sign-in that this browser started', async () => {
+test('login_failed_url: the URL in the manifest is used only if this browser started the sign-in', async () => {
   const { host, provider } = played
   const stage = provider.play({ claims: (claims) => ({ ...claims, nonce: 'another' }) })
   const oauth = { api: 'Custom', issuer: stage.issuer, clientId: 'one', apiSecret: CLIENT_SECRET }

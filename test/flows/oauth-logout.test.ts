@@ -20,7 +20,7 @@ beforeAll(async () => {
   })
 })
 
-/** The URL that a redirecting page links to. */
+/** The URL of the link on a redirecting page. */
 function linkIn(html: string): string {
   return (/href="(http[^"]+)"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&')
 }
@@ -38,7 +38,7 @@ test('signing out redirects to the provider, which ends its session and redirect
   const signedOut = await anna.person.open(back.url, { from: back.from })
   expect(signedOut.status).toBe(200)
   expect(textOf(signedOut.text)).toContain('You are signed out')
-  // The session at the provider has ended, so it asks for the password again.
+  // The session at the provider has ended, so the provider asks for the password again.
   expect((await anna.session()).status).toBe(401)
   expect((await anna.signIn()).status).toBe(303)
 })

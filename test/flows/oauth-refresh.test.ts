@@ -6,7 +6,7 @@ import { OFFLINE, type SharedOAuthHost, sharedOAuthHost } from '../support/share
 let provider: OidcProvider
 let host: SharedOAuthHost['host']
 
-/** Sets tenant and language at the first sign-in only. */
+/** An authenticator that sets the tenant and the language only at the first sign-in. */
 const TENANTS = `function onSolutionOpen(arg, q) {
   const { email, uid, tenant } = q.last_login
   security.login(email, 'u-1', ['Users'])

@@ -104,7 +104,7 @@ test.each([
   ['a secret itself', { apiSecret: 'hunter2' }],
   ['a placeholder within a secret', { apiSecret: 'hunter2 %%IDP%%' }],
   ['a placeholder elsewhere', { prompt: '%%IDP%%' }],
-  ['a parameter of the platform', { redirect_uri: 'https://evil.example/hunter2' }],
+  ['a parameter that the platform sets', { redirect_uri: 'https://evil.example/hunter2' }],
   ['an unknown provider', { api: 'Gogle' }],
   ['a URL with another scheme', { issuer: 'javascript:alert(1)' }],
   ['a line break', { prompt: 'hunter2\r\n' }],
@@ -146,7 +146,7 @@ test('oauth settings: changes and rejections are recorded in the audit log, with
   expect(host.logged()).not.toContain('seen-nowhere')
 })
 
-test('oauth settings: OpenAPI describes them', async () => {
+test('oauth settings: are described in OpenAPI', async () => {
   const { paths, components } = (await send('GET', '/openapi.json')).json() as {
     paths: Record<string, object>
     components: { schemas: Record<string, { properties: object }> }
@@ -155,7 +155,7 @@ test('oauth settings: OpenAPI describes them', async () => {
   expect(Object.keys(components.schemas.OAuthSettingsForm?.properties ?? {})).toContain('token_endpoint_auth_method')
 })
 
-// What an upload reports about them
+// What an upload reports about OAuth settings
 
 test('upload: OAUTH without settings, and a secret in the manifest, cause warnings', async () => {
   const codes = async (name: string, manifest: object) =>
@@ -183,7 +183,7 @@ test.each([
   ])
 })
 
-test('upload: getOAuthConfig can be in the authenticator or in the scripts of main, not in another module', async () => {
+test('upload: getOAuthConfig can be in the authenticator or in main’s scripts, but not in another module', async () => {
   const manifest = { authenticator: 'OAUTH_AUTHENTICATOR', modules: ['auth', 'base'] }
   const base = moduleFile('base')
   const configure = 'function getOAuthConfig() { return null }'

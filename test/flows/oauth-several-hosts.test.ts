@@ -8,7 +8,7 @@ import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 
 const OFFLINE = { defaultScope: 'openid email profile offline_access', prompt: 'consent' }
 
-describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins at a provider', () => {
+describe.skipIf(postgresPath === undefined)('two hosts with one database, and sign-ins with a provider', () => {
   let server: TestServer
   let provider: OidcProvider
   let group: HostGroup & OAuthHost

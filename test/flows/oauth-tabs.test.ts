@@ -29,7 +29,7 @@ function tokenRequests(at = provider): number {
   return at.requests.filter(({ path }) => path.endsWith('/token')).length
 }
 
-test('ten tabs opened together all complete a sign-in, in any order', async () => {
+test('ten tabs opened at the same time can all complete a sign-in, in any order', async () => {
   const anna = comeTo(host, 'offline')
   const starts = await Promise.all(Array.from({ length: 10 }, (_, tab) => anna.start(`?tab=${tab}`)))
   for (const tab of [7, 0, 9, 3, 1, 2, 4, 5, 6, 8]) {
@@ -84,7 +84,7 @@ test('login CSRF: an OAuth callback in a browser that did not start the sign-in 
   // The victim also has their own sign-in in progress.
   await anna.start()
   expect((await deliver(anna.person, back)).status).toBe(400)
-  // The victim has a cookie of that name with another value.
+  // The victim has a cookie with the same name but another value.
   const name = attacker.cookieNames().find((cookie) => cookie.startsWith('oauth-')) ?? ''
   anna.person.plant(host.url, name, 'x'.repeat(43), '/solution/offline/')
   expect((await deliver(anna.person, back)).status).toBe(400)

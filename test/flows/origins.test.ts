@@ -252,7 +252,7 @@ test('START_PAGE=none: / returns 404, and shows no solution names', async () => 
   await host.stop()
 })
 
-test('the list of solutions links to the admin pages only for a browser on the host’s own machine', async () => {
+test('the list of solutions links to the admin pages only in a browser on the same machine as the host', async () => {
   const proxied = { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-host': 'apps.example.org' }
   const host = await startTestHost({ TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'http://apps.example.org' })
   const list = async (headers: Record<string, string>) =>

@@ -42,7 +42,7 @@ describe.each([
     }, SERVER_START + 60_000)
     afterAll(() => server?.stop())
 
-    test('the login form says in the language of the user that signing in is not possible now, and when to retry', () => {
+    test('the login form says in the user’s language that signing in is not possible now, and when to retry', () => {
       expect(new Set(kills.formStatuses)).toEqual(new Set([503]))
       expect(kills.poorAnswers).toEqual([])
       expect(kills.formTime).toBeLessThan(6000)

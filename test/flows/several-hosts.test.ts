@@ -24,7 +24,7 @@ const WITHIN = 1000
 /** The default throttle settings; other tests switch the throttle off. */
 const THROTTLE = { THROTTLE_ACCOUNT_NETWORK: '5', THROTTLE_ACCOUNT: '20', THROTTLE_NETWORK: '200' }
 
-describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed operations', () => {
+describe.skipIf(postgresPath === undefined)('two hosts with one database, mixed operations', () => {
   let server: TestServer
   let group: HostGroup
   let result: MixedResult
@@ -35,7 +35,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
       ...sharedProperties('alpha', server),
       ...THROTTLE,
       REMEMBER_GRACE: `${GRACE}ms`,
-      // Needed only to move the clock.
+      // Testing mode is needed only to move the clock.
       PLATFORM_TESTING_MODE: 'true',
     }
     group = await startHostGroup(2, properties)
@@ -80,14 +80,14 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     expect(result.tokens).toEqual(Array(8 * TIMES).fill(1))
   })
 
-  test('guesses from one network add up over both hosts: five per account are checked', () => {
+  test('guesses from one network are counted on both hosts together: only five per account are checked', () => {
     const narrow = result.targets.filter(({ isWide }) => !isWide)
     expect(narrow).toHaveLength(NARROW)
     expect(narrow.map(({ statuses }) => count(statuses, 401))).toEqual(Array(narrow.length).fill(5))
     expect(narrow.map(({ statuses }) => count(statuses, 429))).toEqual(Array(narrow.length).fill(15))
   })
 
-  test('guesses from several networks add up over both hosts: twenty per account are checked', async () => {
+  test('guesses from several networks are counted on both hosts together: only twenty per account are checked', async () => {
     const wide = result.targets.filter(({ isWide }) => isWide)
     expect(wide).toHaveLength(WIDE)
     for (const { username, statuses } of wide) {

@@ -170,7 +170,7 @@ test.each([
   ['from another port of the host (Fetch Metadata)', { headers: { 'sec-fetch-site': 'same-site' } }],
   ['from another site (Origin)', { headers: { origin: 'https://evil.example' } }],
   ['from an opaque origin', { headers: { origin: 'null' } }],
-])('a form whose token or origin is %s gets 403 and a page to try again', async (_case, options) => {
+])('a form whose token or origin is %s gets 403 and a page that offers to try again', async (_case, options) => {
   const visitor = createVisitor(host.url)
   await visitor.get(PAGE)
   const refused = await visitor.post(PAGE, ANNA, options)

@@ -96,7 +96,7 @@ describe('the list', () => {
     expect(lab.lines).toEqual([])
   })
 
-  test('search and status filter the orders, and the totals show count and amount', async () => {
+  test('orders can be filtered by text and status, and the totals show the count and the amount', async () => {
     const person = await openOrders(VIEWER)
     const all = rowsOf(person)
     const found = all.filter(({ customer }) => customer === 'Bakkerij De Halm')
@@ -113,7 +113,7 @@ describe('the list', () => {
     expect(rowsOf(person)).toEqual(all)
   })
 
-  test('the language link changes everything shown, including rows and totals, and back', async () => {
+  test('the language link changes all text, including rows and totals, and changes it back', async () => {
     const person = await openOrders(VIEWER)
     const before = person.page()
     expect(before).toContain('Nederlands')

@@ -259,7 +259,7 @@ describe('HSTS and the port without TLS', () => {
     expect((await plain('/health/live')).status).toBe(200)
   })
 
-  test('with PUBLIC_URL and SOLUTION_ORIGIN it redirects to these, whatever the internal ports', async () => {
+  test('with PUBLIC_URL and SOLUTION_ORIGIN it redirects to these URLs, whatever the internal ports are', async () => {
     const named = await startTestHost(
       properties({
         HTTP_REDIRECT_PORT: '0',

@@ -169,7 +169,7 @@ test('erase: the audit log keeps the sign-in but not the name', async () => {
   expect((await api('/audit?limit=1000')).text).not.toMatch(/forget me/i)
 })
 
-test('scopes: users:read can read, users:write can write, another scope can do neither', async () => {
+test('scopes: users:read permits reading, users:write permits writing, other scopes permit neither', async () => {
   const tokenFor = async (scope: string) => {
     const made = await send('POST', '/tokens', { name: scope, scopes: [scope] })
     return { authorization: `Bearer ${(made.json() as { token: string }).token}` }

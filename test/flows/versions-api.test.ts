@@ -46,7 +46,7 @@ test('versions: the difference between two versions shows files, lines and manif
   })
 })
 
-test('versions: a difference requires two existing versions', async () => {
+test('versions: comparing requires two existing versions', async () => {
   const from = sha256Of(first)
   expect(codeOf(await send('GET', `/solutions/versioned/diff?from=${from}`))).toEqual([422, 'ERR_REQUEST_INVALID'])
   const unknown = await send('GET', `/solutions/versioned/diff?from=${from}&to=${'0'.repeat(64)}`)

@@ -117,7 +117,7 @@ async function inBrowser(dev: DevProcess, rows: Rows): Promise<void> {
   }
 }
 
-/** In the database of a running `solhost dev`. */
+/** Counts the versions in the database of a running `solhost dev`. */
 export function storedVersions(folder: string): number {
   const db = new DatabaseSync(join(homeOf(folder), 'platform.sqlite'), { readOnly: true })
   try {

@@ -41,7 +41,7 @@ export async function heldTests(rows: Rows): Promise<void> {
     )
     const over = new AbortController()
     const ended = once(tests, 'exit').finally(() => over.abort())
-    // Without an id they did not start; `ended` reports that.
+    // Without a pid, the tests did not start, which `ended` reports.
     const held = tests.pid === undefined ? 0 : await holdSome(tests.pid, over.signal)
     await ended
     const { numTotalTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as TestReport
@@ -54,7 +54,7 @@ export async function heldTests(rows: Rows): Promise<void> {
   }
 }
 
-/** @returns how many were suspended until `over` */
+/** Suspends processes until `over`. @returns the number of suspensions */
 async function holdSome(root: number, over: AbortSignal): Promise<number> {
   const random = seededRandom(SEED)
   let held = 0

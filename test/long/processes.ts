@@ -25,7 +25,7 @@ function allProcesses(): number[] {
 }
 
 function parentOf(pid: number): number | null {
-  // The name of the program, in parentheses, may contain spaces.
+  // The program name, in parentheses, may contain spaces.
   const afterName = read(`/proc/${pid}/stat`).split(') ').at(-1)
   return afterName === undefined ? null : Number(afterName.split(' ')[1])
 }

@@ -60,7 +60,7 @@ export const NEEDLE_EVERY = 10_000
 
 /**
  * A control center in a separate process with `count` Satellites, each in its own environment.
- * @param database where it stores its data; `postgresql` starts a server for it
+ * @param database the database for its data; `postgresql` starts a server for it
  */
 export async function startLoadedCenter(count: number, database: LoadedDatabase = 'embedded'): Promise<LoadedCenter> {
   const home = mkdtempSync(join(tmpdir(), 'center-load-'))

@@ -74,7 +74,8 @@ export async function openClientPage(
   })
 
   /**
-   * Resolves when `found` finds something in what was received. @throws Error after `PATIENCE`, with what was received
+   * Waits until `found` returns something, and resolves with it.
+   * @throws Error after `PATIENCE`, with everything that was received
    */
   async function until<T>(what: string, found: () => T | null | undefined | false): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -115,7 +116,7 @@ export async function openClientPage(
       send({ kind: 'hello', client: options.client ?? null, page, width: 1000, height: 800, ...extra }),
     /** Waits until the host closes the connection. @returns the close code */
     closed: () => until('close', () => (closed === null ? null : { code: closed })).then(({ code }) => code),
-    /** Numbers a frame and sends it, without waiting until it is handled. @returns its number */
+    /** Sends a frame with the next sequence number, without waiting until it is handled. @returns the number */
     fire(form: string, element: string, type: string, value: unknown = null): number {
       seq += 1
       send({ kind: 'event', seq, form, element, type, value })
@@ -143,7 +144,7 @@ export async function openClientPage(
     /** Everything that the host has sent. */
     everything: () => JSON.stringify(frames),
     close: () => socket.close(),
-    /** Simulates a lost network: the host receives nothing. */
+    /** Simulates a lost network connection, so that the host receives nothing more. */
     drop: () => socket.terminate(),
   }
   return made
@@ -161,8 +162,8 @@ export async function openClient(base: string, solution: string, visitor: HasCoo
 }
 
 /**
- * Opens a client and leaves as soon as it opened or failed: for what `onSolutionOpen` does.
- * @returns the page, which still has what it received
+ * Opens a client and leaves as soon as it has opened or failed, to test what `onSolutionOpen` does.
+ * @returns the page, with everything that it received
  */
 export async function openOnce(base: string, solution: string, visitor: HasCookies, query = ''): Promise<ClientPage> {
   const page = await openClientPage(base, solution, visitor, { query })

@@ -107,7 +107,7 @@ export async function startTestCloud() {
 
   return {
     url: `http://127.0.0.1:${port}`,
-    /** Every request, in order. */
+    /** All requests, in order of arrival. */
     seen,
     asked: (what: string) => seen.filter(({ path }) => path.endsWith(`/${what}`)),
     connections: () => sockets.size,

@@ -12,7 +12,7 @@ export type WrittenForms = Readonly<Record<string, { readonly form: unknown; rea
 /** What a call sent to the host part of the forms plugin, after validation. */
 export type Changes = {
   readonly shown: string | null
-  /** By form and element, as `orders.total`. */
+  /** Values by form and element name, such as `orders.total`. */
   readonly elements: Readonly<Record<string, unknown>>
   readonly titles: Readonly<Record<string, string>>
   /** `null` means unchanged. */
@@ -24,7 +24,7 @@ export type FormClient = LabClient & {
   readonly fire: (form: string, element: string, type: string, value?: Json) => Promise<ClientOutcome>
   /** @throws Error if the call failed */
   readonly changes: (call: Promise<ClientOutcome>) => Promise<Changes>
-  /** Another client of the same version. */
+  /** Opens another client of the same version. */
   readonly again: () => Promise<FormClient>
 }
 

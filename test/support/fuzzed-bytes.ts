@@ -243,7 +243,7 @@ function fuzzedFrame(random: Random): Buffer {
       return maskedFrame(String.fromCharCode(random.below(128), random.below(128)).slice(random.below(3)), {
         opcode: 8,
       })
-    case 4: // A ping or pong that is too long, or incomplete.
+    case 4: // A ping or pong frame that is too long or incomplete.
       return maskedFrame('p'.repeat(random.below(200)), { opcode: 9 + random.below(2), isLast: random.below(4) > 0 })
     case 5:
       return maskedFrame(payload, { isLast: false })
@@ -253,7 +253,7 @@ function fuzzedFrame(random: Random): Buffer {
 }
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-/** A SETTINGS frame without settings. */
+/** A SETTINGS frame that contains no settings. */
 const SETTINGS = frame(4, 0, 0, Buffer.alloc(0))
 
 /** What an HTTP/2 client sends: the preface, then frames of any type with any flags (RFC 9113, section 6). */

@@ -55,7 +55,9 @@ export async function centerProxyVariables(center: string, port: number, certifi
   }
 }
 
-/** Certificate and key in one file, as HAProxy requires. Also returns a function that removes it. */
+/**
+ * Writes the certificate and the key to one file, as HAProxy requires. Also returns a function that removes the file.
+ */
 export function proxyCertificate() {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-proxy-'))
   const file = join(folder, 'certificate.pem')

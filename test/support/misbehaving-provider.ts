@@ -34,7 +34,7 @@ export type Stage = {
   readonly name: string
   readonly issuer: string
   readonly clientId: string
-  /** Every request below the issuer, oldest first. */
+  /** Every request to a path under the issuer, oldest first. */
   readonly requests: StageRequest[]
   /** Every code and token that the provider has issued, oldest first. */
   readonly given: readonly string[]
@@ -66,7 +66,7 @@ export type StageRequest = {
 export type TokenPlay = {
   readonly header?: (header: Json, scene: Scene) => Json
   readonly claims?: (claims: Json, scene: Scene) => Json
-  /** Creates the whole token from header and claims. */
+  /** Creates the whole token from the header and the claims. */
   readonly sign?: (header: Json, claims: Json, scene: Scene) => string
   /** Changes the token after it is signed. */
   readonly token?: (token: string, scene: Scene) => string
@@ -150,7 +150,7 @@ const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
   '/logout': ['GET'],
 }
 
-/** Time between two bytes of an endless response, in ms. */
+/** The time between two bytes of an endless response, in ms. */
 const DRIP = 20
 
 /** Created once per worker for all providers, since creating an RSA key is slow. */

@@ -20,7 +20,7 @@ const USERS = 16
 /** Changes on other hosts must apply within this time, in ms (design section 7, "within 1 s"). */
 const WITHIN = 1000
 const LOOK_EVERY = 50
-/** Guesses per account. */
+/** The number of guesses per account. */
 const GUESSES = 20
 /** Number of networks that guess at an account, unless all guesses are from one network. */
 const NETWORKS = 5

@@ -84,7 +84,10 @@ export async function addSolutionOfProvider(
   )
 }
 
-/** One solution, and so one sandbox process, for all of `FLOWS`: its query parameter `flow` chooses. */
+/**
+ * Adds one solution for all of `FLOWS`, which needs only one sandbox process. Its query parameter `flow` chooses the
+ * flow.
+ */
 export function addFlowsOfProvider(
   host: OAuthHost,
   provider: OidcProvider,
@@ -99,7 +102,7 @@ export function addFlowsOfProvider(
   })
 }
 
-/** The script that chooses one of `FLOWS`; without the parameter `query`. */
+/** A script that chooses one of `FLOWS` by the parameter `flow`. The default is `query`. */
 export function chooseFlow(settings: Record<string, unknown>): string {
   const all = Object.entries(FLOWS).map(([flow, own]) => [flow, { ...settings, ...own }])
   return `function getOAuthConfig(q) { return ${JSON.stringify(Object.fromEntries(all))}[q.flow || 'query'] || null }`

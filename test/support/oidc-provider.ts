@@ -15,7 +15,7 @@ export type ProviderAccount = {
   readonly password: string
   /** `sub`; defaults to the name. */
   readonly sub?: string
-  /** Claims of the scopes `email` and `profile`: `email`, `email_verified`, `name`, `locale`, … */
+  /** Claims for the scopes `email` and `profile`: `email`, `email_verified`, `name`, `locale`, … */
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
@@ -42,7 +42,9 @@ export type OidcProviderOptions = {
    * info endpoint, as specified.
    */
   readonly claimsIn?: 'id_token' | 'userinfo'
-  /** `offline_access`: a refresh token only for that scope with `prompt=consent` (OIDC Core section 11). */
+  /**
+   * With `offline_access`, a refresh token is issued only for that scope with `prompt=consent` (OIDC Core section 11).
+   */
   readonly refreshTokens?: 'offline_access' | 'always'
 }
 

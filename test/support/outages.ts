@@ -139,10 +139,10 @@ export type Freeze = {
   readonly formStatus: number
   readonly pageStatus: number
   readonly liveStatus: number
-  /** Response times, in ms. */
+  /** The response times, in ms. */
   readonly formTime: number
   readonly pageTime: number
-  /** From the moment the server continues until a sign-in works, in ms. */
+  /** The time from when the server continues until a sign-in works, in ms. */
   readonly recovery: number
 }
 
@@ -191,7 +191,7 @@ async function prepare(url: string): Promise<void> {
   await addUser({ url, admin: ADMIN }, 'anna')
 }
 
-/** A browser that signed in with "remember" and was closed. */
+/** A browser in which a user signed in with "remember", and that was closed. */
 async function rememberedBrowser(url: string) {
   const browser = await visit({ url }, 'crm')
   const { status } = await browser.signIn('anna', PASSWORD, { remember: 'on' })
@@ -245,7 +245,7 @@ function createLoad() {
     start(url: string): void {
       stopped = false
       running = Promise.all(Array.from({ length: AT_ONCE }, () => work(url)))
-      // `stop` awaits it.
+      // Prevents an unhandled rejection. `stop` awaits the promise and reports the error.
       running.catch(() => {})
     },
     async untilMore(count: number): Promise<void> {

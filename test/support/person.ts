@@ -41,7 +41,7 @@ export function createPerson(defaults: Record<string, string> = {}, askAt: typeo
     return found
   }
 
-  /** One request, without redirects. `*.localhost` is loopback, as in browsers. */
+  /** Sends one request and doesn't follow redirects. `*.localhost` is loopback, as in browsers. */
   async function open(
     address: string,
     { method = 'GET', fields, json, headers = {}, from }: Opening = {},
@@ -159,7 +159,7 @@ export async function signInAtProvider(person: Person, location: string, answers
 
 /**
  * Signs out at the provider's end session endpoint.
- * @param confirm whether the user signs out there, or stays
+ * @param confirm whether the user confirms the sign-out
  * @returns how the provider sends the browser away, or its last page
  */
 export function signOutAtProvider(
@@ -216,14 +216,14 @@ async function walk(
 type Form = {
   readonly method: string
   readonly action: string
-  /** The hidden fields. */
+  /** The values of the hidden fields. */
   readonly fields: Fields
   /** The names of all inputs. */
   readonly names: readonly string[]
   readonly needsPerson: boolean
 }
 
-/** The first form of a page. */
+/** The first form on a page. */
 export function formOf({ text, url }: Page): Form | null {
   const elements = elementsOf(parse(text, { scriptingEnabled: true }))
   const form = elements.find(({ tagName }) => tagName === 'form')

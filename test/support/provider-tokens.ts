@@ -10,7 +10,7 @@ export type SigningKey = {
   readonly alg: string
   readonly kid: string
   readonly privateKey: CryptoKey
-  /** Public, with `kid`, `alg` and `use`. */
+  /** The public key, with `kid`, `alg` and `use`. */
   readonly jwk: JWK & { readonly kid: string }
 }
 

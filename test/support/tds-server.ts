@@ -106,7 +106,7 @@ function statementOf(message: Buffer): string {
   at += 1 + 2 * message.readUInt8(at) // the argument's name
   at += 1 + 1 // its status and type
   const length = message.readUInt16LE(at)
-  at += 2 + 5 // and the collation
+  at += 2 + 5 // and skips the collation
   if (length !== 0xffff) return message.subarray(at + 2, at + 2 + message.readUInt16LE(at)).toString('utf16le')
   const parts: Buffer[] = []
   at += 8
@@ -117,7 +117,7 @@ function statementOf(message: Buffer): string {
   return Buffer.concat(parts).toString('utf16le')
 }
 
-/** Version 16, and encryption is not supported. */
+/** The pre-login response: version 16, without encryption. */
 const PRE_LOGIN = Buffer.from([0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 255, 16, 0, 0, 0, 0, 0, 2])
 const COLLATION = Buffer.from([9, 4, 208, 0, 52])
 /** TDS 7.4. */

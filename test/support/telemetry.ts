@@ -10,7 +10,7 @@ import { readItems } from '../../control-center/telemetry/reading/read-body.ts'
 import { openTelemetry, type Telemetry } from '../../control-center/telemetry/telemetry.ts'
 
 export type TestTelemetry = Telemetry & {
-  /** The clock, in epoch ms; it stands still until it is set. */
+  /** The clock, in epoch ms. It does not move unless it is set. */
   time: number
   /** The ids of all environments. */
   readonly environments: string[]

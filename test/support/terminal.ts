@@ -39,7 +39,7 @@ export async function openTerminal(options: {
   const home = mkdtempSync(join(tmpdir(), 'solhost-terminal-'))
   const socket = `solhost-${randomUUID().slice(0, 8)}`
   const tmux = async (...words: string[]) => {
-    // The server's environment is set by the first call.
+    // The first call sets the environment of the tmux server.
     const environment = {
       PATH: process.env.PATH ?? '',
       HOME: home,

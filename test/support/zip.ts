@@ -20,12 +20,12 @@ export function manifestText(extra: Readonly<Record<string, unknown>> = {}): str
   return JSON.stringify({ name: 'crm', version: '1.0.0', ...extra })
 }
 
-/** A small valid bundle, with `files` added to it or replacing its own. */
+/** Creates a small valid bundle, with `files` added to its files or replacing them. */
 export async function bundleOf(manifest: Readonly<Record<string, unknown>> = {}, files: Files = {}): Promise<Buffer> {
   return zipOf({ 'solution.json': manifestText(manifest), ...files })
 }
 
-/** A module's manifest under its name in a bundle. */
+/** A module's manifest, under its path in a bundle. */
 export function moduleFile(name: string, extra: Readonly<Record<string, unknown>> = {}): Files {
   return { [`modules/${name}/solution.json`]: manifestText({ name, type: 'module', ...extra }) }
 }
@@ -73,7 +73,7 @@ export type RawEnd = {
   readonly disk?: number
   readonly directoryDisk?: number
   readonly comment?: Uint8Array
-  /** The comment's length, if different from the real one. */
+  /** The comment's length, if it differs from the real length. */
   readonly commentLength?: number
   /** Bytes after the central directory. */
   readonly gap?: Uint8Array
@@ -116,7 +116,7 @@ export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
   return Buffer.concat([...parts, central, endRecords(entries.length, at, central.length, end)])
 }
 
-/** A data descriptor with the correct numbers, or the given ones. */
+/** A data descriptor with the correct numbers or with these. */
 export function descriptorOf(
   content: string,
   options: { signature?: boolean; wide?: boolean; crc?: number; packedSize?: number; size?: number } = {},

@@ -24,10 +24,10 @@ type LogLine = { level: string; file?: string; line?: number; column?: number; m
 
 /**
  * Checks what a block claims about its section's solution, by the first word after its language: `session?tenant=acme
- * username=anna&password=…` opens the address with that query and enters these fields.
+ * username=anna&password=…` opens the page with that query and enters these fields.
  */
 const PLAYED: Readonly<Record<Exclude<ClaimName, 'check'>, (claim: Claim) => Promise<void>>> = {
-  /** Signs in; the block has the response of GET `session`. */
+  /** Signs in; the block has the response to GET `session`. */
   async session(claim) {
     const visitor = await signIn(claim, 303)
     const session = (await visitor.get(`/solution/${claim.solution}/session`)).json()

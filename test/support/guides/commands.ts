@@ -133,7 +133,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
   }
 }
 
-/** `console` has commands after `$ ` and their output; `sh` is one script, which only has to succeed. */
+/** `console` has commands after `$ ` and their output; `sh` is one script, which only has to exit with 0. */
 function stepsOf({ language, code }: Block): Step[] {
   if (language === 'sh') {
     // If a script starts a host, which keeps running, each of its commands becomes a separate step.
