@@ -31,7 +31,7 @@ async function start(): Promise<Exit> {
 }
 
 function startMessage({ publicUrl, setUp }: ControlCenter): string {
-  const lines = [`The control center runs at ${publicUrl}/`, '']
+  const lines = [`The control center is running at ${publicUrl}/`, '']
   if (setUp !== null) {
     const code = 'code' in setUp ? `is shown only once: ${setUp.code}` : `is in ${setUp.file}`
     lines.push(`Next: create the first account at ${publicUrl}/set-up. The set-up code ${code}`, '')

@@ -30,8 +30,7 @@ export function siteGate(sites: Sites, catalog: Catalog): Middleware {
     }
     if ((await catalog.active(site.solution)) === null) throw unknownHost(client.host)
     if (asked === site.solution) return next()
-    if (ctx.path !== '/')
-      throw new PlatformError('ERR_NOT_FOUND', 'This host name serves one solution and nothing else.')
+    if (ctx.path !== '/') throw new PlatformError('ERR_NOT_FOUND', 'This host name serves only one solution.')
     ctx.status = 302
     ctx.set('Location', `/solution/${site.solution}/index.html`)
   }

@@ -13,7 +13,7 @@ import { exampleFolder, firstExampleNames } from './solutions/examples.ts'
  */
 export async function startMessage(host: Host, settings: Settings, isTerminal = false): Promise<string> {
   const lines = [
-    `Solhost runs at ${host.publicUrl}/`,
+    `Solhost is running at ${host.publicUrl}/`,
     `Admin pages:    ${host.adminUrl}/admin/`,
     ...portLines(host),
     '',

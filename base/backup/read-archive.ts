@@ -114,5 +114,5 @@ function unreadable(file: string, error: unknown): Error {
   if (code === 'ERR_BACKUP_INVALID') return error as Error
   if (code === 'ENOENT') return invalid(file, 'the file does not exist', error)
   if (code === 'EACCES' || code === 'EISDIR') return invalid(file, `it cannot be read (${code})`, error)
-  return invalid(file, `it is truncated, changed or not a zip file (${message})`, error)
+  return invalid(file, `it is truncated, changed or not a ZIP file (${message})`, error)
 }

@@ -113,5 +113,10 @@ function readPassphrase(file: string): string {
 }
 
 function refused(file: string, why: string, cause?: unknown): PlatformError {
-  return new PlatformError('ERR_CERTIFICATE', `CERTIFICATE_NAME names "${basename(file)}", which ${why}`, {}, { cause })
+  return new PlatformError(
+    'ERR_CERTIFICATE',
+    `CERTIFICATE_NAME is set to "${basename(file)}", which ${why}`,
+    {},
+    { cause },
+  )
 }

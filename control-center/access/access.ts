@@ -124,7 +124,7 @@ export function createAccess(parts: AccessParts): Access {
         throw new PlatformError(
           'ERR_UNAUTHENTICATED',
           ctx.get('Authorization') === ''
-            ? 'Send an API token (Bearer) in the header Authorization, or sign in.'
+            ? 'Send an API token (Bearer) in the Authorization header, or sign in.'
             : 'The API token is unknown, deleted or expired. Create a new one on the page API tokens.',
         )
       }

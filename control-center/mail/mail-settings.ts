@@ -44,7 +44,7 @@ export const MAIL_PROPERTIES = {
     default: String(MAILS_HOURLY),
     read: (text: string) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined),
     form: 'a whole number, 1 to 9999999',
-    what: 'maximum mails per organisation and hour sent by its members, and separately the same number requested on its login pages',
+    what: 'maximum mails per organisation and hour, counted separately for mails that members send and mails that users request on login pages',
   },
 } as const satisfies Record<string, Property>
 

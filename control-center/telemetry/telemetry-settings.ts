@@ -25,7 +25,7 @@ export const CENTER_TELEMETRY_PROPERTIES = {
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     ...EXPORT_PROPERTIES.OTEL_EXPORTER_OTLP_HEADERS,
-    what: 'headers sent to the OTEL_EXPORTER_OTLP_… addresses',
+    what: 'headers sent to the OTEL_EXPORTER_OTLP_… URLs',
   },
 } as const satisfies Record<string, Property>
 

@@ -166,7 +166,7 @@ function ownSettings(settings: Settings, { settings: known }: ProviderRow, refus
 /** The provider's addresses. Settings override those in the table of providers. */
 function placesOf(settings: Settings, row: ProviderRow, own: OwnSettings, refuse: Refuse): Places {
   const { issuer, authorizationBaseUrl, accessTokenEndpoint, userInfoEndpoint } = settings
-  if (issuer !== undefined && own.tenant !== undefined) refuse('"issuer" already names the tenant: remove "tenant"')
+  if (issuer !== undefined && own.tenant !== undefined) refuse('"issuer" already contains the tenant: remove "tenant"')
   const known = row.places(own)
   if (known === null && issuer === undefined) refuse(`${settings.api} needs ${row.needs}`)
   const places = {

@@ -10,7 +10,7 @@ export const OAUTH_PROBLEMS = {
   oauth_denied: {
     status: 403,
     page: 'denied',
-    what: 'the provider reported that the sign-in was cancelled or refused',
+    what: 'the provider reported that the sign-in was cancelled or denied',
   },
   oauth_provider: { status: 502, page: 'provider', what: 'the provider did not respond, or its response was invalid' },
   oauth_token: { status: 403, page: 'token', what: 'the provider’s response failed validation' },

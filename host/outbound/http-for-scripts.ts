@@ -25,7 +25,7 @@ export function createHttpForScripts({ outbound, grants, noteRefusal }: HttpForS
     granted: async (call) => (await grants.get(call.solution.name)).http,
     send: (request) => outbound.request(request),
     onRefused(call, host, why) {
-      noteRefusal(call, `plugins.http.fetch to ${host} was refused: ${REASONS[why]}`)
+      noteRefusal(call, `plugins.http.fetch to ${host} was rejected: ${REASONS[why]}`)
     },
   }
 }

@@ -93,7 +93,7 @@ export function createEntryRunner({ supervisor, bindings, log, called }: EntryRu
       const [wanted, unread] =
         entry === 'getOAuthConfig'
           ? ['an object', 'something that is not a plain object']
-          : ['a JSON string of an object', 'a string that is not a JSON object']
+          : ['a JSON string that contains an object', 'a string that is not a JSON object']
       const odd = returned.oddResult ?? (returned.result === null ? null : unread)
       if (odd !== null) {
         write({

@@ -17,11 +17,14 @@ const Column = z
     {
       width: whole(1, ROW_WIDTH)
         .optional()
-        .meta({ title: 'Width', description: 'In twelfths of the row; columns without a width share the rest.' }),
+        .meta({
+          title: 'Width',
+          description: 'The width in twelfths of the row; columns without a width share the rest.',
+        }),
       get elements(): z.ZodType<readonly ElementDefinition[]> {
         return list(ElementSchema, MAX_ELEMENTS)
           .default([])
-          .meta({ title: 'Elements', description: 'From top to bottom.' })
+          .meta({ title: 'Elements', description: 'The elements, from top to bottom.' })
       },
     },
     { error: orUnknownKey('must be an object') },
@@ -33,7 +36,10 @@ const Row = z
     {
       columns: list(Column, ROW_WIDTH)
         .min(1, { error: 'must have at least one column' })
-        .meta({ title: 'Columns', description: 'From start to end; stacked where the row is too narrow.' }),
+        .meta({
+          title: 'Columns',
+          description: 'The columns, from start to end; stacked where the row is too narrow.',
+        }),
     },
     { error: orUnknownKey('must be an object with columns') },
   )

@@ -51,7 +51,7 @@ async function startCenter(properties: Readonly<Record<string, string>>) {
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
   const url = await waitUntil(
     () => {
-      const found = /runs at (http:\/\/[^/\s]+)/.exec(output)?.[1]
+      const found = /is running at (http:\/\/[^/\s]+)/.exec(output)?.[1]
       if (found === undefined) throw new Error(`the control center did not start: ${output}`)
       return found
     },

@@ -54,7 +54,7 @@ test.skipIf(browserPath === undefined || tmuxPath === undefined)(
     commands++
     await host.type('npx solhost start')
     const started = await host.until('Ctrl+C stops it.')
-    const [, url = ''] = /Solhost runs at (http:\S+)\//.exec(started) ?? []
+    const [, url = ''] = /Solhost is running at (http:\S+)\//.exec(started) ?? []
     const [, password = ''] = /\(shown only once\): (\S+)/.exec(started) ?? []
     expect(started).toContain('solhost deploy')
 

@@ -16,7 +16,7 @@ test('memory: a limit that fits is shown beside the machine’s memory', () => {
 })
 
 test('memory: a lower container limit is reported, and is an error if too little remains for a host', () => {
-  const text = 'RUNTIME_XMX is 3072 MB, but the control group (container) allows'
+  const text = 'RUNTIME_XMX is 3072 MB, but the cgroup (container) allows'
   expect(look(3072, 512, 480)).toEqual([true, `${text} 512 MB, so the host uses at most 480 MB`])
   expect(look(3072, 352, 320)).toEqual([true, `${text} 352 MB, so the host uses at most 320 MB`])
   expect(look(3072, 256, 224)).toEqual([false, `${text} 256 MB, so the host uses at most 224 MB`])

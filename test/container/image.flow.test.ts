@@ -323,7 +323,7 @@ describe.skipIf(isSkipped)(title, () => {
       ['--entrypoint=control-center', `--volume=${other}:${HOME}`],
       ...['restore', saved],
     )
-    expect([restored.code, restored.output]).toEqual([0, expect.stringContaining('Restored the control center of')])
+    expect([restored.code, restored.output]).toEqual([0, expect.stringContaining('Restored the control center as of')])
   })
 
   test('SIGTERM stops it cleanly, and a new container with the same folder keeps solutions, sessions and secrets', async () => {

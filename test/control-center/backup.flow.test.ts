@@ -273,7 +273,7 @@ test('backup --without-telemetry --without-key, restore: they work on the comman
   writeFileSync(join(home, 'platform-key'), readFileSync(join(source, 'platform-key')))
   const put = await run(['restore', file], home)
   expect([put.code, put.err]).toEqual([0, ''])
-  expect(put.out).toMatch(/^Restored the control center of .*: \d+ rows, without telemetry\.\nTokens/)
+  expect(put.out).toMatch(/^Restored the control center as of .*: \d+ rows, without telemetry\.\nTokens/)
   await expectWorks(home, {}, false)
 })
 

@@ -290,7 +290,7 @@ describe('test: many files', () => {
       ['wrong value', 'Error: form "main": "count" does not accept onElementDataChange with the value "two"'],
       ['wrong call', expect.stringMatching(/^Error: solution\.open does not accept this call \(argument 1: .*users/)],
       ['a value that a rule refuses is shown, as to a user', null],
-      ['over', 'Error: this client has ended: nothing more can be done in it'],
+      ['over', 'Error: this client has ended; open another one with solution.open()'],
       ['at once', null],
     ])
   })

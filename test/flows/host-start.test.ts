@@ -19,7 +19,7 @@ test('start: while a restore is changing the folder, a host exits with an error 
 test('start: a signal that a sandbox process could send does not open a debugger in the host or its launcher', async () => {
   using folder = temporaryFolder()
   const host = startCli(['start'], { cwd: folder.path, env: { ...FREE_PORTS, PLATFORM_HOME: `${folder.path}/home` } })
-  await expect.poll(host.out).toContain('Solhost runs at')
+  await expect.poll(host.out).toContain('Solhost is running at')
   // The host is the launcher's child process.
   const children = readFileSync(`/proc/${host.child.pid}/task/${host.child.pid}/children`, 'utf8')
   process.kill(Number(children.split(' ')[0]), 'SIGUSR1')

@@ -32,7 +32,7 @@ function readPrinted(screen: string) {
     const permissions = (names ?? '').split(', ').sort()
     users.push({ solution: solutions.at(-1) ?? '', tenant, username, password, permissions })
   }
-  const [, url = ''] = /^Solhost runs at (http:\S+)\/$/m.exec(screen) ?? []
+  const [, url = ''] = /^Solhost is running at (http:\S+)\/$/m.exec(screen) ?? []
   const [, pages = ''] = /^Admin pages: +(http:\S+)$/m.exec(screen) ?? []
   const [, adminPassword = ''] = /\(shown only once\): (\S+)/.exec(screen) ?? []
   const [, access = ''] = /first grant the users table at (http:\S+)/.exec(screen) ?? []

@@ -71,7 +71,7 @@ async function start(properties: Record<string, string> = {}): Promise<Started> 
   launchers.push(child)
   const code = new Promise<number | null>((resolve) => child.once('close', resolve))
   const output = await untilItRuns(child, code)
-  const url = /runs at (http:\/\/[^/\s]+)/.exec(output())?.[1] ?? ''
+  const url = /is running at (http:\/\/[^/\s]+)/.exec(output())?.[1] ?? ''
   return { child, output, code, url, took: performance.now() - begun }
 }
 
@@ -193,7 +193,7 @@ test('npm start forwards SIGTERM; with HOST=0.0.0.0 no examples are installed in
   const output = await untilItRuns(child, closed)
   expect(output()).toContain('No solution is listed yet')
   expect(existsSync(join(home, 'example-users'))).toBe(false)
-  const url = /runs at (http:\/\/[^/\s]+)/.exec(output())?.[1] ?? ''
+  const url = /is running at (http:\/\/[^/\s]+)/.exec(output())?.[1] ?? ''
   expect((await ask(`${url}/health/ready`)).status).toBe(200)
   child.kill('SIGTERM')
   await closed
@@ -216,7 +216,7 @@ test('invalid settings prevent startup, with one line per error', async () => {
     '  SOLUTION_ORIGIN must be an origin whose host name starts with "{name}.", such as https://{name}.apps.example.org, but is "https://example.org"',
     '  PLATFORM_KEY must be at least 32 characters; empty: generated once and stored in PLATFORM_HOME, but has 5 characters',
     '  CALL_TIME must be a whole number with one of the units ms, s, m, h, d, but is "soon"',
-    '  CERTIFICATE_NAME names "x.p12", which does not exist: /usr/local/platform-certificate/x.p12. Put the file into the folder CERTIFICATE_FOLDER. In a container, mount that folder.',
+    '  CERTIFICATE_NAME is set to "x.p12", which does not exist: /usr/local/platform-certificate/x.p12. Put the file into the folder CERTIFICATE_FOLDER. In a container, mount that folder.',
   ])
 })
 

@@ -445,7 +445,7 @@ describe('the certificate', () => {
       '  PUBLIC_URL must begin with https:// if CERTIFICATE_NAME is set',
       '  SOLUTION_ORIGIN must begin with https:// if CERTIFICATE_NAME is set',
       '  HTTP_REDIRECT_PORT must differ from PORT and ADMIN_PORT, but is "80"',
-      '  CERTIFICATE_NAME names "site.p12", which CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. ' +
+      '  CERTIFICATE_NAME is set to "site.p12", which CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. ' +
         'To test it: openssl pkcs12 -in site.p12 -noout -passin env:CERTIFICATE_PASS',
     ])
     expect(faultsOf({ CERTIFICATE_NAME: '../site.p12' })).toEqual([

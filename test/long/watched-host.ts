@@ -20,7 +20,7 @@ process.on('message', ({ id, question }: { id: number; question: Question }) => 
 })
 process.on('SIGTERM', end)
 process.on('disconnect', end)
-process.stdout.write(`Solhost runs at ${host.url}/\n`)
+process.stdout.write(`Solhost is running at ${host.url}/\n`)
 
 function answer(question: Question): unknown {
   if (question.kind === 'processes') return host.processes()

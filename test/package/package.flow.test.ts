@@ -176,7 +176,7 @@ describe.skipIf(isSkipped)(title, () => {
 
   test('dev serves the solution in the folder', async () => {
     const dev = await begin(['dev'], /Press Ctrl-C to stop/, { PORT: '0', ADMIN_PORT: '0' }, 'shop')
-    const page = await ask(`${addressIn(dev.out(), /runs at (http:\/\/\S+)/)}index.html`)
+    const page = await ask(`${addressIn(dev.out(), /is running at (http:\/\/\S+)/)}index.html`)
     expect([page.status, page.text]).toEqual([200, expect.stringContaining('<!DOCTYPE html>')])
     signal(dev.child, 'SIGINT')
     await dev.ended
@@ -190,7 +190,7 @@ describe.skipIf(isSkipped)(title, () => {
       PLATFORM_HOME: '/home/anna/data',
       SERVLET_PASSWORD: password.SOLHOST_PASSWORD,
     })
-    const url = addressIn(host.out(), /runs at (http:\/\/[^/\s]+)/)
+    const url = addressIn(host.out(), /is running at (http:\/\/[^/\s]+)/)
     expect((await ask(`${url}/solution/hello/index.html`)).status).toBe(200)
     const admin = addressIn(host.out(), /(http:\/\/[^/\s]+)\/admin\//)
     expect(await solhost(['deploy', 'shop', admin, '--user', 'admin'], password)).toContain('shop 1.0.0 is active')

@@ -36,7 +36,7 @@ export async function startCenterProcess(
     for (const stream of [child.stdout, child.stderr])
       stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
     const until = Date.now() + PATIENCE
-    while (!output.slice(from).includes('The control center runs at')) {
+    while (!output.slice(from).includes('The control center is running at')) {
       if (child.exitCode !== null || Date.now() > until)
         throw new Error(`the control center does not start: ${output.slice(from)}`)
       await new Promise((resolve) => setTimeout(resolve, 20))

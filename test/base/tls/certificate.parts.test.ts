@@ -27,7 +27,7 @@ function refusal(name: string, passphrase = CERTIFICATE_PASS): string {
     expect(error.code).toBe('ERR_CERTIFICATE')
     expect(error.message).not.toContain(passphrase === '' ? '\0' : passphrase)
     expect(error.message).not.toContain('\n')
-    const beginning = `CERTIFICATE_NAME names "${name}", which `
+    const beginning = `CERTIFICATE_NAME is set to "${name}", which `
     expect(error.message.slice(0, beginning.length)).toBe(beginning)
     return error.message.slice(beginning.length)
   }

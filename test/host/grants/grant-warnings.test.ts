@@ -45,7 +45,7 @@ test('grant warnings: an older stored grant that would be refused today is repor
   const platform = { server: 'alpha', database: 'platform', username: 'solhost' } as const
   const [warning, ...others] = warnOfGrants({ databases: { crm }, http: [] }, ASKED, platform)
   expect(warning?.code).toBe('refused')
-  expect(warning?.message).toContain('The grant of "crm" is refused. The platform signs in to the server alpha')
+  expect(warning?.message).toContain('The grant for "crm" is rejected. The platform signs in to the server alpha')
   expect(others).toEqual([])
 })
 

@@ -230,7 +230,7 @@ test.each([
   [{ api: 'Okta', clientId: 'id' }, 'Okta needs "domain", or "issuer" for a custom authorization server'],
   [
     { api: 'Microsoft', clientId: 'id', tenant: 'a', issuer: 'https://x.org' },
-    '"issuer" already names the tenant: remove "tenant"',
+    '"issuer" already contains the tenant: remove "tenant"',
   ],
   [
     { api: 'Custom', clientId: 'id' },

@@ -16,7 +16,7 @@ test('a test can open at most 100 clients, including pending ones; the count sta
   const { open, plugin, ask } = opener()
   const results = await Promise.allSettled(Array.from({ length: 105 }, ask))
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(100)
-  await expect(ask()).rejects.toThrow('a test opens at most 100 clients')
+  await expect(ask()).rejects.toThrow('a test can open at most 100 clients')
   expect(open).toHaveBeenCalledTimes(100)
   plugin.forget()
   expect(await ask()).toEqual({ id: 101, state: null })

@@ -58,9 +58,7 @@ test('telemetry settings: one signal can be sent elsewhere while the others are 
 describe('telemetry settings: invalid settings are reported', () => {
   test('a token without a URL is an error, which does not contain the token', () => {
     const read = () => readSettings(SATELLITE)
-    expect(read).toThrow(
-      /REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but there is no address to connect to/,
-    )
+    expect(read).toThrow(/REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but there is no URL to connect to/)
     expect(read).not.toThrow(/the-token/)
   })
 

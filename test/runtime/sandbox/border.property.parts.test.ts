@@ -380,7 +380,7 @@ test('border: a result of any kind becomes an object, nothing, or nothing with a
         isSilent
           ? []
           : [
-              `onSolutionOpen returned ${kindOfResult(value)}; it is treated as null, since only a JSON string of an object is accepted`,
+              `onSolutionOpen returned ${kindOfResult(value)}; it is treated as null, since only a JSON string that contains an object is accepted`,
             ],
       )
     }),

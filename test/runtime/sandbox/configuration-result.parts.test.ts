@@ -176,6 +176,6 @@ test('onSolutionOpen: an object still counts as null, with a log line', async ()
   const end = await lab.run({ script: 'function onSolutionOpen() { return { a: 1 } }' })
   expect(end).toMatchObject({ values: {}, hasValues: false })
   expect(warnings(end)).toEqual([
-    'onSolutionOpen returned an object; it is treated as null, since only a JSON string of an object is accepted',
+    'onSolutionOpen returned an object; it is treated as null, since only a JSON string that contains an object is accepted',
   ])
 })

@@ -95,7 +95,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
       if (startsHost) started = child
       else running.push(child)
       if (!startsHost && expected === null) return
-      const pattern = expected === null ? /^Solhost runs at|^Host +http/m : patternOf(replace(expected), false)
+      const pattern = expected === null ? /^Solhost is running at|^Host +http/m : patternOf(replace(expected), false)
       const goneFirst = ended.then(() => Promise.reject(new Error(`${where}: "${command}" ended:\n${printed}`)))
       await Promise.race([waitUntil(() => expect(printed).toMatch(pattern), { interval: 50 }), goneFirst])
       goneFirst.catch(() => {})
