@@ -19,10 +19,10 @@ type Served = { readonly pid: number; readonly target: FormTarget; readonly rate
 
 /**
  * W2: the login hook by form POST over HTTP. All contestants get the same bytes from the same client, in turn in each
- * round, and answer 303 with the same headers, a new session cookie and a new login cookie.
+ * round, and respond with 303, the same headers, a new session cookie and a new login cookie.
  *
  * - The host: a separate process with default settings. It checks the hidden token, runs the hook in fresh globals in
- *   its sandbox processes, and stores the session in its database (synced to disk) before it answers.
+ *   its sandbox processes, and stores the session in its database (synced to disk) before it responds.
  * - workerd: one process, the hook in one global scope. It reads form and cookie, runs the hook, and stores the session
  *   in memory; no token is verified and nothing is written. That is less work than the host does, which puts the host
  *   at a disadvantage.

@@ -154,7 +154,7 @@ function clientAt(place: string) {
   }
 }
 
-/** Packs the solution. If the environment changes the ports, replaces the providers' addresses in the script. */
+/** Packs the solution. If the environment changes the ports, replaces the providers' URLs in the script. */
 async function packSolution(providers: ReadonlyMap<Tenant, OidcProvider>, started: AsyncDisposableStack) {
   const moved = [...providers].filter(([{ port }, { hostPort }]) => hostPort !== `127.0.0.1:${port}`)
   if (moved.length === 0) return packFolder(exampleFolder(SOLUTION))

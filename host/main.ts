@@ -75,7 +75,7 @@ export type HostOptions = {
 }
 
 export type Host = Addresses & {
-  /** The address for browsers: `PUBLIC_URL` if set, otherwise `url`. */
+  /** The URL for browsers: `PUBLIC_URL` if set, otherwise `url`. */
   readonly publicUrl: string
   readonly generatedPassword: GeneratedPassword | null
   /** Whether all solutions share one origin. */

@@ -145,7 +145,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     if (!stopped) looking = setTimeout(look, left < NEAR ? LOOK_NEAR : LOOK_EVERY).unref()
   }
 
-  /** @returns the free room in bytes */
+  /** @returns the free memory in bytes */
   function keepBelowMaximum(): number {
     let state = measure()
     while (room(state) < 0 && (endFurtherSpare() || endLongestIdle(true))) state = measure()

@@ -42,7 +42,8 @@ export type DesignedPage = {
  */
 export type LoginLook = Pick<ActiveSolution, 'template' | 'texts' | 'title'> & {
   /**
-   * `PASSWORD_HELP`; a text in the solution's tables with the key `platform.logindialog.forgotten` takes precedence.
+   * The value of `PASSWORD_HELP`; a text in the solution's tables with the key `platform.logindialog.forgotten` takes
+   * precedence.
    */
   readonly passwordHelp: string
   /** Texts from a page designed in the control center, which override the solution's. */

@@ -1,6 +1,6 @@
 import type { ColumnDataType, ColumnDefinitionBuilder, Dialect, DialectAdapter, RawBuilder } from 'kysely'
 
-/** The four kinds of databases, as the settings name them. */
+/** The four kinds of databases, by their names in the settings. */
 export const KIND_NAMES = ['embedded', 'alpha', 'beta', 'gamma'] as const
 export type KindName = (typeof KIND_NAMES)[number]
 export type ServerKindName = Exclude<KindName, 'embedded'>

@@ -10,8 +10,8 @@ export type CookieScope = { readonly realm: string; readonly secure: boolean; re
 export type CookieKind = 'session' | 'login' | 'remember' | 'known' | 'signed-out' | `oauth-${string}`
 
 /**
- * `__Host-` on a realm's own host. `__Secure-` with the solution's path on a shared host, so that the cookies of
- * many solutions don't add up in one request. No prefix without TLS (design section 8).
+ * `__Host-` on a realm's own host. `__Secure-` with the solution's path on a shared host, so that the cookies of many
+ * solutions don't add up in one request. Without TLS, the name has no prefix (design section 8).
  */
 function cookieName(kind: CookieKind, scope: CookieScope): string {
   const prefix = scope.secure ? (scope.ownHost ? '__Host-' : '__Secure-') : ''

@@ -21,7 +21,7 @@ export const PROVIDER_GUIDES: Readonly<Record<ProviderName, ProviderGuide>> = {
     steps: [null, null, 'redirect', null],
   },
   /**
-   * The second address is for `post_logout_redirect_uri`, which must be one of the redirect URIs.
+   * The second URL is for `post_logout_redirect_uri`, which must be one of the redirect URIs.
    * @see https://learn.microsoft.com/entra/identity-platform/quickstart-register-app
    */
   Microsoft: {

@@ -37,7 +37,7 @@ export function closeServer(server: WebServer): Promise<void> {
   })
 }
 
-/** The server's address as seen from this machine, without a path. */
+/** The server's URL for requests from this machine, without a path. */
 export function originOf(certificate: HostCertificate | null, host: string, port: number): string {
   return `${certificate === null ? 'http' : 'https'}://${urlHost(host)}:${port}`
 }

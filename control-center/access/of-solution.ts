@@ -28,7 +28,7 @@ export function placeOf({
   return { organisation: who.organisation.id, solution: solution.data }
 }
 
-/** The member who sent the request, and the solution and user id in its address. */
+/** The member who sent the request, and the solution and user ID in the URL. */
 export async function ofSolution(ctx: Context, access: Access, right: Right) {
   const member = await access.need(ctx, right)
   const { solution = '', uid = '' } = ctx.params as { solution?: string; uid?: string }

@@ -28,7 +28,7 @@ export interface PageSessions {
 
 /**
  * The control center's realm. It is stored with each session and in the names of cookies, so changing it signs everyone
- * out. It starts with a capital letter, which solution names can't, so that a host at the same address uses different
+ * out. It starts with a capital letter, which solution names can't, so that a host at the same URL uses different
  * cookies.
  */
 const REALM = 'Control-Center'

@@ -11,7 +11,7 @@ import { type ShownPage, sendPage, textFor } from '../pages/page.ts'
 
 /**
  * The page that a link opens first: `{path}#token=…`. Its script (control-center/web/scripts/send-fragment.ts) sends
- * the token in a form, so that the token is never part of an address or in the logs of servers and proxies.
+ * the token in a form, so that the token is never part of a URL or in the logs of servers and proxies.
  * @param path the form's target
  */
 export function showOpened(ctx: Context, path: string, heading: string, said: string): void {

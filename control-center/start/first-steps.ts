@@ -13,7 +13,7 @@ export type Progress = {
 export type FirstStep = {
   readonly name: keyof typeof STEPS
   readonly isDone: boolean
-  /** The path below the organisation's address. */
+  /** The path below the organisation's URL. */
   readonly path: string
   /** The roles that can do this step; null if the member who views the page can do it. */
   readonly roles: readonly Role[] | null

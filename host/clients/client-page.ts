@@ -76,7 +76,7 @@ export function accountOf(
 }
 
 /**
- * The versioned address of the style sheet, for pages that stay open when it changes.
+ * The versioned URL of the style sheet, for pages that stay open when it changes.
  * @returns null if there is none
  */
 export async function liveStyleHref({ name, facts }: ActiveSolution, store: SolutionStore): Promise<string | null> {

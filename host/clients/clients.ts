@@ -57,7 +57,7 @@ const HEARTBEAT = 20_000
 const ANSWER_TIME = 1000
 /** Time in ms for clients to end when the host stops. */
 const STOP_TIME = 1500
-/** Time in ms for running calls to finish and be answered before connections are closed. */
+/** Time in ms for running calls to finish and send their responses before connections are closed. */
 const ANSWERED_WITHIN = 1000
 /** The host is stopping: the page connects to another host (RFC 6455, section 7.4.1). */
 const GOING_AWAY = 1001

@@ -16,7 +16,7 @@ export interface Connection {
    * Whether the browser responds to a ping within `milliseconds`: a lost connection can appear open for a long time.
    */
   answers(milliseconds: number): Promise<boolean>
-  /** Terminates the connection if the last ping was not answered; otherwise, sends the next one. */
+  /** Terminates the connection if there was no response to the last ping; otherwise, sends the next ping. */
   checkHeartbeat(): void
 }
 
@@ -41,7 +41,7 @@ const FORGOTTEN_EVERY = 3000
 const MOST_WAITING = 16 * 1024 ** 2
 /** Time in ms within which a browser must send its hello. */
 const GREETING_TIME = 10_000
-/** Time in ms for a browser to answer a close. */
+/** Time in ms for a browser to respond to a close. */
 const CLOSING_TIME = 2000
 const POLICY_VIOLATION = 1008
 
@@ -66,7 +66,8 @@ export function createConnection(
     if (frame === null) refuse()
     else events.frame(frame)
   })
-  // Browsers don't send pings. The library answers them, and closes the connection if too many answers are queued.
+  // Browsers don't send pings. The library responds to them, and closes the connection if too many responses are
+  // queued.
   socket.on('ping', () => {
     if (isWithinAllowance() && socket.readyState !== socket.OPEN) refused += 1
   })

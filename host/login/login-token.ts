@@ -5,7 +5,7 @@ import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
 import { createSingleUseTokens } from './single-use-token.ts'
 
-/** A token that signs anyone who has it in to one solution. It can be used only once. */
+/** A token that lets anyone who has it sign in to one solution. It can be used only once. */
 export interface LoginTokens {
   /**
    * @param expiresInMs default `LOGIN_TOKEN_LIFETIME`, at most `LONGEST_LIFETIME`

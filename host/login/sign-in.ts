@@ -41,7 +41,7 @@ type Attempt = Arrival & { readonly source: FormSource; readonly fields: Readonl
 
 type Shown = Pick<Attempt, 'ctx' | 'solution' | 'locale' | 'fields'>
 
-/** The source that checks credentials is unreachable or refuses to answer, so the credentials were not checked. */
+/** The source that checks credentials is unreachable or rejects the request, so the credentials were not checked. */
 const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
   ERR_DATABASE_UNREACHABLE: 'unavailable',
   ERR_CLOUD_UNREACHABLE: 'cloudAway',
@@ -212,7 +212,7 @@ export function showRecheckFailure(
   return showFailure({ ctx, solution, locale, fields: new Map() }, failure, 200, sendLoginPage)
 }
 
-/** The source refused the sign-in, which is a valid answer and not an error. */
+/** The source refused the sign-in, which is a valid response and not an error. */
 function refused(attempt: Attempt, { effects, values, state }: Refused, { sendLoginPage }: SignInParts): Refusal {
   const { ctx, solution, locale, fields, serverUrl } = attempt
   return new Refusal(endedBy(attempt, 'refused'), () => {

@@ -86,7 +86,7 @@ export function createConfigurationChooser({
   }
 }
 
-/** The settings for a provider's addresses. They belong together. */
+/** The settings for a provider's URLs. They belong together. */
 const PLACES = [
   'issuer',
   'tenant',
@@ -101,8 +101,8 @@ const PLACES = [
 
 /**
  * The manifest's settings, overridden one by one by the operator's. If the operator chose another provider, the
- * author's settings are ignored, except `login_failed_url`. If the operator set an address of the provider, all
- * addresses from the author are ignored, so that users, codes and tokens are sent only to the operator's addresses.
+ * author's settings are ignored, except `login_failed_url`. If the operator set one of the provider's URLs, all URLs
+ * from the author are ignored, so that users, codes and tokens are sent only to the operator's URLs.
  * @returns null if neither has settings
  */
 export function mergeSettings(

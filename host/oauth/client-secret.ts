@@ -59,7 +59,7 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
   }
 }
 
-/** `host`, or `host:port` unless the port is 443, so that an http address never matches the https one. */
+/** `host`, or `host:port` unless the port is 443, so that an http URL never matches the https one. */
 function placeOf(address: string): string {
   const { host, port } = hostPortOf(new URL(address))
   return port === 443 ? host : `${host}:${port}`

@@ -37,7 +37,7 @@ export type OAuthConfiguration = {
   readonly issuerHasTenant: boolean
   readonly authorizationEndpoint: string | null
   readonly tokenEndpoint: string | null
-  /** Default: `tokenEndpoint` for refreshing tokens, and the address in the discovery document for revoking them. */
+  /** Default: `tokenEndpoint` for refreshing tokens, and the URL in the discovery document for revoking them. */
   readonly refreshTokenEndpoint?: string
   readonly revokeTokenEndpoint?: string
   readonly jwksUri: string | null
@@ -127,7 +127,7 @@ export function checkConfiguration(
   }
 }
 
-/** @returns the address if a browser may be sent there after a failed sign-in (`login_failed_url`), otherwise null */
+/** @returns the URL if a browser may be sent there after a failed sign-in (`login_failed_url`), otherwise null */
 export function loginFailedUrlOf(written: unknown): string | null {
   if (typeof written !== 'string' || !isAllowedAddress(written)) return null
   return /^(?:https?:\/\/|\/)/i.test(written) ? written : null
@@ -163,7 +163,7 @@ function ownSettings(settings: Settings, { settings: known }: ProviderRow, refus
   return Object.fromEntries(written.map((name) => [name, settings[name]]))
 }
 
-/** The provider's addresses. Settings override those in the table of providers. */
+/** The provider's URLs. Settings override those in the table of providers. */
 function placesOf(settings: Settings, row: ProviderRow, own: OwnSettings, refuse: Refuse): Places {
   const { issuer, authorizationBaseUrl, accessTokenEndpoint, userInfoEndpoint } = settings
   if (issuer !== undefined && own.tenant !== undefined) refuse('"issuer" already contains the tenant: remove "tenant"')

@@ -60,7 +60,7 @@ export function addOAuthPages(pages: PageRouter, parts: OAuthPageParts): void {
   }
 }
 
-/** The addresses to register at the provider (docs/oauth.md, "Register at the provider"). */
+/** The URLs to register with the provider (docs/oauth.md, "Register with the provider"). */
 function addressesOf(serverUrl: string, name: string) {
   return {
     redirect: redirectUriOf({ serverUrl, solution: { name } }),

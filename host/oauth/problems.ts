@@ -3,7 +3,7 @@ import type { OAuthProblemDetail, OAuthProblemPage } from '../web/pages.ts'
 
 /**
  * Why a sign-in at a provider failed. The code is in the solution's log and in the audit log; `status` is the HTTP
- * status of the page, whose texts are `platform.oauth.{page}.*`. A refused login is a valid answer, not an error.
+ * status of the page, whose texts are `platform.oauth.{page}.*`. A refused sign-in is a valid response, not an error.
  */
 export const OAUTH_PROBLEMS = {
   oauth_unknown_user: { status: 403, page: 'unknown-user', what: 'the authenticator did not log the user in' },

@@ -19,7 +19,7 @@ export interface EmbeddedChild {
 }
 
 export type EmbeddedChildEvents = {
-  /** @param message null if the process sent something other than an answer */
+  /** @param message null if the process sent something other than a response */
   readonly received: (message: FromEmbedded | null) => void
   readonly ended: () => void
   readonly notStarted: (error: Error) => void

@@ -98,7 +98,7 @@ interface TestSignIn extends TestDone {
   readonly tenant: readonly (string | number)[] | null
   /** The locale set with `i18n.setLocale`, such as `nl-BE`, or, for a remembered user, that of the sign-in. */
   readonly locale: string | null
-  /** The address passed to `application.showURL`. */
+  /** The URL passed to `application.showURL`. */
   readonly showUrl: string | null
 }
 
@@ -114,7 +114,7 @@ interface TestOpening {
     readonly permissions?: readonly string[]
     readonly tenant?: readonly (string | number)[]
   }
-  /** Parameters of the address. */
+  /** Parameters of the URL. */
   readonly params?: Readonly<Record<string, string>>
   /** Such as `nl`; default `en`. */
   readonly locale?: string
@@ -132,7 +132,7 @@ interface TestClient {
   /** Platform messages shown to the user, for example when a script failed. */
   readonly messages: readonly { readonly text: string; readonly level: string }[]
   readonly locale: string
-  /** The address to which `application.showURL` last sent the browser. */
+  /** The URL to which `application.showURL` last sent the browser. */
   readonly wentTo: { readonly href: string; readonly target?: string } | null
   /** The user whom a login form signed in. */
   readonly login: TestLogin | null

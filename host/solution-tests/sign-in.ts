@@ -76,7 +76,7 @@ function askAsHost(
   return askAgain(ask, asking, series, lastLogin)
 }
 
-/** Fields that the login page sends; all others are sent in the address. */
+/** Fields that the login page sends; all others are sent in the URL. */
 function isTyped(name: string): boolean {
   return name === 'username' || name === 'password' || name.startsWith('custom_')
 }
@@ -163,7 +163,7 @@ async function run(
   return [result, recorder.since(mark)]
 }
 
-/** Forms and addresses can send only strings, so convert the values. */
+/** Forms and URLs can send only strings, so convert the values. */
 function textsOf(given: GivenParams): ReadonlyMap<string, string> {
   const entries = Object.entries(given).map(([name, value]) => {
     if (typeof value === 'string') return [name, value] as const

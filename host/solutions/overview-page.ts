@@ -20,7 +20,7 @@ const HOUR = 3_600_000
 const DAY = 86_400_000
 
 /**
- * The overview page of a solution: its address, its active version, recent sign-ins and errors, and a form to delete
+ * The overview page of a solution: its URL, its active version, recent sign-ins and errors, and a form to delete
  * it.
  */
 export function addOverviewPage(pages: PageRouter, parts: OverviewPageParts): void {

@@ -24,7 +24,7 @@ export type StartPageParts = {
   readonly defaultSolution: () => Promise<string | null>
   /** Whether the first start added the example solutions, which the page then describes. */
   readonly hasExamples: boolean
-  /** The address of the admin pages, if they are reachable only from this machine; otherwise null. */
+  /** The URL of the admin pages, if they are reachable only from this machine; otherwise null. */
   readonly localAdminPages: () => string | null
 }
 

@@ -10,7 +10,7 @@ export type SolutionListModel = {
     readonly description: string | null
     readonly href: string
   }[]
-  /** The address of the admin pages; null for no link. */
+  /** The URL of the admin pages; null for no link. */
   readonly adminPages: string | null
 }
 
@@ -41,7 +41,7 @@ export type OAuthProblemDetail =
   | 'down'
   /** The provider did not accept the request. */
   | 'refused'
-  /** `getOAuthConfig` returned null for the requested address. */
+  /** `getOAuthConfig` returned null for the requested URL. */
   | 'address'
   /** The response could not be read. */
   | 'unreadable'
@@ -108,7 +108,7 @@ export type AdminFrame = PageFrame & {
   readonly guide: string | null
 }
 
-/** The navigation entries in display order: name and address. */
+/** The navigation entries in display order: name and URL. */
 export const ADMIN_PARTS = {
   solutions: '/admin/',
   users: '/admin/users',
@@ -169,7 +169,7 @@ export function oauthProblemPage(frame: PageFrame, model: OAuthProblemModel): st
 }
 
 /**
- * Posts the parameters from the address's fragment, which servers can't see, to `action`, with the field
+ * Posts the parameters from the URL's fragment, which servers can't see, to `action`, with the field
  * `from=fragment`. Shows a message if there are none, or if scripts are disabled.
  * @see product guide 4, "app_oauth/index.html"
  */

@@ -10,7 +10,10 @@ declare const security: {
   login(username: string, uid: string, permissions: string[]): boolean
   /** Signs the user out. The browser goes to `solution`, or to the page set with `application.showURL`. */
   logout(solution?: string, argument?: string): void
-  /** The name of the signed-in user. During a sign-in, the user just signed in. null if no user is signed in. */
+  /**
+   * The name of the signed-in user or, during a sign-in, of the user who was just signed in. null if no user is signed
+   * in.
+   */
   getUserName(): string | null
   /** The `uid` passed to `security.login`, or null. */
   getUserUID(): string | null

@@ -71,7 +71,7 @@ function liesInFolder(directory: ZipDirectory, found: Findings): boolean {
   return true
 }
 
-/** Files that are only in a workspace of the original product, or in an export of one. */
+/** Files that occur only in a workspace of the original product, or in an export of such a workspace. */
 const OF_WORKSPACE = /(?:^|\/)(?:solution_settings\.obj|rootmetadata\.obj|medias\.obj|[^/]+\.frm|[^/]+\.servoy)$/i
 
 function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
