@@ -126,7 +126,7 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
   })
 
   test('each choice applies immediately, is in the URL, and does not add a history entry', async () => {
-    // Required because Playwright otherwise sets the color scheme of all frames.
+    // Must be null, because Playwright otherwise sets the color scheme of all frames.
     await using opened = await open('pretty', { colorScheme: null })
     const { page } = opened
     const inner = page.frameLocator('#login-preview')

@@ -32,7 +32,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await server?.stop()
   })
   beforeEach(async () => {
-    // Required because Playwright otherwise sets the color scheme of all frames.
+    // Must be null, because Playwright otherwise sets the color scheme of all frames.
     const context = await browser.newContext({ storageState, colorScheme: null })
     page = await context.newPage()
     complaints = []

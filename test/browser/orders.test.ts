@@ -205,9 +205,9 @@ describe('an order', () => {
   })
 
   test.each([
-    ['the function of the form', 1055, 'ordered', '2999-01-01', 'The date can’t be in the future.'],
-    ['the listener of the module', 1054, 'status', 'approved', 'A new order must be approved first: choose Approve'],
-    ['the listener of the module', 1048, 'amount', '5', 'You can’t change the amount of an approved order.'],
+    ['the form’s function', 1055, 'ordered', '2999-01-01', 'The date can’t be in the future.'],
+    ['the module’s listener', 1054, 'status', 'approved', 'A new order must be approved first: choose Approve'],
+    ['the module’s listener', 1048, 'amount', '5', 'You can’t change the amount of an approved order.'],
   ] as const)(
     '%s rejects a value: O-%i gets the old %s back, and the reason is shown',
     async (_who, number, name, value, why) => {

@@ -32,7 +32,7 @@ async function auditedBy(method: string, path: string, body: unknown, action: st
   return { status: answer.status, json: answer.text === '' ? {} : answer.json(), entry: [outcome, target] }
 }
 
-test('audit log: an entry about a user contains the name, whether the change succeeds or is rejected', async () => {
+test('audit log: an entry about a user contains the username, whether the change succeeds or is rejected', async () => {
   const created = await auditedBy('POST', 'users', { username: 'ben' }, 'user-create')
   expect(created.entry).toEqual(['ok', 'user:ben'])
   const ben = (created.json as { uid: string }).uid

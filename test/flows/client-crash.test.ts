@@ -124,7 +124,7 @@ test('if a handler runs out of memory, all clients in the isolate are reopened; 
   }
 })
 
-test('a client that its scripts crash more than three times within a minute is closed with a reason', async () => {
+test('a client is closed with a reason if its scripts crash it more than three times within a minute', async () => {
   await addFragile('again', small)
   const page = await open('again', 'x', small)
   for (let time = 1; time <= 3; time++) {

@@ -83,7 +83,7 @@ async function outputOfClient(name: string, at = host): Promise<readonly string[
 
 const idOf = async (page: ClientPage) => (await page.frame('hello')).client
 
-/** Opens a page that names an existing client. @returns the page, once it shows a form */
+/** Opens a page that asks to resume an existing client. @returns the page, once it shows a form */
 async function reopen(at: TestHost, name: string, visitor: Visitor, client: string, options: ClientPageOptions = {}) {
   const again = await openClientPage(at.url, name, visitor, { client, ...options })
   again.hello()

@@ -52,7 +52,7 @@ beforeAll(async () => {
     THROTTLE_ACCOUNT: '20',
     HTTP_ALLOWED_HOSTS: place,
     TRUSTED_PROXIES: '127.0.0.1',
-    // Longer than five sign-ins on a busy machine.
+    // Longer than five sign-ins take on a busy machine.
     QUERY_TIME: '10s',
     CALL_TIME: '15s',
     // One browser runs many snippets in sequence, each in its own client.
@@ -121,7 +121,7 @@ function permissionsOf(uid: string): Promise<unknown> {
 
 const textOf = (value: unknown) => JSON.stringify(value)
 
-describe('administrating the users table', () => {
+describe('administering the users table', () => {
   const ACTS = [
     ['createUser', () => `security.createUser('made', ${textOf(PASSWORD)})`],
     ['deleteUser', () => `security.deleteUser(${textOf(plain)})`],
@@ -173,7 +173,7 @@ describe('administrating the users table', () => {
     await expectUnchanged()
   })
 
-  test('in the same call as security.login, it is rejected, and the call does not sign the user in', async () => {
+  test('in the same call as security.login, a change to the users table is rejected, and the call does not sign the user in', async () => {
     const browser = await visit(host, 'says')
     const answer = await browser.signIn('boss', 'any', { custom_uid: boss, custom_at_once: 'yes' })
     expect(answer.status).toBe(401)

@@ -100,7 +100,7 @@ test('SOLUTION_ORIGIN: a form from another solution’s origin is rejected', asy
   expect((await visitor.post('/solution/tenant-login/index.html', fields, right)).status).toBe(303)
 })
 
-test('without SOLUTION_ORIGIN: loopback, ALLOWED_HOSTS and this machine’s addresses are allowed, other host names get 421', async () => {
+test('without SOLUTION_ORIGIN: loopback, ALLOWED_HOSTS and this machine’s addresses are allowed; other host names get 421', async () => {
   for (const name of ['localhost', '127.0.0.1:9999', '[::1]', 'apps.example.org']) {
     expect([name, (await from(shared, name, '/')).status]).toEqual([name, 200])
   }

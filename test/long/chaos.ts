@@ -31,7 +31,7 @@ const SCRIPTS: Readonly<Record<Kind, string>> = {
 }
 
 type Login = LoginEnd & { readonly solution: string; readonly start: number; readonly end: number }
-/** `solution` null: means a spare process, or one that is being prepared for a solution. */
+/** `solution` is null for a spare process, or one that is being prepared for a solution. */
 type Kill = { readonly at: number; readonly solution: string | null; readonly calls: number }
 type Rest = { readonly heap: number; readonly size: number; readonly files: number; readonly processes: number }
 

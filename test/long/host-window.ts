@@ -11,7 +11,7 @@ export type Question =
   | { readonly kind: 'kill'; readonly pid: number }
   | { readonly kind: 'heap' }
 
-/** A sandbox process from the host's view: `key` (name@sha256) null for a spare. */
+/** A sandbox process from the host's view: `key` (name@sha256) is null for a spare process. */
 export type Seen = { readonly pid: number; readonly key: string | null; readonly calls: number }
 
 export type WatchedHost = Awaited<ReturnType<typeof startWatchedHost>>

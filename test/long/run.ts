@@ -1,6 +1,6 @@
 // Runs checks that take too long for the tests: `npm run long -- chaos`, or all of them without a name. Each check
 // prints its requirements and fails if one is not met. Some have variants, such as `-- center-load postgresql`.
-// LONG_JSON names a file for the results.
+// LONG_JSON is the path of a file for the results.
 import { centerLoad } from './center-load.ts'
 import { chaos } from './chaos.ts'
 import { collectorAway } from './collector-away.ts'

@@ -168,7 +168,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(readdirSync(join(modules, 'solhost/node_modules/isolated-vm'))).not.toContain('build')
   })
 
-  test('check, test and pack', async () => {
+  test('check, test and pack succeed', async () => {
     expect(await solhost(['check', 'shop'])).toContain('0 errors')
     expect(await solhost(['test', 'shop'])).toContain('2 passed')
     expect(await solhost(['pack', 'shop'])).toContain('shop-1.0.0.zip')

@@ -36,11 +36,11 @@ export type TestCenter = ControlCenter & {
   readonly tokenOf: (role: Role, organisation?: string) => Promise<string>
   /** Creates an environment of `acme` with a remote environment token. */
   readonly environment: (name: string) => Promise<{ readonly id: string; readonly token: string }>
-  /** Creates an account; @returns its uid. */
+  /** Creates an account. @returns its uid */
   readonly account: (username: string) => Promise<string>
 }
 
-/** A real control center on a free port of loopback, with its own folder, an owner and the organisation `acme`. */
+/** A real control center on a free loopback port, with its own folder, an owner and the organisation `acme`. */
 export async function startTestCenter(
   properties: Record<string, string> = {},
   options: { readonly home?: string } = {},

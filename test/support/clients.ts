@@ -26,7 +26,7 @@ export type Asked = { readonly text: Json; readonly answer: (value: Json) => voi
 
 export type ClientLab = {
   readonly supervisor: Supervisor
-  /** `forms`: by name, a definition with all defaults and a script. */
+  /** `forms` contains each form by name: a definition with all defaults, and a script. */
   readonly version: (source: string, forms?: Readonly<Record<string, LabForm>>) => Loadable
   /**
    * Returns the same solution for the same source and forms, so that its clients share a process. Starting a process

@@ -84,7 +84,7 @@ function read(path: string, { headers }: IncomingMessage, raw: Buffer): Received
 }
 
 export type Point = {
-  /** In epoch ms. */
+  /** The time, in epoch ms. */
   readonly time: number
   readonly attributes: Readonly<Record<string, string>>
   /** The value. For a histogram, its count. */

@@ -112,7 +112,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
     get isConnected(): boolean {
       return socket !== null
     },
-    /** For `page.routeWebSocket`; pass a real socket with `routeOf`. */
+    /** The handler for `page.routeWebSocket`. To use a real socket, wrap it with `routeOf`. */
     connect(route: Socket): void {
       if (!isReachable) return void route.close({ code: 1011 })
       socket = route

@@ -27,7 +27,7 @@ export type GlewlwydClient = {
 
 export type Glewlwyd = {
   readonly issuer: string
-  /** `127.0.0.1:PORT`, as in `OAUTH_ALLOWED_HOSTS`. */
+  /** The host and port (`127.0.0.1:PORT`) in the format of `OAUTH_ALLOWED_HOSTS`. */
   readonly hostPort: string
   /** Adds a client with `CLIENT_SECRET`. */
   readonly addClient: (client: GlewlwydClient) => Promise<void>

@@ -11,7 +11,7 @@ import { type HostProcess, startHostProcess } from './host-process.ts'
 export type HostGroup = {
   /** The URL of the load balancer. */
   readonly url: string
-  /** `Authorization` of the admin account. */
+  /** The `Authorization` header of the admin account. */
   readonly admin: string
   readonly hosts: readonly HostProcess[]
   /** The number of responses through the load balancer, by status. */

@@ -8,7 +8,7 @@ import { UNTHROTTLED } from './unthrottled.ts'
 
 export type TestHost = Host & {
   readonly home: string
-  /** `Authorization` of the admin account. */
+  /** The `Authorization` header of the admin account. */
   readonly admin: string
   /** Everything that the platform has logged. */
   readonly logged: () => string

@@ -453,7 +453,10 @@ export type RefreshCase = {
   readonly name: string
   readonly play: NonNullable<Play['refresh']>
   readonly userInfo?: Play['userInfo']
-  /** `refused`: the remembered login ends; `away`: the provider could not be reached, and the login stays unchanged. */
+  /**
+   * `refused` means that the remembered login must end. `away` means that the provider could not be reached, and the
+   * login must stay unchanged.
+   */
   readonly effect: 'refused' | 'away'
 }
 

@@ -14,7 +14,7 @@ export type ArrivedMail = {
 
 /** A real mail server on loopback that stores the mails it receives. */
 export type TestMailServer = {
-  /** For `SMTP_URL`. */
+  /** The URL to use as `SMTP_URL`. */
   readonly url: string
   readonly port: number
   readonly mails: readonly ArrivedMail[]

@@ -11,7 +11,7 @@ import { halfHash, type Json, makeSigningKey, type SigningKey, signToken } from 
  */
 export type PlayedProvider = {
   readonly base: string
-  /** `127.0.0.1:PORT`, as in `OAUTH_ALLOWED_HOSTS`. */
+  /** The host and port (`127.0.0.1:PORT`) in the format of `OAUTH_ALLOWED_HOSTS`. */
   readonly hostPort: string
   readonly play: (play?: Play) => Stage
   /** Requests that don't belong to a scenario, such as `GET /p1x/jwks`. */

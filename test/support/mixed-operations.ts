@@ -22,7 +22,7 @@ const WITHIN = 1000
 const LOOK_EVERY = 50
 /** The number of guesses per account. */
 const GUESSES = 20
-/** Number of networks that guess at an account, unless all guesses are from one network. */
+/** The number of networks that guess an account's password, unless all guesses are from one network. */
 const NETWORKS = 5
 /** Solutions whose authenticator returns its version. */
 const PUBLISHED = ['app-1', 'app-2', 'app-3'] as const

@@ -62,8 +62,8 @@ export type Answering = (request: ProviderRequest) => Reply | Promise<Reply>
 const HOST_PORT = '127.0.0.1:1'
 
 /**
- * Runs sign-ins with a provider with the host's real code, but without a server, sandbox processes and the network. The
- * scripts are functions, and the provider is called directly. Every name resolves to loopback.
+ * Runs sign-ins with a provider, using the host's real code but no server, sandbox processes or network. The scripts
+ * are functions, and the provider is called directly. Every name resolves to loopback.
  * @param others other servers that the host may reach
  */
 export async function createOAuthInMemory(

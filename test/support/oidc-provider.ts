@@ -61,7 +61,7 @@ export type ProviderRequest = {
 
 export type OidcProvider = {
   readonly issuer: string
-  /** `127.0.0.1:PORT`, as in `OAUTH_ALLOWED_HOSTS`. */
+  /** The host and port (`127.0.0.1:PORT`) in the format of `OAUTH_ALLOWED_HOSTS`. */
   readonly hostPort: string
   /** Every request that the provider has received, oldest first. */
   readonly requests: ProviderRequest[]

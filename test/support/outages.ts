@@ -28,7 +28,7 @@ export type Losses = {
   readonly sessions: number
   readonly users: number
   readonly lost: readonly string[]
-  /** Responses that neither are successful nor report an unreachable database. */
+  /** Responses that are neither successful nor report an unreachable database. */
   readonly unexpected: readonly string[]
 }
 
