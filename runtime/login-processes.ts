@@ -50,8 +50,8 @@ const LONG_CALLS = MOST_PROCESSES
 /** How long such a call waits for its turn, in ms. */
 const TURN_TIME = 10_000
 /**
- * A version gets a second process if this many calls in a row arrive one at a time, but each before the next context is
- * ready.
+ * A version gets a second process after this many calls in a row that arrive one at a time, but each before the next
+ * context is ready.
  */
 const HOT_IN_A_ROW = 30
 const MOST_IN_TURN = Math.min(2, availableParallelism())

@@ -2,8 +2,8 @@ import type { NodeReport } from '../satellites/reports.ts'
 import type { StepFailure } from './rollouts.ts'
 
 /**
- * The version of a solution that an environment should run. If `sha256` is null, no particular version is requested
- * (any longer).
+ * The version of a solution that an environment should run. If `sha256` is null, no particular version is requested, or
+ * the request was withdrawn.
  */
 export type Asked = {
   readonly solution: string

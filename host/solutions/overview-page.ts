@@ -46,7 +46,7 @@ export function addOverviewPage(pages: PageRouter, parts: OverviewPageParts): vo
     return { template: 'solution', heading: title, part: 'solutions', model }
   })
 
-  /** Errors of the last hour: the number of errors, and the latest ones, newest first. */
+  /** Errors in the last hour: the number of errors, and the latest ones, newest first. */
   async function lastErrors(name: string) {
     const since = Date.now() - HOUR
     const counted = await parts.solutionLog.countErrors(name, since)
