@@ -18,8 +18,8 @@ const TURN = 1500
 type Served = { readonly pid: number; readonly target: FormTarget; readonly rates: number[]; readonly cpu: number[] }
 
 /**
- * W2: the login hook by form POST over HTTP. All contestants get the same bytes from the same client, in turn in each
- * round, and respond with 303, the same headers, a new session cookie and a new login cookie.
+ * W2: the login hook by form POST over HTTP. In each round, all contestants get the same bytes from the same client,
+ * sequentially, and respond with 303, the same headers, a new session cookie and a new login cookie.
  *
  * - The host: a separate process with default settings. It checks the hidden token, runs the hook in fresh globals in
  *   its sandbox processes, and stores the session in its database (synced to disk) before it responds.

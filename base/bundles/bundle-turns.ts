@@ -18,7 +18,7 @@ const PATIENCE = 60_000
 /** Typical ratio of unpacked to packed size; memory checks catch larger ones. */
 export const UNPACKED = 4
 
-/** @param what what the queued bundles are called in the error message */
+/** @param what the name for the queued bundles in the error message */
 export function createBundleTurns(
   what: 'uploads' | 'bundles',
   needRoom: Supervisor['needRoom'],

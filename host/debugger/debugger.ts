@@ -141,7 +141,7 @@ function createRelay() {
   let socket: WebSocket | null = null
   let isOver = false
 
-  /** 1001 means "going away": the debugged scripts are gone, for example because a new version replaced them. */
+  /** 1001 means "going away": the debugged scripts no longer exist, for example because a new version replaced them. */
   function end(): void {
     isOver = true
     socket?.close(1001, 'the scripts are no longer loaded')

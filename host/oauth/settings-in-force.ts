@@ -4,7 +4,7 @@ import type { WrittenOAuthSettings } from './oauth-settings.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 import { tryConfiguration } from './settings-warnings.ts'
 
-/** An OAuth setting of a solution that is in force, and its source. `default` means the table of providers. */
+/** An effective OAuth setting of a solution, and its source. `default` means the table of providers. */
 export type SettingInForce = {
   readonly name: string
   /** Null for a secret that is written in the manifest, which is not shown. */

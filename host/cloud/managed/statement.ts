@@ -16,8 +16,9 @@ export type Statement = {
 export class StatementRefused extends Error {}
 
 /**
- * Checks the statement by itself: its length, its signature (RFC 8037, Ed25519) by exactly this key, its type, and that
- * it sets only what a control center is allowed to set. `checkSuccession` checks its environment and whether it is new.
+ * Checks what the statement itself contains: its length, its signature (RFC 8037, Ed25519) by exactly this key, its
+ * type, and that it sets only what a control center is allowed to set. `checkSuccession` checks its environment and
+ * whether it is new.
  * @param publicKey 32 bytes in base64url
  * @throws StatementRefused
  */
