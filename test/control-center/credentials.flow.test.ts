@@ -184,7 +184,7 @@ describe('registries other than Amazon', () => {
     [{ username: 'some:body', password: 'x' }, /without spaces or colons/],
     [{ username: 'somebody', password: 'x', region: 'eu-west-1' }, /is not an Amazon ECR registry/],
     [{ username: 'somebody', password: 'with\u0000null' }, /password/],
-  ])('refused: %j', async (keys, why) => {
+  ])('is rejected: %j', async (keys, why) => {
     const answer = await center.api('POST', all, { name: 'Refused', host: 'ghcr.io', namespace: 'acme', ...keys })
     expect([answer.status, answer.body.detail]).toEqual([422, expect.stringMatching(why)])
   })

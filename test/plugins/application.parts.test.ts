@@ -30,7 +30,7 @@ test('application.output and console write log lines with level and position', a
   ])
 })
 
-test('application.output: a LOGGINGLEVEL constant and its number are accepted; any other level is a TypeError', async () => {
+test('application.output: a LOGGINGLEVEL constant and its number are accepted; any other level causes a TypeError', async () => {
   const script = `function onSolutionOpen() {
     for (const level of [...Object.values(LOGGINGLEVEL), 'FATAL']) application.output(level, level)
     const errors = []

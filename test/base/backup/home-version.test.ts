@@ -22,7 +22,7 @@ test.each([
   ['0.10.0', '0.9.9'],
   ['1.0.0', '0.11.3'],
   ['2.1.0-beta.1', '2.0.7'],
-])('home version: %s wrote the folder, so %s refuses to start, and changes nothing', (last, version) => {
+])('home version: after %s wrote the folder, %s does not start and changes nothing', (last, version) => {
   using folder = temporaryFolder()
   start(folder.path, last)
   expect(() => checkHomeVersion(folder.path, version)).toThrow(

@@ -81,7 +81,7 @@ test('watch: if the file in use is restored, that is reported', async () => {
   expect(taken).toEqual([])
 })
 
-test('watch: a removed file is reported once, and the one in use stays', async () => {
+test('watch: if the file is removed, that is reported once, and the certificate stays in use', async () => {
   put('gone.p12', 'first.p12')
   const { certificate, lines } = watch('gone.p12')
   renameSync(join(folder.path, 'gone.p12'), join(folder.path, 'elsewhere.p12'))

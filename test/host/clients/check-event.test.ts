@@ -126,7 +126,7 @@ describe('events that no page offers are classified as forged', () => {
       ['country', 'onElementDataChange', true],
       ['priority', 'onElementDataChange', false],
     ),
-  )('a value of a type that the input never has: %s', (_what, fired) => {
+  )('a value of a type that the input never has is classified as forged: %s', (_what, fired) => {
     expect(check(fired)).toEqual({ kind: 'forged' })
   })
 
@@ -144,15 +144,15 @@ describe('events on something that was available a moment ago are classified as 
   test.each<[string, Readonly<Record<string, ElementState>>, Fired]>([
     ['a disabled button', { save: { enabled: false } }, ['save', 'onAction']],
     ['a hidden button', { save: { visible: false } }, ['save', 'onAction']],
-    ['an input of a hidden panel', { customerPanel: { visible: false } }, ['customer', 'onElementDataChange', 'x']],
-    ['an input of a disabled panel', { customerPanel: { enabled: false } }, ['customer', 'onElementDataChange', 'x']],
+    ['an input in a hidden panel', { customerPanel: { visible: false } }, ['customer', 'onElementDataChange', 'x']],
+    ['an input in a disabled panel', { customerPanel: { enabled: false } }, ['customer', 'onElementDataChange', 'x']],
     ['focus in a disabled input', { customer: { enabled: false } }, ['customer', 'onElementFocusGained']],
-    ['a tab of hidden tabs', { details: { visible: false } }, ['details', 'showTab', 'history']],
+    ['a tab in hidden tabs', { details: { visible: false } }, ['details', 'showTab', 'history']],
     ['a table in disabled tabs', { details: { enabled: false } }, ['orders', 'onSort', sort('total')]],
-    ['a row of another page', {}, ['orders', 'onAction', 21]],
+    ['a row on another page', {}, ['orders', 'onAction', 21]],
     ['a row that never existed', {}, ['orders', 'onAction', 4711]],
-    ['a row id of another type', {}, ['orders', 'onAction', '1']],
-    ['a row of another page and one of this page', {}, ['orders', 'onRecordSelection', rows([1, 21])]],
+    ['a row id of the wrong type', {}, ['orders', 'onAction', '1']],
+    ['a row on another page and one on this page', {}, ['orders', 'onRecordSelection', rows([1, 21])]],
     ['rows that no longer exist', { orders: { rows: [] } }, ['orders', 'onRecordSelection', rows([1])]],
     ['a page that the table does not have', {}, ['orders', 'showPage', 4]],
   ])('%s', (_what, states, fired) => {

@@ -89,7 +89,7 @@ describe('checkInput', () => {
     [{ type: 'radio', options: OPTIONS }, 1, null],
     [{ type: 'radio', options: OPTIONS }, 2, fault('badchoice')],
     [{ type: 'radio', options: OPTIONS }, true, WRONG],
-  ])('for %j the value %j gives %j', (written, value, expected) => {
+  ])('for the input %j, the value %j has the result %j', (written, value, expected) => {
     expect(checkInput(inputOf(written), value)).toEqual(expected)
   })
 
@@ -113,7 +113,7 @@ describe('isMissing', () => {
     [{ type: 'checkbox', required: true }, { value: true }, false],
     [{ type: 'select', required: true, options: OPTIONS }, {}, true],
     [{ type: 'select', required: true, options: OPTIONS }, { value: 1 }, false],
-  ])('%j in state %j: %j', (written, state, expected) => {
+  ])('whether %j in the state %j lacks a required value: %j', (written, state, expected) => {
     expect(isMissing(inputOf(written, state))).toBe(expected)
   })
 })

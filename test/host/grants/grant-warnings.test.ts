@@ -40,7 +40,7 @@ test('grant warnings: an account that solutions share is reported', () => {
   expect(warning?.message).toContain('Create an account for this solution only.')
 })
 
-test('grant warnings: an older stored grant that would be refused today is reported', () => {
+test('grant warnings: a stored grant that would be rejected today is reported', () => {
   const crm = { server: 'alpha', database: 'a' } as const
   const platform = { server: 'alpha', database: 'platform', username: 'solhost' } as const
   const [warning, ...others] = warnOfGrants({ databases: { crm }, http: [] }, ASKED, platform)
@@ -53,15 +53,15 @@ const PLATFORM = { server: 'gamma', database: 'platform', username: 'solhost' } 
 
 test.each([
   ['the platform’s database', { server: 'gamma', database: 'platform', username: 'crm' }, 'own database'],
-  ['the platform’s database in capitals', { server: 'gamma', database: 'PLATFORM', username: 'crm' }, 'own database'],
+  ['the platform’s database in uppercase', { server: 'gamma', database: 'PLATFORM', username: 'crm' }, 'own database'],
   ['no account on the platform’s server', { server: 'gamma', database: 'crm' }, 'DB_GAMMA_USERNAME'],
   ['the platform’s account', { server: 'gamma', database: 'crm', username: 'solhost' }, 'DB_GAMMA_USERNAME'],
   [
-    'the platform’s account in capitals',
+    'the platform’s account in uppercase',
     { server: 'gamma', database: 'crm', username: 'SOLHOST' },
     'DB_GAMMA_USERNAME',
   ],
-] as const)('grants: %s is refused', (_case, grant, reason) => {
+] as const)('grants: %s is rejected', (_case, grant, reason) => {
   expect(refusalOf(grant, PLATFORM)).toContain(reason)
 })
 

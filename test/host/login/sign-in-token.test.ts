@@ -80,7 +80,7 @@ test('client sign-in: it is not accepted as a login token, and a login token is 
   expect(await signIns.consume('crm', token, BROWSER)).toEqual(ANNA)
 })
 
-test('client sign-in: a changed, truncated, foreign or oversized token is refused', async () => {
+test('client sign-in: a changed, truncated, foreign or oversized token is rejected', async () => {
   const { signIns, issue } = clocked()
   const token = issue()
   const [text = '', signature = ''] = token.split('.')

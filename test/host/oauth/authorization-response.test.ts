@@ -56,7 +56,7 @@ test.each([
   ['the issuer with a slash', `state=s&code=c&iss=${encodeURIComponent(`${ISSUER}/`)}`],
   ['an issuer with the same prefix', `state=s&code=c&iss=${encodeURIComponent(`${ISSUER}.evil.example`)}`],
   ['an empty issuer', 'state=s&code=c&iss='],
-])('authorization response: %s is refused', (_name, query) => {
+])('authorization response: %s is rejected', (_name, query) => {
   expect(check(query)).toBe('oauth_token')
 })
 

@@ -50,7 +50,7 @@ async function read(ofToken: Record<string, unknown> | null, info: Record<string
   return { claims: { ...claims }, asked }
 }
 
-test('claims: user info is not requested if the ID token has all claims of the requested scope', async () => {
+test('claims: user info is not requested if the ID token has all claims for the requested scope', async () => {
   const { claims, asked } = await read({ email: 'anna@example.org', name: 'Anna' }, {})
   expect([asked, claims.email]).toEqual([0, 'anna@example.org'])
 })

@@ -273,7 +273,7 @@ test.each([
   [null, 'the settings must be an object, not null'],
   ['Google', 'the settings must be an object, not "Google"'],
   [[GOOGLE], 'the settings must be an object, not a list'],
-])('configuration: %j is refused', (settings, message) => {
+])('configuration: %j is rejected', (settings, message) => {
   expect(refusal(settings)).toBe(`getOAuthConfig: ${message}`)
 })
 

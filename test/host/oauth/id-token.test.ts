@@ -450,7 +450,7 @@ test.each<[string, unknown, boolean]>([
   else expect((await problemOf(await token({ iss }), wanted)).message).toMatch(/"iss"/)
 })
 
-test('ID token: HMAC signatures are refused even if the provider declares them', async () => {
+test('ID token: HMAC signatures are rejected even if the provider declares them', async () => {
   const wanted = expected({
     provider: provider({ idTokenAlgorithms: ['HS256', 'none'] }),
     key: async () => (await importJWK(key.jwk, 'RS256')) as never,

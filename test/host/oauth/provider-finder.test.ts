@@ -234,7 +234,7 @@ test.each<[string, unknown]>([
   ['a string', 'RS256'],
   ['numbers', [256]],
   ['too many', Array(101).fill('RS256')],
-])('provider: algorithms that are %s are a provider error', async (_what, offered) => {
+])('provider: algorithms that are %s are reported as a provider error', async (_what, offered) => {
   const document = { ...DOCUMENT, id_token_signing_alg_values_supported: offered }
   expect((await problemOf(host(document).find())).code).toBe('oauth_provider')
 })

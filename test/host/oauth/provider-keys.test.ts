@@ -157,7 +157,7 @@ test.each<[string, () => unknown]>([
   ['has no keys', () => ({})],
   ['has keys that are not a list', () => ({ keys: { k1: one.jwk } })],
   ['has more than 100 keys', () => ({ keys: Array.from({ length: 101 }, () => one.jwk) })],
-])('provider keys: a key set that %s is a provider error', async (_what, answer) => {
+])('provider keys: a key set that %s is reported as a provider error', async (_what, answer) => {
   const { find, answers } = provider()
   answers(answer)
   expect(await codeOf(find('k1'))).toBe('oauth_provider')

@@ -117,7 +117,7 @@ test.each([
   ["UPDATE sqlite_master SET sql = 'x'", 'database reported: '],
   ["SELECT readfile('/etc/passwd')", 'no such function'],
   ["SELECT writefile('x', 'y')", 'no such function'],
-])('refused: %s', async (sql, text) => {
+])('a statement is rejected: %s', async (sql, text) => {
   await expect(query(sql)).rejects.toThrow(text)
   expect(readdirSync(folder).filter((name) => !/^(own|other)\.sqlite(-wal|-shm)?$/.test(name))).toEqual([])
 })

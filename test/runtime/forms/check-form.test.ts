@@ -469,7 +469,7 @@ test.each<[string, unknown, readonly string[]]>([
       'form_permission_unlisted: no manifest lists the permission "Admin", so nobody can have it; did you mean "Users"?',
     ],
   ],
-])('form: %s is a warning', (_what, form, warnings) => {
+])('form: %s causes a warning', (_what, form, warnings) => {
   const around = { texts: new Set(['known']), media: new Set(['logo.svg']), permissions: new Set(['Users']) }
   const checked = checkedForm(form, around)
   expect(checked.form).not.toBeNull()
@@ -490,7 +490,7 @@ test('form: known texts, platform texts, values and media cause no warnings; nor
   expect(checkedForm(form, around)).toMatchObject({ faults: [], warnings: [] })
 })
 
-test('form: a function named like a built-in function of forms is a warning', () => {
+test('form: a function named like a built-in function of forms causes a warning', () => {
   expect(checkedForm({}, { functions: new Set(['elements', 'getName', 'titles']) }).warnings).toEqual([
     'form_function_hidden: the function "elements" cannot be called through the form, because every form has a built-in "elements"',
     'form_function_hidden: the function "getName" cannot be called through the form, because every form has a built-in "getName"',

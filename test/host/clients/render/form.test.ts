@@ -99,7 +99,7 @@ describe('elements', () => {
     )
   })
 
-  test('a password that the host knows is not in the page; the page only contains whether there is one', () => {
+  test('a password that the host knows is not in the page; the page only says that there is one', () => {
     const html = rendered(sample('pin'), { value: 'correct horse' })
     expect(html).not.toContain('horse')
     expect(html).toContain(' data-kept')
