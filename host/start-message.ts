@@ -92,7 +92,7 @@ function warningLines(host: Host, settings: Settings, names: readonly string[]):
     lines.push('Note: REMOTE_ENVIRONMENT_TOKEN is ignored: it applies only with ENVIRONMENT=onprem.')
   }
   if (host.sharedOrigin) {
-    // With TLS, a URL that begins with http: would prevent the start.
+    // With TLS, the host doesn't start if a URL begins with http:.
     const example = host.publicUrl.startsWith('https:') ? 'https://{name}.apps.example.org' : 'http://{name}.localhost'
     lines.push(
       'Note: all solutions share one origin, so they must trust each other: a script in one can access the pages of',

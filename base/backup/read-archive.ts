@@ -12,7 +12,7 @@ export type Archive = {
   close(): void
 }
 
-/** Chosen here: far more than any platform has solutions and plugin files. */
+/** Chosen here: far more than the number of solutions and plugin files on any platform. */
 const MOST_PARTS = 100_000
 /** In bytes; a part takes about 150 bytes of the manifest. */
 const MANIFEST_SIZE = 32 * 1024 ** 2

@@ -23,7 +23,7 @@ export interface Sender {
   wake(): void
   dropped(count: number, reason: DropReason): void
   state(): SenderState
-  /** Tries to empty the queue for up to `patience` ms. Any remaining batches are sent after the next start. */
+  /** Tries to empty the queue for up to `patience` ms. Any remaining batches are sent after a restart. */
   stop(patience: number): Promise<void>
 }
 

@@ -35,7 +35,7 @@ function stateHome({ XDG_STATE_HOME = '' }: Environment): string {
 /** The user that `dev` creates for solutions that use the platform's users table. */
 export const DEV_USER = 'dev'
 
-/** That user's password, generated at the first start and stored only in this file. */
+/** That user's password, generated when `dev` first runs, and stored only in this file. */
 export function devPassword(home: string): string {
   const file = join(home, 'dev-password')
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()

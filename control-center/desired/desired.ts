@@ -7,7 +7,7 @@ import type { VersionHolder } from '../packages/packages.ts'
 import { lockPackage, lockVersion } from '../packages/version-lock.ts'
 import type { Signing } from '../signing/signing.ts'
 
-/** The desired state of an environment before the fields that signing adds. */
+/** The desired state of an environment, without the fields that signing adds. */
 export type DesiredContent = { readonly solutions: DesiredState['solutions']; readonly settings: DesiredSettings }
 
 /** Until something is requested for the environment, `number` is 0 and `issuedAt` is null. */

@@ -83,7 +83,7 @@ export function compileDesign(design: Design, forgot: string | null): { template
   throw new TypeError(`a designed login page violates the template rules: ${JSON.stringify(warnings)}`)
 }
 
-/** CSS that sets the colours of the platform's pages to the colours of a design. */
+/** CSS that gives the platform's pages the colours of a design. */
 export function paletteStyles({ colours: { light, dark } }: Pick<Design, 'colours'>): string {
   return `:root { ${variablesOf(light)} }
 @media (prefers-color-scheme: dark) { :root { ${variablesOf(dark ?? light)} } }`

@@ -107,7 +107,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     for (;;) {
       const rows = await due.next(now(), AT_ONCE)
       await Promise.all(rows.map((row) => tryOne(row, handOver)))
-      // The remaining mails stay in the database until the next start.
+      // The remaining mails stay in the database until the control center starts again.
       if (rows.length === 0 || isStopped) return
     }
   }

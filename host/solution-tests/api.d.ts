@@ -1,5 +1,5 @@
-// Types for the tests of a solution. Start a test file with "/// <reference path="./.solhost/test.d.ts" />".
-// Created by "solhost init" and "solhost types", updated by "solhost check". Changes made here are lost.
+// Types for a solution's tests. Start a test file with "/// <reference path="./.solhost/test.d.ts" />". Created by
+// "solhost init" and "solhost types", updated by "solhost check". Changes made here are lost.
 
 /** Declares a test. Each test runs in fresh globals, after its whole file has run again, on a platform that no other test uses. */
 declare function test(name: string, run: () => unknown): void

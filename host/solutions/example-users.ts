@@ -54,7 +54,8 @@ export function createExampleUsers(
 
   function makePasswords(): ReadonlyMap<string, string> {
     const made = new Map(Object.keys(PERMISSIONS).map((username) => [username, easyPassword(leastLength)]))
-    // Write the file first: if the start then fails, the next start creates the missing users with the same passwords.
+    // Write the file first: if the host then doesn't start, it creates the missing users with the same passwords the
+    // next time it starts.
     writeFileSync(file, [...made].map(([username, password]) => `${username} ${password}\n`).join(''), { mode: 0o600 })
     return made
   }

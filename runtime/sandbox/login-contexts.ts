@@ -36,7 +36,7 @@ export type LoadedContext = {
 const AHEAD_FOR = 30_000
 /** Used instead of a call's id for a context that is not assigned to a call yet. */
 export const NOBODY = 0
-/** Messages from a context, with the id of the call that it serves. */
+/** Messages from a context, with the id of the call that the context serves. */
 export type LoginListener = {
   readonly [Name in 'log' | 'request' | 'done']: GuestListener<number>[Name]
 }

@@ -1,7 +1,7 @@
 import { answerOf, csrfToken, signInAgain } from './api.ts'
 import { problemPlace, showProblem } from './problem.ts'
 
-/** Download links on the pages of a host and of a control center. */
+/** Download links on the pages of hosts and control centers. */
 const DOWNLOADS = 'a[download][href^="/admin/api/"], a[download][href^="/api/"]'
 
 /**
