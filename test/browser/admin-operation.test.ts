@@ -112,7 +112,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     await page.fill('#username', 'tom')
     await Promise.all([page.waitForURL(/username=tom/), page.click('button:has-text("Filter")')])
     expect(await page.locator('tbody th').allTextContents()).toEqual([expect.stringContaining('tom')])
-    await page.click('button[aria-label="End session of tom in shop"]')
+    await page.click('button[aria-label="End tom’s session in shop"]')
     await Promise.all([page.waitForEvent('load'), page.click('#admin-question button[value=yes]')])
     expect(await page.textContent('.empty')).toBe('No matches. Change the search or filter and try again.')
     await expect.poll(async () => (await visitor.session()).status).toBe(401)
