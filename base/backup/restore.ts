@@ -220,7 +220,7 @@ function notEmpty({ name, mayReplace }: Saved, what: string): PlatformError {
   const or = mayReplace ? ', or use --replace to replace the existing data' : ''
   return new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
-    `${what}, and a restore does not mix two ${name}s. Nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
+    `${what}, and a restore would mix the data of two ${name}s. Nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
       `to an empty folder and an empty database${or}.`,
   )
 }

@@ -58,7 +58,7 @@ export type DesiredOAuth = z.infer<typeof DesiredOAuth>
 function bySolution<Schema extends z.ZodType>(schema: Schema) {
   return z
     .record(SolutionName, schema)
-    .refine((map) => Object.keys(map).length <= MOST_SOLUTIONS, `must name at most ${MOST_SOLUTIONS} solutions`)
+    .refine((map) => Object.keys(map).length <= MOST_SOLUTIONS, `must have at most ${MOST_SOLUTIONS} solutions`)
 }
 
 export const DesiredSettings = z

@@ -61,7 +61,8 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
   async function debug(ctx: Context): Promise<void> {
     const found = await targets.find((ctx.params as { id: string }).id)
     if (found === null) return
-    if (sockets.clients.size + opening >= MOST_SESSIONS) return refuse(ctx, 503, 'too many debuggers are attached')
+    if (sockets.clients.size + opening >= MOST_SESSIONS)
+      return refuse(ctx, 503, 'too many debuggers are attached; detach one first')
     const relay = createRelay()
     opening++
     try {

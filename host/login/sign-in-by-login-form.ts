@@ -35,7 +35,7 @@ export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, ClientSignIn, Signe
     const retryAfter = await throttle.count(counted(attempt), true)
     if (retryAfter === null) return null
     return new Refusal({ outcome: 'throttled', username: '', isRepeatable: true }, () => {
-      throw new PlatformError('ERR_THROTTLED', 'Too many sign-in attempts.', { retryAfter })
+      throw new PlatformError('ERR_THROTTLED', 'Too many sign-in attempts. Try again later.', { retryAfter })
     })
   },
   source: readToken,

@@ -45,7 +45,7 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
     const [place, own] = [placeOf(userInfo), placeOf(tokenEndpoint)]
     if (name === null || place === own || place === `api.${own}`) return
     if ((await secrets.forHost(solution, name, place)) !== null) return
-    const message = `the operator has not set a secret ${name} for the host ${place}, which "userInfoEndpoint" names`
+    const message = `the operator has not set a secret ${name} for the host ${place}, which is in "userInfoEndpoint"`
     throw new OAuthProblem('oauth_configuration', message)
   }
 

@@ -92,7 +92,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
   /** Account and address belong to the operator, so the script sees neither them nor the reason for the failure. */
   function notThere(error: unknown): ScriptError {
     const why = SERVER_KINDS[kind].failureOf(error) ?? 'away'
-    onError(`the database "${name}" of a solution cannot be used: ${WHY[why]}`)
+    onError(`a solution’s database "${name}" cannot be used: ${WHY[why]}`)
     return unreachable(name)
   }
 

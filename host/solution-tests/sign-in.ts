@@ -25,7 +25,8 @@ export async function signIn(solution: ActiveSolution, given: GivenParams, parts
     ({ name, manifest }) => manifest.type === 'authenticator' || name === loginSolution,
   )
   if (!isThere) {
-    const advice = 'solution.addUser adds users that the platform signs in; solution.open({ user }) opens it for one'
+    const advice =
+      'solution.addUser adds users that the platform signs in; solution.open({ user }) opens the solution for one of them'
     throw new ScriptError(`the solution has no authenticator ("authenticator": "${authenticator}"); ${advice}`)
   }
   const recorder = createRecorder()

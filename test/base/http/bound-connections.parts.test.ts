@@ -17,7 +17,7 @@ async function startServer(most: number, trustedProxies: readonly string[] = [])
   return server
 }
 
-/** Opens a connection. `isOpen` says whether the server has not closed it. */
+/** Opens a connection. `isOpen` returns whether it is still open. */
 async function open(server: Server, localAddress: string) {
   const { port } = server.address() as AddressInfo
   const socket: Socket = connect({ port, host: '127.0.0.1', localAddress })

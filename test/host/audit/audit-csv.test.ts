@@ -11,7 +11,7 @@ const ENTRY: WrittenEntry = {
   address: '::1',
 }
 
-/** An audit of `count` entries, returned in pages of the requested size. */
+/** An audit log with `count` entries, returned in pages of the requested size. */
 function auditOf(count: number) {
   const asked: AuditQuery[] = []
   return {

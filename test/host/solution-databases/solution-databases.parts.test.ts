@@ -115,7 +115,7 @@ test.each([
     granted = { [name]: { server, database: name, username: name } }
     errors.length = 0
     await expect(query(name, 'SELECT 1')).rejects.toThrow(`the server of the database ${name} cannot be reached`)
-    expect(errors).toEqual([`one: the database "${name}" of a solution cannot be used: its server cannot be reached`])
+    expect(errors).toEqual([`one: a solution’s database "${name}" cannot be used: its server cannot be reached`])
   },
   15_000,
 )
